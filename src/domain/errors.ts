@@ -1,0 +1,60 @@
+/**
+ * The catalogue of errors: every failure that a caller can see has one code here, with its HTTP status, whether trying
+ * again can help, and one sentence for people.
+ */
+export const ERROR_CATALOGUE = {
+  VALIDATION_FAILED: { status: 400, retryable: false, title: 'Validation failed' },
+  MALFORMED_BODY: { status: 400, retryable: false, title: 'The body is not valid JSON' },
+  INVALID_QUERY: { status: 400, retryable: false, title: 'A query parameter is not valid' },
+  SSRF_BLOCKED: { status: 400, retryable: false, title: 'A webhook address is not allowed' },
+  UNAUTHENTICATED: { status: 401, retryable: false, title: 'A valid bearer token is required' },
+  FORBIDDEN: { status: 403, retryable: false, title: 'The token does not grant this operation' },
+  INVALID_HANDLE: { status: 403, retryable: false, title: 'The handle is forged, expired or of an older attempt' },
+  NOT_FOUND: { status: 404, retryable: false, title: 'No such resource' },
+  METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'This method is not offered here' },
+  CONFLICT: { status: 409, retryable: false, title: 'The task is not in a state that allows this' },
+  STALE_ATTEMPT: { status: 409, retryable: false, title: 'The report speaks for an attempt that is over' },
+  BODY_TOO_LARGE: { status: 413, retryable: false, title: 'The body is too large' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, title: 'The body must be application/json' },
+  IDEMPOTENCY_MISMATCH: { status: 422, retryable: false, title: 'The idempotency key was used with another body' },
+  TOO_MANY_REQUESTS: { status: 429, retryable: true, title: 'Too many requests wait already' },
+  INTERNAL: { status: 500, retryable: false, title: 'Heddle failed; the log names the reason' },
+  DATABASE_UNAVAILABLE: { status: 503, retryable: true, title: 'The database cannot be reached' },
+  SHUTTING_DOWN: { status: 503, retryable: true, title: 'The server is stopping' },
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CATALOGUE;
+
+export interface ErrorExtras {
+  /** One entry a fault, each naming its field: `tasks[3].timeout: must be between 1 and 86400`. */
+  details?: readonly string[];
+  batchId?: string;
+  /** Seconds after which trying again makes sense. */
+  retryAfterSecs?: number;
+  cause?: unknown;
+}
+
+/** A failure that its caller can act on. */
+export class HeddleError extends Error {
+  readonly code: ErrorCode;
+  readonly details: readonly string[];
+  readonly batchId: string | undefined;
+  readonly retryAfterSecs: number | undefined;
+
+  constructor(code: ErrorCode, message?: string, extras: ErrorExtras = {}) {
+    super(message ?? ERROR_CATALOGUE[code].title, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.name = 'HeddleError';
+    this.code = code;
+    this.details = extras.details ?? [];
+    this.batchId = extras.batchId;
+    this.retryAfterSecs = extras.retryAfterSecs;
+  }
+
+  get status(): number {
+    return ERROR_CATALOGUE[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return ERROR_CATALOGUE[this.code].retryable;
+  }
+}

@@ -1,0 +1,268 @@
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { TaskId, WorkflowId } from '../domain/ids.ts';
+import type { Action, ActionTrigger, Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
+import type { Outcome, TaskState } from '../domain/task-state.ts';
+
+/** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
+export interface Submission {
+  workflow_id: WorkflowId;
+  name: string | null;
+  tasks: readonly NewTask[];
+  /** W3C trace context of the caller, carried on to the webhooks. */
+  traceparent: string | null;
+  idempotency: IdempotencyKey | null;
+}
+
+export interface IdempotencyKey {
+  key: string;
+  /** SHA-256 of the canonical body, hexadecimal. */
+  body_hash: string;
+}
+
+export interface SubmittedTask {
+  id: TaskId;
+  local_id: string | null;
+  state: TaskState;
+  /** The existing task that made this one unnecessary; null where the task was created. */
+  deduplicated_to: TaskId | null;
+}
+
+export interface SubmitResult {
+  workflow_id: WorkflowId;
+  created_at: number;
+  tasks: SubmittedTask[];
+  /** True where an earlier request with the same idempotency key already did the work. */
+  replayed: boolean;
+}
+
+export interface ClaimRequest {
+  /** `webhook`, or `kind:NAME` for each kind that the claimer runs. */
+  lanes: readonly string[];
+  limit: number;
+  /** Who claims: shown by explain, never compared. */
+  holder: string;
+}
+
+/** A task handed to the process that will run it; it is `running` already. */
+export interface ClaimedTask {
+  id: TaskId;
+  workflow_id: WorkflowId;
+  kind: string;
+  name: string;
+  attempt: number;
+  metadata: JsonObject;
+  timeout_secs: number;
+}
+
+/** What a worker or a webhook target says of a task. A null attempt speaks for the current one. */
+export interface Report {
+  task_id: TaskId;
+  attempt: number | null;
+  outcome: Outcome;
+  reason?: string;
+  metadata_patch?: JsonObject;
+  new_success?: number;
+  new_failures?: number;
+  result?: JsonValue;
+}
+
+/**
+ * What became of a transition:
+ * `applied`; `retrying` (a failure that the retry policy turned into the next attempt); `unchanged` (it was so already);
+ * `conflict` (the task's state does not allow it); `not_started`; `stale_attempt`; `not_found`.
+ */
+export type TransitionResult =
+  | 'applied'
+  | 'retrying'
+  | 'unchanged'
+  | 'conflict'
+  | 'not_started'
+  | 'stale_attempt'
+  | 'not_found';
+
+export interface TransitionOutcome {
+  task_id: TaskId;
+  result: TransitionResult;
+  /** The state after the transition; null where there is no such task. */
+  state: TaskState | null;
+}
+
+export interface ProgressReport {
+  task_id: TaskId;
+  new_success: number;
+  new_failures: number;
+  idempotency_key: string | null;
+}
+
+export type ProgressResult = 'applied' | 'terminal' | 'not_found' | 'repeated';
+
+/** Metadata merged and counters added without a change of state. */
+export interface TaskUpdate {
+  task_id: TaskId;
+  attempt: number | null;
+  metadata_patch?: JsonObject;
+  new_success?: number;
+  new_failures?: number;
+}
+
+export interface TaskFilter {
+  states?: readonly TaskState[];
+  /** Substring, case-insensitive. */
+  kind?: string;
+  /** Substring, case-insensitive. */
+  name?: string;
+  workflow_id?: WorkflowId;
+  /** Containment (`@>`). */
+  metadata?: JsonValue;
+  offset: number;
+  limit: number;
+}
+
+export interface Dag {
+  workflow: WorkflowSummary;
+  tasks: Task[];
+  dependencies: Dependency[];
+}
+
+/** Tasks of a workflow that changed since a moment, for live views. */
+export interface DagChanges {
+  tasks: Task[];
+  /** Pass this to the next call; some tasks may be told twice, none is left out. */
+  cursor: number;
+  workflow: WorkflowSummary;
+}
+
+/** Why a task is not running, most important first. */
+export type Obstacle =
+  | { type: 'parents'; parents: { id: TaskId; name: string; state: TaskState; requires_success: boolean }[]; total: number }
+  | {
+      type: 'rule';
+      rule: 'concurrency' | 'capacity';
+      kind: string;
+      fields: JsonObject;
+      max: number;
+      used: number;
+      holders: { id: TaskId; name: string; state: TaskState }[];
+    }
+  | { type: 'paused'; since: number }
+  | { type: 'delayed'; until: number; attempt: number }
+  | { type: 'no_worker'; lane: string; last_seen: number | null }
+  | { type: 'queued'; ahead: number }
+  | { type: 'delivering'; tries: number; last_error: string | null; next_try_at: number | null };
+
+export interface Explanation {
+  task: Task;
+  /** One sentence that answers the question. */
+  summary: string;
+  obstacles: Obstacle[];
+}
+
+/** One webhook delivery: a row of the outbox. */
+export interface Delivery {
+  id: string;
+  task_id: TaskId;
+  workflow_id: WorkflowId;
+  attempt: number;
+  trigger: ActionTrigger;
+  /** Where among the actions of its trigger. */
+  ordinal: number;
+  /** Scheme, host and port of the target: what fairness counts by. */
+  origin: string;
+  action: Action;
+  tries: number;
+  first_try_at: number | null;
+  traceparent: string | null;
+  idempotency_key: string;
+}
+
+export type DeliveryState = 'held' | 'due' | 'delivered' | 'dead';
+
+export interface DeliveryRecord extends Delivery {
+  state: DeliveryState;
+  next_try_at: number | null;
+  last_status: number | null;
+  last_error: string | null;
+  created_at: number;
+  delivered_at: number | null;
+}
+
+export interface DeliveryClaimRequest {
+  holder: string;
+  limit: number;
+  /** At most this many of one origin. */
+  limit_per_origin: number;
+  /** Origins that have no free permit now. */
+  saturated_origins: readonly string[];
+  lease_ms: number;
+}
+
+/** What one try of a delivery came to. */
+export type DeliveryResult =
+  | { id: string; tries: number; outcome: 'delivered'; status: number; cancel_action?: Action }
+  | { id: string; tries: number; outcome: 'retry'; status: number | null; error: string; delay_ms: number }
+  | { id: string; tries: number; outcome: 'dead'; status: number | null; error: string };
+
+export interface DeliveryFilter {
+  state?: DeliveryState;
+  task_id?: TaskId;
+  offset: number;
+  limit: number;
+}
+
+/** How many rows each maintenance pass touched. */
+export interface SweepResult {
+  promoted: number;
+  requeued: number;
+  timed_out: number;
+  relayed: number;
+}
+
+export interface RetentionResult {
+  archived: number;
+  deleted: number;
+}
+
+/** Everything the rest of the system asks of the engine. Every method is safe to repeat. */
+export interface Engine {
+  submit(submissions: readonly Submission[]): Promise<SubmitResult[]>;
+
+  /** Claims tasks and makes them `running` in one step, for a claimer that runs them itself. */
+  claim(request: ClaimRequest): Promise<ClaimedTask[]>;
+  /** Claims up to `limit` tasks that start by a webhook and writes their start deliveries; returns how many. */
+  claimForDelivery(holder: string, limit: number): Promise<number>;
+
+  report(reports: readonly Report[]): Promise<TransitionOutcome[]>;
+  update(updates: readonly TaskUpdate[]): Promise<TransitionOutcome[]>;
+  progress(reports: readonly ProgressReport[]): Promise<ProgressResult[]>;
+  cancel(ids: readonly TaskId[], reason?: string): Promise<TransitionOutcome[]>;
+  cancelWorkflow(id: WorkflowId): Promise<number | null>;
+  pause(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
+  resume(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
+  retry(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
+
+  claimDeliveries(request: DeliveryClaimRequest): Promise<Delivery[]>;
+  settleDeliveries(results: readonly DeliveryResult[]): Promise<void>;
+  listDeliveries(filter: DeliveryFilter): Promise<DeliveryRecord[]>;
+  /** Makes dead deliveries due again; returns how many were dead. */
+  replayDeliveries(ids: readonly string[]): Promise<number>;
+
+  /** Promotes delayed tasks, requeues expired claims, times out, relays propagation between workflows. */
+  sweep(): Promise<SweepResult>;
+  retain(limit: number): Promise<RetentionResult>;
+
+  getTask(id: TaskId): Promise<TaskDetail | null>;
+  listTasks(filter: TaskFilter): Promise<Task[]>;
+  getDag(id: WorkflowId): Promise<Dag | null>;
+  dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;
+  getWorkflow(id: WorkflowId): Promise<WorkflowSummary | null>;
+  listWorkflows(page: { offset: number; limit: number; open?: boolean }): Promise<WorkflowSummary[]>;
+  explain(id: TaskId): Promise<Explanation | null>;
+  /** Current tasks by state, and running ones by kind (at most `kind_limit` kinds): for gauges. */
+  gauges(kind_limit: number): Promise<{ by_state: Record<TaskState, number>; running_by_kind: Record<string, number> }>;
+
+  /** Calls back after a commit, here or in another process, that made tasks ready in one of these lanes. */
+  onReady(lanes: readonly string[], wake: () => void): () => void;
+  onDeliveryDue(wake: () => void): () => void;
+  /** Calls back when tasks of the workflow changed (debounced). */
+  onWorkflowChange(id: WorkflowId, wake: () => void): () => void;
+}
