@@ -1,0 +1,111 @@
+import { HeddleError } from '../domain/errors.ts';
+
+export interface CoalescerOptions<I, O> {
+  /** Handles a set at once; one result for each item, in order. A rejected entry rejects that item's `add` alone. */
+  flush(items: I[]): Promise<PromiseSettledResult<O>[] | O[]>;
+  /** Largest set of one flush. */
+  maxItems: number;
+  /** Items that may wait while a flush is under way; more are refused. */
+  maxWaiting: number;
+  /**
+   * Whether a flush that rejected as a whole is repeated in parts, so that one bad item does not take the others with
+   * it (`flush` must then have had no effect). Default: yes, unless the error says that trying again later may help: a
+   * database that is down is nobody's bad item.
+   */
+  isolate?: boolean | ((error: unknown) => boolean);
+}
+
+interface Entry<I, O> {
+  readonly item: I;
+  readonly resolve: (result: O) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Turns calls that take one item into sets: what arrives while a flush is under way forms the next one, which starts when
+ * that ends. No timer: an idle coalescer flushes at once, a busy one in ever larger sets.
+ */
+export class Coalescer<I, O> {
+  readonly #options: CoalescerOptions<I, O>;
+  #queue: Entry<I, O>[] = [];
+  #flushing: Promise<void> | undefined;
+
+  constructor(options: CoalescerOptions<I, O>) {
+    this.#options = options;
+  }
+
+  /** Items that no flush has taken yet. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  /** Resolves with the item's result. Rejects with TOO_MANY_REQUESTS when the waiting room is full. */
+  add(item: I): Promise<O> {
+    if (this.#queue.length >= this.#options.maxWaiting) {
+      return Promise.reject(new HeddleError('TOO_MANY_REQUESTS', undefined, { retryAfterSecs: 1 }));
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, resolve, reject });
+      this.#flushing ??= this.#flushAll();
+    });
+  }
+
+  /** Resolves when everything added so far, and whatever arrives meanwhile, has its result. */
+  async drain(): Promise<void> {
+    while (this.#flushing !== undefined) await this.#flushing;
+  }
+
+  async #flushAll(): Promise<void> {
+    // What the same turn of code adds belongs to the first set.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, this.#options.maxItems);
+      await this.#flush(batch);
+    }
+    this.#flushing = undefined;
+  }
+
+  async #flush(batch: Entry<I, O>[]): Promise<void> {
+    let results: PromiseSettledResult<O>[] | O[];
+    try {
+      results = await this.#options.flush(batch.map((entry) => entry.item));
+      if (results.length !== batch.length) {
+        throw new ResultCountError(`flush answered ${results.length} results for ${batch.length} items`);
+      }
+    } catch (error) {
+      if (batch.length > 1 && this.#isolates(error)) await this.#flushParts(batch);
+      else for (const entry of batch) entry.reject(error);
+      return;
+    }
+    results.forEach((result, index) => settle(batch[index]!, result));
+  }
+
+  /** Halves rather than single items: one bad item of a thousand costs twenty flushes, not a thousand. */
+  async #flushParts(batch: Entry<I, O>[]): Promise<void> {
+    const middle = batch.length >> 1;
+    await this.#flush(batch.slice(0, middle));
+    await this.#flush(batch.slice(middle));
+  }
+
+  #isolates(error: unknown): boolean {
+    const { isolate } = this.#options;
+    // The flush had its effect; to repeat it would apply it twice.
+    if (error instanceof ResultCountError) return false;
+    if (typeof isolate === 'function') return isolate(error);
+    return (isolate ?? true) && !(error instanceof HeddleError && error.retryable);
+  }
+}
+
+class ResultCountError extends Error {}
+
+function settle<I, O>(entry: Entry<I, O>, result: PromiseSettledResult<O> | O): void {
+  if (!isSettledResult(result)) entry.resolve(result);
+  else if (result.status === 'fulfilled') entry.resolve(result.value);
+  else entry.reject(result.reason);
+}
+
+function isSettledResult<O>(result: PromiseSettledResult<O> | O): result is PromiseSettledResult<O> {
+  if (typeof result !== 'object' || result === null) return false;
+  const { status } = result as { status?: unknown };
+  return (status === 'fulfilled' && 'value' in result) || (status === 'rejected' && 'reason' in result);
+}

@@ -1,0 +1,103 @@
+import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
+
+import { prettyLine } from './log-pretty.ts';
+import { redactFields, redactText } from './redact.ts';
+
+/** `fields` are what machines filter by; `message` is one sentence for people. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  /** A logger that adds `fields` to each of its lines. */
+  child(fields: object): Logger;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+export interface LogOptions {
+  level: LogLevel;
+  /** Takes whole lines; standard error where absent, which leaves standard output to what a command prints. */
+  destination?: DestinationStream;
+  /** One line for people instead of JSON; `color` adds ANSI colours. */
+  pretty?: boolean;
+  color?: boolean;
+}
+
+/** A logger that writes one line an entry: `{"level":"info","time":"2026-…Z","msg":"…",…}`, secrets redacted. */
+export function createLogger(options: LogOptions): Logger {
+  const out = options.destination ?? { write: (line: string) => void process.stderr.write(line) };
+  const destination =
+    options.pretty === true ? { write: (line: string) => out.write(prettyLine(line, options.color ?? false)) } : out;
+  return facade(
+    pino(
+      {
+        level: options.level,
+        base: null,
+        timestamp: stdTimeFunctions.isoTime,
+        // An error is written like any other field, by redactFields, so that its message is redacted too.
+        serializers: { err: (value: unknown) => value },
+        formatters: { level: (label) => ({ level: label }), log: redactFields },
+        hooks: { streamWrite: redactText },
+      },
+      destination,
+    ),
+  );
+}
+
+function facade(logger: PinoLogger): Logger {
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+    child: (fields) => facade(logger.child(redactFields(fields))),
+  };
+}
+
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silentLogger,
+};
+
+const LEVEL_OF_WORD: Readonly<Record<string, LogLevel>> = {
+  trace: 'debug',
+  debug: 'debug',
+  info: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  off: 'silent',
+  silent: 'silent',
+};
+
+const LEVELS_BY_VERBOSITY: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
+/** Targets that mean this service; directives for other Rust crates say nothing about it. */
+const OWN_TARGET = /^(heddle|task_runner|task-runner)(::|$)/;
+
+/**
+ * The level that a `RUST_LOG` text asks for: the most verbose directive of this service (`task_runner=debug`), else the
+ * one for everything (`info`), else `info`. A target without a level means everything of it, as it does in Rust.
+ */
+export function levelFromRustLog(text: string): LogLevel {
+  let general: LogLevel | undefined;
+  const own: LogLevel[] = [];
+  // What follows a slash is a filter of messages by pattern, which has no counterpart here.
+  const [directives = ''] = text.split('/', 1);
+  for (const directive of directives.split(',')) {
+    const [head = '', word] = directive.split('=', 2).map((part) => part.trim().toLowerCase());
+    // Span and field filters, `target[span{field=value}]=level`, narrow a target that is still ours.
+    const target = head.split('[', 1)[0] ?? '';
+    if (word === undefined && Object.hasOwn(LEVEL_OF_WORD, head)) general = LEVEL_OF_WORD[head]!;
+    else if (OWN_TARGET.test(target)) {
+      const level = /([a-z]+)$/.exec(directive.trim().toLowerCase())?.[1] ?? '';
+      if (!directive.includes('=')) own.push('debug');
+      else if (Object.hasOwn(LEVEL_OF_WORD, level)) own.push(LEVEL_OF_WORD[level]!);
+    }
+  }
+  return LEVELS_BY_VERBOSITY.find((level) => own.includes(level)) ?? general ?? 'info';
+}

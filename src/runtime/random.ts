@@ -1,0 +1,36 @@
+import { randomBytes, randomFillSync } from 'node:crypto';
+
+import { uuidV7Generator } from '../domain/ids.ts';
+
+export interface Random {
+  /** Uniform in [0, 1). Not for secrets. */
+  next(): number;
+  bytes(n: number): Uint8Array;
+}
+
+/** Bytes of the operating system's generator, fit for keys and tokens. */
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  bytes: (n) => randomBytes(n),
+};
+
+/** A repeatable sequence for tests and simulations: mulberry32. Never for secrets. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const uint32 = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return (mixed ^ (mixed >>> 14)) >>> 0;
+  };
+  return {
+    next: () => uint32() / 2 ** 32,
+    bytes: (n) => Uint8Array.from({ length: n }, () => uint32() & 0xff),
+  };
+}
+
+/** A new UUIDv7 in lower case; the ids of one process are strictly increasing. */
+export const newId: () => string = uuidV7Generator(
+  () => Date.now(),
+  (into) => void randomFillSync(into),
+);

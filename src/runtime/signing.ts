@@ -1,0 +1,90 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/**
+ * The address by which a webhook target speaks of one attempt of a task without a token:
+ * `${hostUrl}/task/${taskId}?attempt=${attempt}&signature=…`.
+ *
+ * @param hostUrl the public base URL, with or without a slash at its end
+ */
+export function handleUrl(hostUrl: string, taskId: string, attempt: number, key: Uint8Array): string {
+  const signature = handleMac(taskId, attempt, key).toString('base64url');
+  return `${hostUrl.replace(/\/+$/, '')}/task/${taskId}?attempt=${attempt}&signature=${signature}`;
+}
+
+/** Whether `signature` was made with one of the keys (a key being rotated out still counts), in constant time. */
+export function verifyHandle(taskId: string, attempt: number, signature: string, keys: readonly Uint8Array[]): boolean {
+  const given = Buffer.from(signature, 'base64url');
+  let valid = false;
+  for (const key of keys) {
+    const expected = handleMac(taskId, attempt, key);
+    if (given.length === expected.length && timingSafeEqual(given, expected)) valid = true;
+  }
+  return valid;
+}
+
+function handleMac(taskId: string, attempt: number, key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(`handle:v1:${taskId}:${attempt}`).digest();
+}
+
+/**
+ * The headers of the Standard Webhooks specification: one signature of `id.timestamp.body` for every active key, so that
+ * receivers may change keys at their own pace.
+ *
+ * @param body the exact text that is sent
+ */
+export function standardWebhookHeaders(
+  id: string,
+  timestampSecs: number,
+  body: string,
+  keys: readonly Uint8Array[],
+): Record<string, string> {
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampSecs),
+    'webhook-signature': keys
+      .map((key) => `v1,${webhookMac(id, timestampSecs, body, key).toString('base64')}`)
+      .join(' '),
+  };
+}
+
+/** What a receiver does: true where one signature fits one key and the time is within the tolerance of `nowSecs`. */
+export function verifyStandardWebhook(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  body: string,
+  keys: readonly Uint8Array[],
+  nowSecs: number,
+  toleranceSecs = 300,
+): boolean {
+  const id = headers['webhook-id'];
+  const timestamp = headers['webhook-timestamp'];
+  const signatures = headers['webhook-signature'];
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string') return false;
+  if (!/^\d{1,15}$/.test(timestamp) || Math.abs(nowSecs - Number(timestamp)) > toleranceSecs) return false;
+  const expected = keys.map((key) => webhookMac(id, timestamp, body, key));
+  let valid = false;
+  for (const entry of signatures.split(' ')) {
+    if (!entry.startsWith('v1,')) continue;
+    const given = Buffer.from(entry.slice('v1,'.length), 'base64');
+    for (const mac of expected) if (given.length === mac.length && timingSafeEqual(given, mac)) valid = true;
+  }
+  return valid;
+}
+
+function webhookMac(id: string, timestampSecs: number | string, body: string, key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(`${id}.${timestampSecs}.${body}`).digest();
+}
+
+const WEBHOOK_SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
+
+/** The text form of a signing key that receivers are given: `whsec_` and base64. */
+export function webhookSecretText(key: Uint8Array): string {
+  return `whsec_${Buffer.from(key).toString('base64')}`;
+}
+
+/** The key that a `whsec_` text holds; null where the text is not one, or its key is not 24 to 64 bytes. */
+export function parseWebhookSecret(text: string): Uint8Array | null {
+  const encoded = WEBHOOK_SECRET.exec(text)?.[1];
+  if (encoded === undefined) return null;
+  const key = Buffer.from(encoded, 'base64');
+  return key.length >= 24 && key.length <= 64 ? key : null;
+}
