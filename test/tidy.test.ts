@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { checkAmbient } from './tidy/ambient.ts';
+import { checkDocumented, checkImported, type Manifest } from './tidy/dependencies.ts';
+import { checkCycles, checkRooms } from './tidy/imports.ts';
+import { checkNames } from './tidy/names.ts';
+import { ROOMS } from './tidy/rooms.ts';
+import { checkSize } from './tidy/size.ts';
+import { type Finding, format, listFiles, readTexts, ROOT } from './tidy/source.ts';
+import { checkTests } from './tidy/tests.ts';
+import { checkWording } from './tidy/wording.ts';
+
+const paths = listFiles();
+const texts = readTexts(paths);
+const code = texts.filter(({ path }) => path.startsWith('src/'));
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+
+function assertTidy(findings: readonly Finding[]): void {
+  assert.equal(findings.length, 0, `\n${format(findings)}\n`);
+}
+
+test('there is a house to look at', () => {
+  assert.ok(code.length > 0, 'no file of src/ was found: the checks below would hold for nothing');
+});
+
+test('each room imports only the rooms it may', () => {
+  assertTidy(checkRooms(code, ROOMS));
+});
+
+test('no import cycle', () => {
+  assertTidy(checkCycles(code));
+});
+
+test('time, randomness, timers and the environment are touched only where they are provided', () => {
+  assertTidy(checkAmbient(code));
+});
+
+test('files and functions stay short', () => {
+  assertTidy(checkSize(texts));
+});
+
+test('no file is a drawer', () => {
+  assertTidy(checkNames(paths));
+});
+
+test('texts speak of the product only', () => {
+  assertTidy(checkWording(texts));
+});
+
+test('tests wait on signals, and none is left out silently', () => {
+  assertTidy(checkTests(texts));
+});
+
+test('every dependency is explained', () => {
+  assertTidy(checkDocumented(manifest, readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')));
+});
+
+test('the published code imports only what is installed with it', () => {
+  assertTidy(checkImported(code, manifest));
+});

@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { checkAmbient } from './ambient.ts';
+import { checkDocumented, checkImported } from './dependencies.ts';
+import { checkCycles, checkRooms, importsOf } from './imports.ts';
+import { checkNames } from './names.ts';
+import { ROOMS } from './rooms.ts';
+import { checkSize } from './size.ts';
+import { type Finding, format, type SourceText } from './source.ts';
+import { checkTests } from './tests.ts';
+import { checkWording } from './wording.ts';
+
+const file = (path: string, text: string): SourceText => ({ path, text });
+
+/** Lines at which a check of one file speaks up. */
+function lines(findings: readonly Finding[]): number[] {
+  return findings.map((finding) => finding.line);
+}
+
+describe('rooms', () => {
+  const check = (path: string, text: string): Finding[] => checkRooms([file(path, text)], ROOMS);
+
+  test('an upward arrow is refused, whatever its form', () => {
+    for (const text of [
+      `import { x } from '../engine/submit.ts';`,
+      `import type { X } from '../engine/submit.ts';`,
+      `export * from '../engine/submit.ts';`,
+      `import '../engine/submit.ts';`,
+      `const x = await import('../engine/submit.ts');`,
+      `let x: import('../engine/submit.ts').X;`,
+    ]) {
+      const findings = check('src/store/tasks.ts', `\n${text}\n`);
+      assert.deepEqual(lines(findings), [2], text);
+      assert.match(findings[0]?.message ?? '', /store may not import engine .*may import: domain, runtime\./);
+    }
+  });
+
+  test('a downward arrow and one within the room pass', () => {
+    assert.deepEqual(check('src/engine/submit.ts', `import { x } from '../store/tasks.ts';\nimport './port.ts';`), []);
+  });
+
+  test('dispatch sees the port of the engine and no more of it', () => {
+    assert.deepEqual(check('src/dispatch/worker.ts', `import type { Engine } from '../engine/port.ts';`), []);
+    assert.equal(check('src/dispatch/worker.ts', `import type { Engine } from '../engine/submit.ts';`).length, 1);
+  });
+
+  test('the client takes only types of the wire', () => {
+    assert.deepEqual(check('src/client/client.ts', `import type { T } from '../http/wire/task.ts';`), []);
+    const findings = check('src/client/client.ts', `import { type T } from '../http/wire/task.ts';`);
+    assert.match(findings[0]?.message ?? '', /import type/);
+    assert.equal(check('src/client/client.ts', `import type { T } from '../http/server.ts';`).length, 1);
+  });
+
+  test('the domain imports nothing, not even of Node', () => {
+    assert.equal(check('src/domain/ids.ts', `import { createHash } from 'node:crypto';`).length, 1);
+    assert.equal(check('src/domain/ids.ts', `import fastify from 'fastify';`).length, 1);
+    assert.deepEqual(check('src/domain/ids.ts', `import { x } from './json.ts';`), []);
+  });
+
+  test('app imports every room but the command line, which alone imports it', () => {
+    assert.deepEqual(check('src/app/up.ts', `import '../engine/a.ts';\nimport '../http/a.ts';`), []);
+    assert.equal(check('src/app/up.ts', `import '../cli/main.ts';`).length, 1);
+    assert.deepEqual(check('src/cli/main.ts', `import '../app/up.ts';`), []);
+    assert.equal(check('src/http/server.ts', `import '../app/up.ts';`).length, 1);
+  });
+
+  test('no file outside a room, and no import out of the house', () => {
+    assert.equal(check('src/index.ts', '').length, 1);
+    assert.equal(check('src/attic/x.ts', '').length, 1);
+    assert.equal(check('src/app/up.ts', `import '../../test/support/postgres.ts';`).length, 1);
+  });
+
+  test('every arrow of the table leads to a room that exists in it', () => {
+    const names = new Set([...Object.keys(ROOMS), '*']);
+    for (const [name, room] of Object.entries(ROOMS))
+      for (const entry of [...room.imports, ...(room.types ?? []), ...(room.except ?? [])])
+        assert.ok(names.has(entry.split('/')[0] ?? ''), `${name} -> ${entry}`);
+  });
+
+  test('the table itself has no cycle', () => {
+    const order = Object.keys(ROOMS);
+    for (const [name, room] of Object.entries(ROOMS))
+      for (const entry of room.imports.filter((e) => e !== '*' && name !== 'cli')) {
+        assert.ok(order.indexOf(entry.split('/')[0] ?? '') < order.indexOf(name), `${name} -> ${entry}`);
+      }
+  });
+});
+
+describe('cycles', () => {
+  test('a cycle is found and told whole', () => {
+    const findings = checkCycles([
+      file('src/a/x.ts', `import './y.ts';`),
+      file('src/a/y.ts', `\nimport { z } from '../b/z.ts';`),
+      file('src/b/z.ts', `export * from '../a/x.ts';`),
+    ]);
+    assert.equal(findings.length, 1);
+    assert.match(
+      format(findings),
+      /^src\/b\/z\.ts:1 .*src\/a\/x\.ts -> src\/a\/y\.ts -> src\/b\/z\.ts -> src\/a\/x\.ts;/,
+    );
+  });
+
+  test('a file that imports itself, and a lazy import, close one too', () => {
+    assert.equal(checkCycles([file('src/a/x.ts', `import './x.ts';`)]).length, 1);
+    const lazy = [file('src/a/x.ts', `import './y.ts';`), file('src/a/y.ts', `void import('./x.ts');`)];
+    assert.equal(checkCycles(lazy).length, 1);
+  });
+
+  test('type imports close none, and a diamond is none', () => {
+    const typed = [file('src/a/x.ts', `import './y.ts';`), file('src/a/y.ts', `import type { X } from './x.ts';`)];
+    assert.deepEqual(checkCycles(typed), []);
+    const diamond = [
+      file('src/a/top.ts', `import './left.ts';\nimport './right.ts';`),
+      file('src/a/left.ts', `import './bottom.ts';`),
+      file('src/a/right.ts', `import './bottom.ts';`),
+      file('src/a/bottom.ts', ''),
+    ];
+    assert.deepEqual(checkCycles(diamond), []);
+  });
+
+  test('imports inside strings and comments are none', () => {
+    assert.deepEqual(importsOf(file('src/a/x.ts', `// import './y.ts';\nconst s = "import './y.ts'";`)), []);
+  });
+});
+
+describe('ambient', () => {
+  const check = (text: string, path = 'src/engine/x.ts'): Finding[] => checkAmbient([file(path, text)]);
+
+  for (const text of [
+    'const x = Date.now();',
+    "const x = Date['now']();",
+    'const f = Date.now;',
+    'const { now } = Date;',
+    'const x = new Date();',
+    'const x = new Date;',
+    'const x = Date();',
+    'const x = performance.now();',
+    'const x = globalThis.performance.now();',
+    "import { performance } from 'node:perf_hooks';",
+    'const x = process.hrtime.bigint();',
+    'const x = Math.random();',
+    'const x = crypto.randomUUID();',
+    "import { randomBytes } from 'node:crypto';",
+    "import { randomUUID as id } from 'node:crypto';",
+    'crypto.getRandomValues(bytes);',
+    'randomFillSync(bytes);',
+    'const x = process.env.HOME;',
+    'const { env } = process;',
+    "import { env } from 'node:process';",
+    'setTimeout(run, 5);',
+    'const timer = setInterval;',
+    'start({ schedule: setImmediate });',
+    'globalThis.setTimeout(run, 5);',
+    "import { setTimeout as sleep } from 'node:timers/promises';",
+    "import timers from 'timers';",
+    'const signal = AbortSignal.timeout(5);',
+  ])
+    test(`refused: ${text}`, () => {
+      assert.deepEqual(lines(check(`\n${text}`)), [2]);
+    });
+
+  for (const text of [
+    'const x = new Date(ms);',
+    'const x = clock.now();',
+    'socket.setTimeout(5);',
+    'interface C { now(): number; setTimeout: number }',
+    'function id(randomBytes: Uint8Array) { return randomBytes[0]; }',
+    'const options = { env: given };',
+    '// Date.now()',
+    "const s = 'Math.random()';",
+  ])
+    test(`passes: ${text}`, () => {
+      assert.deepEqual(check(text), []);
+    });
+
+  test('runtime, app and the entry of the process may', () => {
+    for (const path of ['src/runtime/clock.ts', 'src/app/configuration.ts', 'src/cli/main.ts'])
+      assert.deepEqual(check('Date.now(); process.env.X;', path), []);
+    assert.equal(check('process.env.X;', 'src/cli/batch.ts').length, 1);
+  });
+});
+
+describe('size', () => {
+  const body = (count: number): string => 'x();\n'.repeat(count);
+
+  test('a file of 400 lines passes, 401 do not', () => {
+    assert.deepEqual(checkSize([file('src/a/x.ts', body(400))]), []);
+    assert.match(format(checkSize([file('src/a/x.ts', body(401))])), /has 401 lines, the limit is 400; .* 300/);
+    assert.equal(checkSize([file('src/store/sql/x.sql', 'select 1;\n'.repeat(401))]).length, 1);
+  });
+
+  test('a function of 80 lines passes, 81 do not, in every form', () => {
+    for (const [open, close] of [
+      ['function run() {\n', '}'],
+      ['const run = () => {\n', '};'],
+      ['const run = async function () {\n', '};'],
+      ['class C { run() {\n', '} }'],
+      ['class C { constructor() {\n', '} }'],
+      ['const o = { run() {\n', '} };'],
+    ] as const) {
+      assert.deepEqual(checkSize([file('src/a/x.ts', open + body(78) + close)]), [], open);
+      assert.equal(checkSize([file('src/a/x.ts', open + body(79) + close)]).length, 1, open);
+    }
+    assert.match(
+      format(checkSize([file('src/a/x.ts', `\nfunction run() {\n${body(79)}}`)])),
+      /x\.ts:2 run has 81 lines/,
+    );
+  });
+
+  test('a docblock does not count', () => {
+    assert.deepEqual(
+      checkSize([file('src/a/x.ts', `/**\n${' * x\n'.repeat(50)} */\nfunction f() {\n${body(70)}}`)]),
+      [],
+    );
+  });
+});
+
+describe('names', () => {
+  test('drawers are refused, in every spelling', () => {
+    const drawers = [
+      'src/a/util.ts',
+      'src/a/string-utils.ts',
+      'test/helpers/x.ts',
+      'src/a/testHelper.ts',
+      'web/common/x.ts',
+      'src/misc.ts',
+    ];
+    for (const path of drawers) assert.equal(checkNames([path]).length, 1, path);
+  });
+
+  test('words that merely hold one pass', () => {
+    assert.deepEqual(checkNames(['src/a/utilization.ts', 'src/a/commonality.ts', 'test/support/postgres.ts']), []);
+  });
+});
+
+describe('wording', () => {
+  const check = (text: string): number[] => lines(checkWording([file('docs/x.md', text)]));
+  // Put together here too, since this file is one of those that are checked.
+  const folder = ['sha', 'red'].join('');
+
+  test('traces of the workshop are refused', () => {
+    const traces = [
+      `see ../${folder}/x`,
+      `the ${folder}/design folder`,
+      ['cd ', 'work', 'main'].join('/'),
+      `001_${'0a'.repeat(8)}.txt`,
+      ['se', 'ed 001'].join(''),
+      ['another hel', 'per'].join(''),
+      ['Cla', 'ude'].join(''),
+      ['sub', 'agents'].join(''),
+    ];
+    for (const trace of traces) assert.deepEqual(check(`fine\n${trace}`), [2], trace);
+  });
+
+  test('the words of the trade pass', () => {
+    const text = `a seeded generator, ${folder} memory, a session of PostgreSQL, the work queue, seeds: 42`;
+    assert.deepEqual(check(text), []);
+  });
+});
+
+describe('tests', () => {
+  const check = (text: string): number[] => lines(checkTests([file('test/x.test.ts', text)]));
+
+  for (const text of [
+    'await sleep(50);',
+    'setTimeout(done, 1_000);',
+    'await setTimeout(5 * 1000);',
+    'await systemClock.sleep(20);',
+    'test.only("x", () => {});',
+    'describe.skip("x", () => {});',
+    'it.todo("x");',
+    'test("x", { only: true }, () => {});',
+    'test("x", { skip: true }, () => {});',
+    'test("x", { skip: !hasBrowser }, () => {});',
+    'test("x", { skip: process.platform === "win32" }, () => {});',
+    'test("x", { todo: true }, () => {});',
+    'test("x", (t) => {t.skip();});',
+    'test("x", (t) => {t.skip("");});',
+  ])
+    test(`refused: ${text}`, () => {
+      assert.deepEqual(check(`\n\n${text}`), [3]);
+    });
+
+  for (const text of [
+    'await sleep(50); // fixed wait: the lease itself must run out',
+    '// fixed wait: the deadline of the test\nsetTimeout(fail, 5000);',
+    "import { VirtualClock } from '../src/runtime/clock.ts';\nvoid clock.sleep(1000);",
+    'await poll(ready, { deadlineMs: 5000 });',
+    'test("x", { skip: hasBrowser ? false : "no browser on this machine" }, () => {});',
+    'test("x", (t) => { t.skip("no browser on this machine"); });',
+    'list.skip(5); options({ skip: true });',
+  ])
+    test(`passes: ${text}`, () => {
+      assert.deepEqual(check(text), []);
+    });
+
+  test('a reason must say something', () => {
+    assert.deepEqual(check('await sleep(50); // fixed wait:'), [1]);
+  });
+});
+
+describe('dependencies', () => {
+  const manifest = {
+    dependencies: { pg: '8' },
+    optionalDependencies: { sdk: '1' },
+    devDependencies: { '@types/pg': '8' },
+  };
+  const row = (names: string): string => `| ${names} | what it is for | why this one |\n`;
+
+  test('a dependency without a line, and a line without a dependency', () => {
+    assert.deepEqual(checkDocumented(manifest, row('`pg`') + row('`sdk`, `@types/pg`')), []);
+    assert.match(format(checkDocumented(manifest, row('`pg`, `sdk`'))), /'@types\/pg' has no line/);
+    const stale = checkDocumented(manifest, `# Title\n\n${row('`pg`, `sdk`, `@types/pg`')}${row('`left-pad`')}`);
+    assert.match(format(stale), /docs\/dependencies\.md:4 'left-pad' is not in package\.json/);
+  });
+
+  test('a line without a reason is no line', () => {
+    assert.equal(checkDocumented({ dependencies: { pg: '8' } }, '| `pg` | | |').length, 1);
+  });
+
+  test('imports: undeclared, development only, optional at load time', () => {
+    const check = (text: string): Finding[] => checkImported([file('src/a/x.ts', text)], manifest);
+    assert.deepEqual(check(`import pg from 'pg';\nimport 'node:fs';\nimport x from 'pg/lib/x.js';`), []);
+    assert.equal(check(`import x from 'left-pad';`).length, 1);
+    assert.match(format(check(`import { x } from 'sdk/x';`)), /optional; load it with `await import\(\)`/);
+    assert.deepEqual(check(`import type { X } from 'sdk';\nconst x = await import('sdk');`), []);
+  });
+});
