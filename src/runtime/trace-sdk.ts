@@ -1,0 +1,73 @@
+import { diag, DiagLogLevel, type DiagLogFunction, type Tracer } from '@opentelemetry/api';
+
+import type { Logger } from './log.ts';
+
+const DEFAULT_ENDPOINT = 'http://localhost:4318';
+const TRACES_PATH = '/v1/traces';
+/** Also how long a stop may wait for a collector that does not answer. */
+const EXPORT_TIMEOUT_MS = 5_000;
+
+export interface TracerOptions {
+  enabled: boolean;
+  /** Where spans go, OTLP over HTTP; `http://localhost:4318` where null. */
+  endpoint: string | null;
+  serviceName: string;
+  /** Share of new traces that are recorded, 0 to 1; a caller's decision is followed. */
+  samplingRatio: number;
+  /** Told when spans cannot be delivered. */
+  log?: Logger;
+}
+
+export interface TraceSdk {
+  tracer: Tracer;
+  shutdown(): Promise<void>;
+}
+
+/** Loads the OpenTelemetry SDK and starts a tracer that exports in batches. Throws where a package is missing. */
+export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
+  const [sdk, otlp, resources] = await Promise.all([
+    load('@opentelemetry/sdk-trace-node', () => import('@opentelemetry/sdk-trace-node')),
+    load('@opentelemetry/exporter-trace-otlp-http', () => import('@opentelemetry/exporter-trace-otlp-http')),
+    load('@opentelemetry/resources', () => import('@opentelemetry/resources')),
+  ]);
+  if (options.log !== undefined) reportProblems(options.log);
+  const exporter = new otlp.OTLPTraceExporter({ url: tracesUrl(options.endpoint), timeoutMillis: EXPORT_TIMEOUT_MS });
+  const provider = new sdk.NodeTracerProvider({
+    resource: resources.resourceFromAttributes({ 'service.name': options.serviceName }),
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(options.samplingRatio) }),
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
+  });
+  return { tracer: provider.getTracer('heddle'), shutdown: () => provider.shutdown() };
+}
+
+/**
+ * The address that spans are posted to. A base URL without a path gets `/v1/traces`, one with a path is taken as it is.
+ * By convention port 4317 speaks gRPC and 4318 HTTP; what is sent here is OTLP over HTTP to whichever port is named, so a
+ * collector with default ports wants 4318.
+ */
+export function tracesUrl(endpoint: string | null): string {
+  const url = new URL(endpoint ?? DEFAULT_ENDPOINT);
+  if (url.pathname === '/') url.pathname = TRACES_PATH;
+  return url.href;
+}
+
+async function load<T>(name: string, importPackage: () => Promise<T>): Promise<T> {
+  try {
+    return await importPackage();
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new Error(`tracing is enabled but the package ${name} is not installed: npm install ${name}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The SDK tells its problems (a collector that cannot be reached) to one global logger, silent by default. */
+function reportProblems(log: Logger): void {
+  const warn: DiagLogFunction = (message, ...details) => log.warn({ details }, `tracing: ${message}`);
+  const ignore: DiagLogFunction = () => undefined;
+  diag.setLogger(
+    { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}

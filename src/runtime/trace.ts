@@ -1,0 +1,118 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import {
+  INVALID_SPAN_CONTEXT,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanContext,
+  type Tracer,
+} from '@opentelemetry/api';
+
+import type { TracerOptions } from './trace-sdk.ts';
+
+export type { Attributes, Span } from '@opentelemetry/api';
+export type { TracerOptions } from './trace-sdk.ts';
+
+export interface SpanOptions {
+  kind?: 'internal' | 'server' | 'client' | 'producer' | 'consumer';
+  attributes?: Attributes;
+  /** W3C trace context to continue; null starts a new trace; the span of the surrounding code where absent. */
+  parent?: string | null;
+}
+
+export interface Tracing {
+  readonly enabled: boolean;
+  /** Runs `run` inside a span, which ends with it; an error is recorded on the span and thrown on. */
+  span<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T>;
+  /** The W3C trace context to hand on; null where there is no trace. While tracing is off it is the caller's own. */
+  traceparentOf(span: Span): string | null;
+  /** Delivers what is left. */
+  shutdown(): Promise<void>;
+}
+
+const SPAN_KIND = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+/** Tracing as configured; the packages of the OpenTelemetry SDK are loaded only where it is enabled. */
+export async function createTracer(options: TracerOptions): Promise<Tracing> {
+  if (!options.enabled) return TRACING_OFF;
+  const { startSdk } = await import('./trace-sdk.ts');
+  const sdk = await startSdk(options);
+  return tracingOn(sdk.tracer, () => sdk.shutdown());
+}
+
+const NO_SPAN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+
+const TRACING_OFF: Tracing = {
+  enabled: false,
+  span: (_name, options, run) => {
+    const caller = parseTraceparent(options.parent);
+    return run(caller === null ? NO_SPAN : trace.wrapSpanContext(caller));
+  },
+  traceparentOf,
+  shutdown: () => Promise.resolve(),
+};
+
+function tracingOn(tracer: Tracer, shutdown: () => Promise<void>): Tracing {
+  // Our own store rather than the API's global context: two tracers in one process (tests) must not meet.
+  const current = new AsyncLocalStorage<Context>();
+  return {
+    enabled: true,
+    span: (name, options, run) => {
+      const parent = parentContext(options.parent, current.getStore());
+      const kind = SPAN_KIND[options.kind ?? 'internal'];
+      const span = tracer.startSpan(name, { kind, attributes: options.attributes ?? {} }, parent);
+      return current.run(trace.setSpan(parent, span), () => endWith(span, run));
+    },
+    traceparentOf,
+    shutdown,
+  };
+}
+
+function parentContext(parent: string | null | undefined, surrounding: Context | undefined): Context {
+  if (parent === undefined) return surrounding ?? ROOT_CONTEXT;
+  const caller = parseTraceparent(parent);
+  return caller === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, caller);
+}
+
+async function endWith<T>(span: Span, run: (span: Span) => Promise<T>): Promise<T> {
+  try {
+    return await run(span);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    span.recordException(error instanceof Error ? error : message);
+    span.setStatus({ code: SpanStatusCode.ERROR, message });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+function traceparentOf(span: Span): string | null {
+  const context = span.spanContext();
+  if (!isSpanContextValid(context)) return null;
+  return `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** The span that a W3C `traceparent` names; null where it is absent or malformed, which the standard says to ignore. */
+export function parseTraceparent(traceparent: string | null | undefined): SpanContext | null {
+  if (traceparent === null || traceparent === undefined) return null;
+  const [, version, traceId = '', spanId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? [];
+  // Later versions may append fields; version 00 has none, and ff is not a version.
+  if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return null;
+  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
+  return isSpanContextValid(context) ? context : null;
+}
