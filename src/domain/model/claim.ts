@@ -1,0 +1,94 @@
+import type { TaskId } from '../ids.ts';
+import { blockingRule } from './slots.ts';
+import { copyModel, laneOf, taskOf } from './state.ts';
+import type { Model, ModelTask } from './state.ts';
+
+/** What may be claimed from these lanes if no rule objects, in the order of precedence: priority, then age (ids grow). */
+export function claimable(model: Model, lanes: readonly string[], now: number): ModelTask[] {
+  return [...model.tasks.values()]
+    .filter((task) => task.state === 'pending' && (task.run_at ?? now) <= now && lanes.includes(laneOf(task)))
+    .sort(byPrecedence);
+}
+
+function byPrecedence(left: ModelTask, right: ModelTask): number {
+  return right.definition.priority - left.definition.priority || (left.definition.id < right.definition.id ? -1 : 1);
+}
+
+/** The best answer to a claim: walk in order of precedence and take whatever its rules let through. */
+export function idealClaim(model: Model, lanes: readonly string[], limit: number, now: number): TaskId[] {
+  const draft = copyModel(model);
+  const taken: TaskId[] = [];
+  for (const task of claimable(draft, lanes, now)) {
+    if (taken.length >= limit) break;
+    if (blockingRule(draft, task) !== undefined) continue;
+    openAttempt(draft, task, 'running', now);
+    taken.push(task.definition.id);
+  }
+  return taken;
+}
+
+export interface ClaimVerdict {
+  /** Why a correct engine could not have answered this. */
+  faults: string[];
+  /** Tasks that the claimer had room for and that no rule blocked: an engine may leave them to its next claim. */
+  left: TaskId[];
+}
+
+/**
+ * Judges an engine's answer: everything taken was claimable, each task's rules held at its turn, and nobody of higher
+ * precedence was passed over unless a rule blocked it then. The answer may be shorter than the ideal one.
+ */
+export function judgeClaim(
+  model: Model,
+  lanes: readonly string[],
+  limit: number,
+  answer: readonly TaskId[],
+  now: number,
+): ClaimVerdict {
+  const draft = copyModel(model);
+  const chosen = new Set(answer);
+  const order = claimable(draft, lanes, now);
+  const faults: string[] = [];
+  if (answer.length > limit) faults.push(`${answer.length} tasks were claimed, ${limit} asked for`);
+  if (chosen.size < answer.length) faults.push('a task was claimed twice');
+  for (const id of chosen) {
+    if (!order.some((task) => task.definition.id === id))
+      faults.push(`${id} was not claimable (${describe(model, id)})`);
+  }
+  const last = order.findLastIndex((task) => chosen.has(task.definition.id));
+  for (const task of order.slice(0, last + 1)) {
+    const rule = blockingRule(draft, task);
+    const id = task.definition.id;
+    if (chosen.has(id)) {
+      if (rule !== undefined) faults.push(`${id} was claimed against its ${rule.type} rule of at most ${rule.max}`);
+      openAttempt(draft, task, 'running', now);
+    } else if (rule === undefined) {
+      faults.push(`${id} was passed over for a task of lower precedence`);
+    }
+  }
+  const left =
+    answer.length >= limit
+      ? []
+      : order.filter((task) => !chosen.has(task.definition.id) && blockingRule(draft, task) === undefined);
+  return { faults, left: left.map((task) => task.definition.id) };
+}
+
+function describe(model: Model, id: TaskId): string {
+  const task = model.tasks.get(id);
+  return task === undefined ? 'unknown' : `${task.state}, run_at ${task.run_at ?? 'none'}, ${laneOf(task)}`;
+}
+
+/** Opens the next attempt of each task. `running` where the claimer runs it itself, `claimed` until a webhook is answered. */
+export function claim(model: Model, ids: readonly TaskId[], into: 'claimed' | 'running', now: number): void {
+  for (const id of ids) openAttempt(model, taskOf(model, id), into, now);
+}
+
+function openAttempt(model: Model, task: ModelTask, into: 'claimed' | 'running', now: number): void {
+  task.state = into;
+  task.attempt += 1;
+  task.attempt_open = true;
+  task.started = into === 'running';
+  task.run_at = null;
+  task.deadline_at = now + task.definition.timeout_secs * 1000;
+  task.claim_expires_at = into === 'claimed' ? now + model.claim_timeout_ms : null;
+}

@@ -1,0 +1,101 @@
+import type { TaskId } from '../ids.ts';
+import { gateOf, restingState } from '../readiness.ts';
+import { isTerminal } from '../task-state.ts';
+import { forEachTask } from './answer.ts';
+import type { ModelOutcome } from './answer.ts';
+import { propagate } from './propagate.ts';
+import { childrenOf, closeAttempt, openGates, taskOf } from './state.ts';
+import type { Model, ModelTask } from './state.ts';
+
+const itself = (id: TaskId): TaskId => id;
+
+/** Ends whatever has not ended; an open attempt keeps its slots until its worker reports or its deadline passes. */
+export function cancel(model: Model, ids: readonly TaskId[], now: number): ModelOutcome[] {
+  const ended: TaskId[] = [];
+  const outcomes = forEachTask(model, ids, itself, (task, id) => {
+    if (task.state === 'canceled') return 'unchanged';
+    if (isTerminal(task.state)) return 'conflict';
+    restartClock(task, now);
+    task.state = 'canceled';
+    task.claim_expires_at = null;
+    ended.push(id);
+    return 'applied';
+  });
+  propagate(model, ended);
+  return outcomes;
+}
+
+export function pause(model: Model, ids: readonly TaskId[], now: number): ModelOutcome[] {
+  return forEachTask(model, ids, itself, (task) => {
+    if (task.state === 'paused') return 'unchanged';
+    if (isTerminal(task.state)) return 'conflict';
+    task.state = 'paused';
+    task.paused_at = now;
+    return 'applied';
+  });
+}
+
+/** Brings a paused task to where it now belongs: back to its open attempt, else to where its gates say. */
+export function resume(model: Model, ids: readonly TaskId[], now: number): ModelOutcome[] {
+  return forEachTask(model, ids, itself, (task) => {
+    if (task.state !== 'paused') return isTerminal(task.state) ? 'conflict' : 'unchanged';
+    restartClock(task, now);
+    if (task.attempt_open) task.state = task.started ? 'running' : 'claimed';
+    else task.state = restingState(openGates(model, task));
+    return 'applied';
+  });
+}
+
+/** No clock of an attempt runs during a pause: both move on by the time it lasted. */
+function restartClock(task: ModelTask, now: number): void {
+  if (task.paused_at === null) return;
+  const pausedMs = now - task.paused_at;
+  if (task.deadline_at !== null) task.deadline_at += pausedMs;
+  if (task.claim_expires_at !== null) task.claim_expires_at += pausedMs;
+  task.paused_at = null;
+}
+
+/**
+ * The operator's way out of a bad end. It re-opens the task, every descendant that failed only because of what is now
+ * open again, and the gates of those that were ready but had not started.
+ */
+export function retry(model: Model, ids: readonly TaskId[]): ModelOutcome[] {
+  const reopened: TaskId[] = [];
+  const outcomes = forEachTask(model, ids, itself, (task, id) => {
+    if (task.state === 'waiting' || task.state === 'pending') return 'unchanged';
+    if (!isTerminal(task.state) || task.state === 'succeeded' || task.state === 'disabled') return 'conflict';
+    reopen(task);
+    task.run_at = null;
+    reopened.push(id);
+    return 'applied';
+  });
+  reopenDescendants(model, reopened);
+  for (const id of reopened) taskOf(model, id).state = restingState(openGates(model, taskOf(model, id)));
+  return outcomes.map((outcome) => ({ ...outcome, state: model.tasks.get(outcome.task_id)?.state ?? null }));
+}
+
+function reopen(task: ModelTask): void {
+  closeAttempt(task);
+  task.state = 'waiting';
+  task.failed_by = null;
+}
+
+function reopenDescendants(model: Model, reopened: readonly TaskId[]): void {
+  let level = new Set(reopened);
+  while (level.size > 0) {
+    const next = new Set<TaskId>();
+    for (const child of childrenOf(model, level)) {
+      if (child.state === 'pending') child.state = 'waiting';
+      if (child.failed_by === null || hasBrokenGate(model, child)) continue;
+      reopen(child);
+      next.add(child.definition.id);
+    }
+    level = next;
+  }
+}
+
+function hasBrokenGate(model: Model, task: ModelTask): boolean {
+  return task.parents.some(
+    ({ parent_id, requires_success }) => gateOf(taskOf(model, parent_id).state, requires_success) === 'broken',
+  );
+}

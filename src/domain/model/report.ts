@@ -1,0 +1,127 @@
+import type { TaskId } from '../ids.ts';
+import { mergePatch } from '../json.ts';
+import type { JsonObject } from '../json.ts';
+import { restingState } from '../readiness.ts';
+import type { RetryPolicy } from '../task.ts';
+import { isTerminal } from '../task-state.ts';
+import type { Outcome } from '../task-state.ts';
+import { forEachTask } from './answer.ts';
+import type { ModelOutcome, ModelResult } from './answer.ts';
+import { propagate } from './propagate.ts';
+import { closeAttempt, openGates } from './state.ts';
+import type { Model, ModelTask } from './state.ts';
+
+export interface ModelReport {
+  task_id: TaskId;
+  /** Null speaks for the current attempt. */
+  attempt: number | null;
+  outcome: Outcome;
+  metadata_patch?: JsonObject;
+  new_success?: number;
+  new_failures?: number;
+}
+
+/** Settles a whole set of reports first, and propagates afterwards: no report of a set sees what another one caused. */
+export function report(model: Model, reports: readonly ModelReport[], now: number): ModelOutcome[] {
+  const ended: TaskId[] = [];
+  const outcomes = forEachTask(
+    model,
+    reports,
+    ({ task_id }) => task_id,
+    (task, item) => {
+      const result = settle(model, task, item, now);
+      if (result === 'applied') ended.push(task.definition.id);
+      return result;
+    },
+  );
+  propagate(model, ended);
+  return outcomes;
+}
+
+function settle(model: Model, task: ModelTask, item: ModelReport, now: number): ModelResult {
+  if (item.attempt !== null && item.attempt !== task.attempt) return 'stale_attempt';
+  if (isTerminal(task.state)) {
+    // The late report of a canceled task is refused, but it says that nobody works on it any more.
+    closeAttempt(task);
+    return task.state === item.outcome ? 'unchanged' : 'conflict';
+  }
+  if (!task.attempt_open) return 'not_started';
+  addCounts(task, item);
+  return finish(model, task, item.outcome, now);
+}
+
+/** Ends the open attempt: with the next one where the retry policy has one left, else for good. */
+export function finish(model: Model, task: ModelTask, outcome: Outcome, now: number): 'applied' | 'retrying' {
+  closeAttempt(task);
+  const policy = task.definition.retry;
+  const triesAgain = outcome === 'failed' || outcome === 'timed_out';
+  if (triesAgain && policy !== null && task.attempt < policy.max_attempts) {
+    task.run_at = now + longestBackoffMs(policy, task.attempt);
+    task.state = restingState(openGates(model, task));
+    return 'retrying';
+  }
+  task.state = outcome;
+  return 'applied';
+}
+
+/** The wait before retry `n` (1 for the first) without jitter, milliseconds; jitter only shortens it. */
+export function longestBackoffMs(policy: RetryPolicy, n: number): number {
+  return Math.min(policy.base_ms * policy.factor ** (n - 1), policy.max_ms);
+}
+
+export interface ModelUpdate {
+  task_id: TaskId;
+  attempt: number | null;
+  metadata_patch?: JsonObject;
+  new_success?: number;
+  new_failures?: number;
+}
+
+/** Merges metadata and adds counts without a change of state. */
+export function update(model: Model, updates: readonly ModelUpdate[], now: number): ModelOutcome[] {
+  return forEachTask(
+    model,
+    updates,
+    ({ task_id }) => task_id,
+    (task, item) => {
+      if (item.attempt !== null && item.attempt !== task.attempt) return 'stale_attempt';
+      if (isTerminal(task.state)) return 'conflict';
+      addCounts(task, item);
+      noteActivity(task, now);
+      return 'applied';
+    },
+  );
+}
+
+export interface ModelProgress {
+  task_id: TaskId;
+  new_success: number;
+  new_failures: number;
+}
+
+export function progress(
+  model: Model,
+  reports: readonly ModelProgress[],
+  now: number,
+): ('applied' | 'terminal' | 'not_found')[] {
+  return reports.map((item) => {
+    const task = model.tasks.get(item.task_id);
+    if (task === undefined) return 'not_found';
+    if (isTerminal(task.state)) return 'terminal';
+    addCounts(task, item);
+    noteActivity(task, now);
+    return 'applied';
+  });
+}
+
+function addCounts(task: ModelTask, item: Omit<ModelUpdate, 'task_id' | 'attempt'>): void {
+  task.success_count += item.new_success ?? 0;
+  task.failure_count += item.new_failures ?? 0;
+  if (item.metadata_patch !== undefined) task.metadata = mergePatch(task.metadata, item.metadata_patch) as JsonObject;
+}
+
+/** A sign of life sets the clock of an `activity` deadline back; while paused the clock stands, so it counts from the pause. */
+function noteActivity(task: ModelTask, now: number): void {
+  if (!task.attempt_open || task.definition.deadline_basis !== 'activity') return;
+  task.deadline_at = (task.paused_at ?? now) + task.definition.timeout_secs * 1000;
+}

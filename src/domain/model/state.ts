@@ -1,0 +1,96 @@
+import type { TaskId, WorkflowId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import { countOpenGates } from '../readiness.ts';
+import type { NewTask } from '../task.ts';
+import { isTerminal } from '../task-state.ts';
+import type { TaskState } from '../task-state.ts';
+
+/**
+ * The reference model of the engine: the same answers as the database, from code that is obvious rather than fast. It
+ * keeps no counters: open gates are counted over the parents and used slots over the tasks whenever somebody asks.
+ */
+export interface Model {
+  readonly tasks: Map<TaskId, ModelTask>;
+  /** How long a claim lasts while no delivery is under way, milliseconds. */
+  readonly claim_timeout_ms: number;
+}
+
+export interface ModelParent {
+  readonly parent_id: TaskId;
+  readonly requires_success: boolean;
+}
+
+/** Times are milliseconds since the epoch. */
+export interface ModelTask {
+  readonly definition: NewTask;
+  readonly workflow_id: WorkflowId;
+  readonly parents: readonly ModelParent[];
+  state: TaskState;
+  /** Counts claims; a report of an older attempt is refused. */
+  attempt: number;
+  metadata: JsonObject;
+  success_count: number;
+  failure_count: number;
+  /** Not claimable before (a delay, a backoff); null: at once. */
+  run_at: number | null;
+  /**
+   * Somebody may be working on the current attempt: from the claim until its report or its deadline, through pauses and
+   * even after a cancel. Exactly these tasks hold slots.
+   */
+  attempt_open: boolean;
+  /** The start of the open attempt was acknowledged. A claimer that runs the task itself acknowledges by claiming. */
+  started: boolean;
+  deadline_at: number | null;
+  /** While claimed only: when the claim lapses unless a delivery is under way. */
+  claim_expires_at: number | null;
+  paused_at: number | null;
+  /** The ancestor whose end failed this task before it could start; null where it failed by itself or not at all. */
+  failed_by: TaskId | null;
+}
+
+export function emptyModel(claimTimeoutMs: number): Model {
+  return { tasks: new Map(), claim_timeout_ms: claimTimeoutMs };
+}
+
+export function copyModel(model: Model): Model {
+  const tasks = new Map<TaskId, ModelTask>();
+  for (const [id, task] of model.tasks) tasks.set(id, { ...task });
+  return { ...model, tasks };
+}
+
+/** The task of this id; an unknown one is a programmer's error and throws. */
+export function taskOf(model: Model, id: TaskId): ModelTask {
+  const task = model.tasks.get(id);
+  if (task === undefined) throw new Error(`the model has no task ${id}`);
+  return task;
+}
+
+/** `webhook` for a task with a start action, else the lane of its kind's workers. */
+export function laneOf(task: ModelTask): string {
+  return task.definition.actions.some((action) => action.trigger === 'start')
+    ? 'webhook'
+    : `kind:${task.definition.kind}`;
+}
+
+export function openGates(model: Model, task: ModelTask): number {
+  return countOpenGates(task.parents.map(({ parent_id }) => taskOf(model, parent_id).state));
+}
+
+export function childrenOf(model: Model, ids: ReadonlySet<TaskId>): ModelTask[] {
+  return [...model.tasks.values()].filter((task) => task.parents.some(({ parent_id }) => ids.has(parent_id)));
+}
+
+/** How many tasks a workflow has, and how many of them have not ended. */
+export function workflowProgress(model: Model, id: WorkflowId): { task_count: number; remaining: number } {
+  const tasks = [...model.tasks.values()].filter((task) => task.workflow_id === id);
+  return { task_count: tasks.length, remaining: tasks.filter((task) => !isTerminal(task.state)).length };
+}
+
+/** Nobody works on this attempt any more: its slots are free and none of its clocks run. */
+export function closeAttempt(task: ModelTask): void {
+  task.attempt_open = false;
+  task.started = false;
+  task.deadline_at = null;
+  task.claim_expires_at = null;
+  task.paused_at = null;
+}

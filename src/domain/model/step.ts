@@ -1,0 +1,68 @@
+import type { TaskId, WorkflowId } from '../ids.ts';
+import type { NewTask } from '../task.ts';
+import type { ModelOutcome } from './answer.ts';
+import { claim } from './claim.ts';
+import { expire, renewClaim, start } from './expire.ts';
+import { cancel, pause, resume, retry } from './operate.ts';
+import { progress, report, update } from './report.ts';
+import type { ModelProgress, ModelReport, ModelUpdate } from './report.ts';
+import { copyModel } from './state.ts';
+import type { Model } from './state.ts';
+import { submit } from './submit.ts';
+
+/** Everything that can happen to the tasks of an engine. */
+export type ModelEvent =
+  | { type: 'submit'; workflow_id: WorkflowId; tasks: readonly NewTask[] }
+  | { type: 'claim'; ids: readonly TaskId[]; into: 'claimed' | 'running' }
+  | { type: 'start'; ids: readonly TaskId[] }
+  | { type: 'renew_claim'; id: TaskId; until: number }
+  | { type: 'report'; reports: readonly ModelReport[] }
+  | { type: 'update'; updates: readonly ModelUpdate[] }
+  | { type: 'progress'; reports: readonly ModelProgress[] }
+  | { type: 'cancel' | 'pause' | 'resume' | 'retry'; ids: readonly TaskId[] }
+  | { type: 'expire' };
+
+export interface Step {
+  model: Model;
+  /** What the engine must answer; empty where its method answers nothing that the model knows. */
+  outcomes: ModelOutcome[];
+  /** The answers to `progress`. */
+  progress: ('applied' | 'terminal' | 'not_found')[];
+}
+
+/** The model after an event at `now`; the one before stays as it was. */
+export function step(before: Model, event: ModelEvent, now: number): Step {
+  const model = copyModel(before);
+  const after = (outcomes: ModelOutcome[] = []): Step => ({ model, outcomes, progress: [] });
+  switch (event.type) {
+    case 'submit':
+      submit(model, event.workflow_id, event.tasks, now);
+      return after();
+    case 'claim':
+      claim(model, event.ids, event.into, now);
+      return after();
+    case 'start':
+      start(model, event.ids);
+      return after();
+    case 'renew_claim':
+      renewClaim(model, event.id, event.until);
+      return after();
+    case 'report':
+      return after(report(model, event.reports, now));
+    case 'update':
+      return after(update(model, event.updates, now));
+    case 'progress':
+      return { model, outcomes: [], progress: progress(model, event.reports, now) };
+    case 'cancel':
+      return after(cancel(model, event.ids, now));
+    case 'pause':
+      return after(pause(model, event.ids, now));
+    case 'resume':
+      return after(resume(model, event.ids, now));
+    case 'retry':
+      return after(retry(model, event.ids));
+    case 'expire':
+      expire(model, now);
+      return after();
+  }
+}

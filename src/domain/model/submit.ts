@@ -1,0 +1,56 @@
+import type { TaskId, WorkflowId } from '../ids.ts';
+import { restingState } from '../readiness.ts';
+import type { NewTask } from '../task.ts';
+import { isTerminal } from '../task-state.ts';
+import { causeOfFailure, failByDependency, propagate } from './propagate.ts';
+import { openGates, taskOf } from './state.ts';
+import type { Model, ModelTask } from './state.ts';
+
+/**
+ * Adds one workflow. A parent that ended before counts at once: closed, or broken, in which case the new task fails
+ * without ever waiting.
+ */
+export function submit(model: Model, workflowId: WorkflowId, newTasks: readonly NewTask[], now: number): void {
+  const added = newTasks.map((definition) => newModelTask(workflowId, definition, newTasks, now));
+  for (const task of added) model.tasks.set(task.definition.id, task);
+
+  const causes = new Map<TaskId, TaskId>();
+  for (const task of added) {
+    const parents = task.parents.map(({ parent_id }) => parent_id);
+    const endedBefore = parents.filter((id) => isTerminal(taskOf(model, id).state));
+    const cause = causeOfFailure(model, task, new Set(endedBefore));
+    if (cause !== null) causes.set(task.definition.id, cause);
+  }
+  for (const [id, cause] of causes) failByDependency(taskOf(model, id), cause);
+  propagate(model, causes.keys());
+
+  for (const task of added) if (task.state === 'waiting') task.state = restingState(openGates(model, task));
+}
+
+function newModelTask(
+  workflowId: WorkflowId,
+  definition: NewTask,
+  submission: readonly NewTask[],
+  now: number,
+): ModelTask {
+  return {
+    definition,
+    workflow_id: workflowId,
+    parents: definition.dependencies.map((dependency) => ({
+      parent_id: 'task_id' in dependency ? dependency.task_id : submission[dependency.index]!.id,
+      requires_success: dependency.requires_success,
+    })),
+    state: 'waiting',
+    attempt: 0,
+    metadata: definition.metadata,
+    success_count: 0,
+    failure_count: 0,
+    run_at: definition.delay_ms > 0 ? now + definition.delay_ms : null,
+    attempt_open: false,
+    started: false,
+    deadline_at: null,
+    claim_expires_at: null,
+    paused_at: null,
+    failed_by: null,
+  };
+}

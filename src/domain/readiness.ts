@@ -1,0 +1,26 @@
+import { isTerminal, satisfiesRequiredSuccess } from './task-state.ts';
+import type { TaskState } from './task-state.ts';
+
+/**
+ * What one dependency says about its child:
+ * `open` the parent has not ended, so the child must wait; `closed` the parent ended and lets the child through;
+ * `broken` the parent ended without the success that the child requires.
+ */
+export type Gate = 'open' | 'closed' | 'broken';
+
+export function gateOf(parentState: TaskState, requiresSuccess: boolean): Gate {
+  if (!isTerminal(parentState)) return 'open';
+  return requiresSuccess && !satisfiesRequiredSuccess(parentState) ? 'broken' : 'closed';
+}
+
+/** How many of a task's parents have not ended. A broken gate counts as closed: nobody waits for it any more. */
+export function countOpenGates(parentStates: Iterable<TaskState>): number {
+  let open = 0;
+  for (const state of parentStates) if (!isTerminal(state)) open += 1;
+  return open;
+}
+
+/** Where a task without an open attempt rests: the one place where gates become a state. */
+export function restingState(openGates: number): 'waiting' | 'pending' {
+  return openGates > 0 ? 'waiting' : 'pending';
+}
