@@ -1,0 +1,189 @@
+import { isIP } from 'node:net';
+import { cidrContains, classifyAddress, parseCidr } from './address-ranges.ts';
+import type { AddressClass, Cidr } from './address-ranges.ts';
+
+/** Where webhooks may go. Host names compare without case and without a trailing dot. */
+export interface SsrfPolicy {
+  /** Checks nothing at all (`SKIP_SSRF_VALIDATION=1`). */
+  skipAll: boolean;
+  /** Lets 127.0.0.0/8, `::1` and `localhost` through: for development on one machine. */
+  allowLoopback: boolean;
+  blockedHostnames: readonly string[];
+  /** Each with its leading dot. */
+  blockedSuffixes: readonly string[];
+  /** Names (or `.suffix`) that may resolve to private and loopback addresses too. */
+  allowedHosts: readonly string[];
+  /** Ranges or addresses that may be called whatever they are for. */
+  allowedCidrs: readonly string[];
+}
+
+export const DEFAULT_BLOCKED_HOSTNAMES: readonly string[] = [
+  'localhost',
+  '127.0.0.1',
+  '::1',
+  '0.0.0.0',
+  'local',
+  'internal',
+];
+export const DEFAULT_BLOCKED_SUFFIXES: readonly string[] = ['.local', '.internal', '.localdomain', '.localhost'];
+
+export const STRICT_SSRF_POLICY: SsrfPolicy = {
+  skipAll: false,
+  allowLoopback: false,
+  blockedHostnames: DEFAULT_BLOCKED_HOSTNAMES,
+  blockedSuffixes: DEFAULT_BLOCKED_SUFFIXES,
+  allowedHosts: [],
+  allowedCidrs: [],
+};
+
+/** A webhook that may not be sent; the message names the host and the rule, never the address that a name led to. */
+export class SsrfRefusal extends Error {
+  readonly code = 'SSRF_REFUSED';
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'SsrfRefusal';
+  }
+}
+
+/** Longest URL that is accepted, characters. */
+const URL_LENGTH_MAX = 8192;
+
+const CLASS_IN_WORDS: Readonly<Record<Exclude<AddressClass, 'public'>, string>> = {
+  loopback: 'a loopback address',
+  private: 'a private address',
+  link_local: 'a link-local address',
+  metadata: 'the address of a cloud metadata service',
+  multicast: 'a multicast address',
+  unspecified: 'the unspecified address',
+  broadcast: 'the broadcast address',
+  carrier_grade_nat: 'a carrier-grade NAT address',
+  embedded_ipv4: 'an IPv6 address that wraps an IPv4 address',
+  reserved: 'a reserved address',
+  malformed: 'not an IP address',
+};
+
+/** Classes that an allowed host may lead to; metadata and link-local stay closed, so that a hijacked name gains nothing. */
+const OPEN_TO_ALLOWED_HOSTS: ReadonlySet<AddressClass> = new Set(['loopback', 'private', 'carrier_grade_nat']);
+
+const REMEDY = 'an operator can allow it with SSRF_ALLOWED_HOSTS or SSRF_ALLOWED_CIDRS';
+
+/** Host as lists compare it: lower case, no brackets, no trailing dot. */
+export function normaliseHost(host: string): string {
+  const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+  return bare.toLowerCase().replace(/\.+$/, '');
+}
+
+/** The policy, read once: decides on URLs, host names and addresses. A range that cannot be read throws. */
+export class SsrfGuard {
+  readonly policy: SsrfPolicy;
+  readonly #blockedHosts: ReadonlySet<string>;
+  readonly #blockedSuffixes: readonly string[];
+  readonly #allowedHosts: ReadonlySet<string>;
+  readonly #allowedSuffixes: readonly string[];
+  readonly #allowedCidrs: readonly Cidr[];
+
+  constructor(policy: SsrfPolicy) {
+    this.policy = policy;
+    this.#blockedHosts = new Set(policy.blockedHostnames.map(normaliseHost).filter((name) => name !== ''));
+    this.#blockedSuffixes = policy.blockedSuffixes.map(asSuffix).filter((suffix) => suffix !== '.');
+    const allowed = policy.allowedHosts.map(normaliseHost).filter((name) => name !== '');
+    this.#allowedHosts = new Set(allowed);
+    this.#allowedSuffixes = allowed.filter((name) => name.startsWith('.'));
+    this.#allowedCidrs = policy.allowedCidrs.map((text) => {
+      const cidr = parseCidr(text.trim());
+      if (cidr === null) throw new Error(`${text} is not an IP address or range such as 10.1.0.0/16`);
+      return cidr;
+    });
+  }
+
+  /** Why this host (a name, or a literal address) may not be called; null where it may, as far as its spelling tells. */
+  refuseHost(rawHost: string): string | null {
+    if (this.policy.skipAll) return null;
+    const host = normaliseHost(rawHost);
+    if (isIP(host) !== 0) {
+      const refusal = this.#refuseAddress(host, host);
+      if (refusal !== null) return `${host} is ${refusal}`;
+      return this.#blockedHosts.has(host) && !this.#isExempt(host) ? this.#onBlockList(host) : null;
+    }
+    if (this.#isAllowedHost(host) || this.#isExempt(host)) return null;
+    if (this.#blockedHosts.has(host)) return this.#onBlockList(host);
+    const suffix = this.#blockedSuffixes.find((ending) => host.endsWith(ending));
+    return suffix === undefined ? null : `${host} ends with the blocked suffix ${suffix}; ${REMEDY}`;
+  }
+
+  /**
+   * Why an address may not be connected to; null where it may.
+   *
+   * @param address as a resolver or a socket writes it
+   * @param rawHost the host of the URL that led to it
+   */
+  refuseResolved(address: string, rawHost: string): string | null {
+    if (this.policy.skipAll) return null;
+    const host = normaliseHost(rawHost);
+    const refusal = this.#refuseAddress(address, host);
+    if (refusal === null) return null;
+    return isIP(host) === 0 ? `${host} resolves to ${refusal}` : `${host} is ${refusal}`;
+  }
+
+  #refuseAddress(address: string, host: string): string | null {
+    if (this.#inAllowedCidr(address)) return null;
+    const found = classifyAddress(address);
+    if (found === 'public') return null;
+    if (found === 'loopback' && this.policy.allowLoopback) return null;
+    if (OPEN_TO_ALLOWED_HOSTS.has(found) && this.#isAllowedHost(host)) return null;
+    return `${CLASS_IN_WORDS[found]}, which webhooks may not call; ${REMEDY}`;
+  }
+
+  #onBlockList(host: string): string {
+    return `${host} is on the list of blocked host names (BLOCKED_HOSTNAMES); ${REMEDY}`;
+  }
+
+  #isAllowedHost(host: string): boolean {
+    return this.#allowedHosts.has(host) || this.#allowedSuffixes.some((suffix) => host.endsWith(suffix));
+  }
+
+  /** Hosts that the lists of blocked names do not bind. */
+  #isExempt(host: string): boolean {
+    if (this.#isAllowedHost(host) || this.#inAllowedCidr(host)) return true;
+    if (!this.policy.allowLoopback) return false;
+    return host === 'localhost' || host.endsWith('.localhost') || classifyAddress(host) === 'loopback';
+  }
+
+  #inAllowedCidr(address: string): boolean {
+    return this.#allowedCidrs.some((cidr) => cidrContains(cidr, address));
+  }
+}
+
+function asSuffix(text: string): string {
+  const name = normaliseHost(text);
+  return name.startsWith('.') ? name : `.${name}`;
+}
+
+const guards = new WeakMap<SsrfPolicy, SsrfGuard>();
+
+function guardOf(policy: SsrfPolicy): SsrfGuard {
+  let guard = guards.get(policy);
+  if (guard === undefined) guards.set(policy, (guard = new SsrfGuard(policy)));
+  return guard;
+}
+
+/**
+ * The check of a webhook's URL when it is submitted: what its spelling alone tells. The addresses behind a name are
+ * checked when connecting, for every connection.
+ *
+ * @returns why the URL is refused and what helps, or null where it is fine
+ */
+export function validateWebhookUrl(url: string, policy: SsrfPolicy): string | null {
+  if (url.length > URL_LENGTH_MAX) return `must be at most ${URL_LENGTH_MAX} characters long`;
+  const parsed = URL.parse(url);
+  if (parsed === null) return 'must be an absolute URL such as https://example.com/hook';
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+    return `must start with http:// or https://, not ${parsed.protocol}`;
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    // A URL is logged, listed and shown in places where a header's value is not.
+    return 'must not hold a user name or password; send an Authorization header instead';
+  }
+  return guardOf(policy).refuseHost(parsed.hostname);
+}
