@@ -1,0 +1,260 @@
+import { DatabaseError, type QueryResult, type QueryResultRow } from 'pg';
+
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { systemRandom, type Random } from '../runtime/random.ts';
+import { Listener } from './listener.ts';
+import {
+  asCallerError,
+  ConnectionFailure,
+  connectionFailure,
+  isConnectionError,
+  isRetryable,
+  isStalePlan,
+} from './pool-failure.ts';
+import { Pool, type Lease } from './pool.ts';
+
+export interface Statement {
+  /** Names the prepared statement (63 bytes at most) and the `query` label of metrics. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Queryable {
+  /**
+   * Runs one statement. int8 comes back as number, timestamptz as milliseconds since the epoch, jsonb parsed. An array
+   * among the values is a PostgreSQL array, so a JSON array must be passed as text.
+   */
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+export interface TransactionOptions {
+  isolation?: 'read committed' | 'repeatable read';
+  readOnly?: boolean;
+}
+
+/** Connection failures surface as DATABASE_UNAVAILABLE; errors of a statement are `pg`'s DatabaseError with its `code`. */
+export interface Database extends Queryable {
+  /**
+   * Runs `run` between BEGIN and COMMIT. Serialization failures and deadlocks run it again, so it must not have effects
+   * outside the transaction. Statements that are not awaited one by one are sent together (pipelined).
+   */
+  transaction<T>(run: (tx: Queryable) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Calls back with each payload, and with '' after a reconnect. Returns how to end the subscription. */
+  listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>;
+  stats(): { size: number; idle: number; waiting: number };
+  /** Resolves when a connection could be had and answered. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseMetrics {
+  queryDuration(name: string, seconds: number): void;
+  slowQuery(name: string): void;
+}
+
+export interface DatabaseOptions {
+  url: string;
+  maxSize: number;
+  minIdle: number;
+  /** Further tries to get a connection after the first one failed. */
+  acquireRetries: number;
+  /** Longest wait for a connection, all tries together. */
+  acquireTimeoutMs: number;
+  slowQueryMs: number;
+  clock: Clock;
+  log: Logger;
+  metrics?: DatabaseMetrics;
+  breaker?: { run<T>(work: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> };
+  random?: Random;
+  statementTimeoutMs?: number;
+  lockTimeoutMs?: number;
+  idleTimeoutMs?: number;
+  applicationName?: string;
+}
+
+const PING: Statement = { name: 'ping', text: 'select 1' };
+const COMMIT: Statement = { name: 'commit', text: 'commit' };
+
+const MAX_RERUNS = 8;
+const RERUN_BACKOFF = { base_ms: 2, factor: 2, max_ms: 250, jitter: 0.8 };
+const ACQUIRE_BACKOFF = { base_ms: 50, factor: 2, max_ms: 2_000, jitter: 0.5 };
+
+/** Opens a pool; it connects in the background, so an unreachable database shows with the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  return new PooledDatabase(options);
+}
+
+class PooledDatabase implements Database {
+  readonly #options: DatabaseOptions;
+  readonly #random: () => number;
+  readonly #pool: Pool;
+  readonly #listener: Listener;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    const random = options.random ?? systemRandom;
+    this.#random = () => random.next();
+    const { url, clock, log } = options;
+    this.#pool = new Pool({
+      url,
+      maxSize: options.maxSize,
+      minIdle: options.minIdle,
+      idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
+      statementTimeoutMs: options.statementTimeoutMs ?? 60_000,
+      lockTimeoutMs: options.lockTimeoutMs ?? 30_000,
+      applicationName: options.applicationName ?? 'heddle',
+      clock,
+      log,
+    });
+    this.#listener = new Listener({ url, connectTimeoutMs: options.acquireTimeoutMs, clock, log });
+  }
+
+  query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#rerunning(statement.name, () =>
+      this.#withConnection((lease) => this.#run<Row>(lease, statement, values)),
+    );
+  }
+
+  transaction<T>(run: (tx: Queryable) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const begin = beginText(options);
+    return this.#rerunning('transaction', () => this.#withConnection((lease) => this.#transact(lease, begin, run)));
+  }
+
+  listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
+    return this.#listener.listen(channel, onPayload);
+  }
+
+  stats(): { size: number; idle: number; waiting: number } {
+    return this.#pool.stats();
+  }
+
+  async ping(): Promise<void> {
+    await this.query(PING);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#listener.close(), this.#pool.close()]);
+  }
+
+  /** Runs again what lost a race against another transaction, a bounded number of times. */
+  async #rerunning<T>(name: string, work: () => Promise<T>): Promise<T> {
+    for (let rerun = 1; ; rerun += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isRetryable(error) || rerun > MAX_RERUNS) throw error;
+        this.#options.log.debug({ err: error, query: name, rerun }, 'A transaction lost a race and runs again');
+        await this.#options.clock.sleep(backoffMs(RERUN_BACKOFF, rerun, this.#random));
+      }
+    }
+  }
+
+  /** Lends a connection to `work` under the breaker; failures of the connection come out as DATABASE_UNAVAILABLE. */
+  async #withConnection<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+    const attempt = async (): Promise<T> => {
+      const lease = await this.#acquire();
+      try {
+        return await work(lease);
+      } catch (error) {
+        if (isStalePlan(error)) lease.distrust();
+        throw error;
+      } finally {
+        lease.release();
+      }
+    };
+    try {
+      return await (this.#options.breaker?.run(attempt, isConnectionError) ?? attempt());
+    } catch (error) {
+      throw asCallerError(error);
+    }
+  }
+
+  async #acquire(): Promise<Lease> {
+    const { acquireRetries, acquireTimeoutMs, clock } = this.#options;
+    const deadline = clock.monotonic() + acquireTimeoutMs;
+    for (let retry = 1; ; retry += 1) {
+      try {
+        return await this.#pool.acquire(Math.max(1, deadline - clock.monotonic()));
+      } catch (error) {
+        const waitMs = backoffMs(ACQUIRE_BACKOFF, retry, this.#random);
+        const worthIt = error instanceof ConnectionFailure && error.transient;
+        if (!worthIt || retry > acquireRetries || clock.monotonic() + waitMs >= deadline) throw error;
+        await clock.sleep(waitMs);
+      }
+    }
+  }
+
+  async #transact<T>(lease: Lease, begin: string, run: (tx: Queryable) => Promise<T>): Promise<T> {
+    let open = true;
+    const tx: Queryable = {
+      query: (statement, values = []) => {
+        if (!open) return Promise.reject(new Error(`Statement ${statement.name} came after its transaction had ended`));
+        return this.#run(lease, statement, values);
+      },
+    };
+    // Not awaited: BEGIN travels with the first statement and costs no round trip of its own.
+    const begun = send(lease, begin);
+    begun.catch(() => undefined);
+    try {
+      const result = await run(tx);
+      open = false;
+      await begun;
+      await this.#commit(lease);
+      return result;
+    } catch (error) {
+      open = false;
+      await send(lease, 'rollback').catch(() => lease.distrust());
+      throw error;
+    }
+  }
+
+  async #commit(lease: Lease): Promise<void> {
+    const startedAt = this.#options.clock.monotonic();
+    const { command } = await send(lease, COMMIT.text);
+    this.#observe(COMMIT.name, startedAt);
+    // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK and without an error.
+    if (command !== 'COMMIT')
+      throw new Error('The transaction was rolled back: one of its statements had failed unseen');
+  }
+
+  async #run<Row>(lease: Lease, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    const startedAt = this.#options.clock.monotonic();
+    try {
+      const { name, text } = statement;
+      return (await send(lease, { name, text, values: values as unknown[] })).rows as Row[];
+    } finally {
+      this.#observe(statement.name, startedAt);
+    }
+  }
+
+  #observe(name: string, startedAt: number): void {
+    const { clock, log, metrics, slowQueryMs } = this.#options;
+    const durationMs = clock.monotonic() - startedAt;
+    metrics?.queryDuration(name, durationMs / 1000);
+    if (durationMs < slowQueryMs) return;
+    metrics?.slowQuery(name);
+    log.warn({ query: name, duration_ms: Math.round(durationMs) }, 'Slow query');
+  }
+}
+
+function beginText({ isolation = 'read committed', readOnly = false }: TransactionOptions): string {
+  return `begin isolation level ${isolation}${readOnly ? ' read only' : ''}`;
+}
+
+/** Runs on a lent connection and tells apart: errors of the statement, of the connection, and of the values given. */
+async function send(
+  lease: Lease,
+  query: string | { name: string; text: string; values: unknown[] },
+): Promise<QueryResult<QueryResultRow>> {
+  try {
+    return await lease.client.query<QueryResultRow>(query);
+  } catch (error) {
+    if (error instanceof DatabaseError) throw error;
+    if (lease.lost || isConnectionError(error)) throw connectionFailure(error);
+    // A value that could not be encoded leaves the prepared statement half closed.
+    lease.distrust();
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+import { escapeIdentifier, type Client } from 'pg';
+
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { abandon, connect } from './pool-connection.ts';
+
+export interface ListenerOptions {
+  url: string;
+  connectTimeoutMs: number;
+  clock: Clock;
+  log: Logger;
+}
+
+type OnPayload = (payload: string) => void;
+
+const RECONNECT_MS = { first: 100, max: 5_000 };
+
+/**
+ * LISTEN on one connection of its own, opened with the first channel. A lost connection is opened again for as long as
+ * someone listens, and then every callback hears an empty payload, because notifications may have been missed.
+ */
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #channels = new Map<string, Set<OnPayload>>();
+  readonly #closing = new AbortController();
+  #client: Client | undefined;
+  #connecting: Promise<void> | undefined;
+  #reconnecting = false;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves once the channel is listened to, or after the first failure to connect (it then goes on in the background:
+   * a missed notification costs latency only). The returned function ends this subscription.
+   */
+  async listen(channel: string, onPayload: OnPayload): Promise<() => Promise<void>> {
+    if (this.#closing.signal.aborted) throw new Error('The database is closed');
+    const callbacks = this.#channels.get(channel) ?? new Set();
+    this.#channels.set(channel, callbacks);
+    // A wrapper of its own, so that the same function may subscribe twice.
+    const callback: OnPayload = (payload) => onPayload(payload);
+    callbacks.add(callback);
+    try {
+      if (this.#client !== undefined) await this.#client.query(`listen ${escapeIdentifier(channel)}`);
+      else await this.#connectOnce();
+    } catch (error) {
+      this.#onTrouble(error);
+    }
+    return () => this.#unlisten(channel, callback);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#channels.clear();
+    await this.#connecting?.catch(() => undefined);
+    await this.#disconnect();
+  }
+
+  async #unlisten(channel: string, callback: OnPayload): Promise<void> {
+    const callbacks = this.#channels.get(channel);
+    callbacks?.delete(callback);
+    if (callbacks?.size !== 0) return;
+    this.#channels.delete(channel);
+    if (this.#channels.size === 0) await this.#disconnect();
+    else await this.#client?.query(`unlisten ${escapeIdentifier(channel)}`).catch(() => undefined);
+  }
+
+  async #disconnect(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client !== undefined) await client.end().catch(() => abandon(client));
+  }
+
+  #connectOnce(): Promise<void> {
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<void> {
+    const { url, connectTimeoutMs } = this.#options;
+    const client: Client = await connect({ url, connectTimeoutMs, applicationName: 'heddle listener' }, (error) => {
+      if (this.#client !== client) return;
+      this.#client = undefined;
+      this.#onTrouble(error);
+    });
+    client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
+    this.#client = client;
+    const channels = new Set<string>();
+    // Channels may be added while the statements of the first ones are under way.
+    for (let missing = this.#missing(channels); missing.length > 0; missing = this.#missing(channels)) {
+      await client.query(missing.map((channel) => `listen ${escapeIdentifier(channel)}`).join(';'));
+      for (const channel of missing) channels.add(channel);
+    }
+    if (this.#closing.signal.aborted || this.#channels.size === 0) await this.#disconnect();
+  }
+
+  #missing(listened: ReadonlySet<string>): string[] {
+    return [...this.#channels.keys()].filter((channel) => !listened.has(channel));
+  }
+
+  #deliver(channel: string, payload: string): void {
+    for (const callback of this.#channels.get(channel) ?? []) {
+      try {
+        callback(payload);
+      } catch (error) {
+        this.#options.log.error({ err: error, channel }, 'A listener of database notifications failed');
+      }
+    }
+  }
+
+  #onTrouble(error: unknown): void {
+    if (this.#closing.signal.aborted || this.#channels.size === 0) return;
+    this.#options.log.warn({ err: error }, 'Database notifications are interrupted; reconnecting');
+    void this.#reconnect();
+  }
+
+  async #reconnect(): Promise<void> {
+    if (this.#reconnecting) return;
+    this.#reconnecting = true;
+    const { clock, log } = this.#options;
+    for (let waitMs = RECONNECT_MS.first; !this.#closing.signal.aborted && this.#channels.size > 0;) {
+      try {
+        await this.#connectOnce();
+        break;
+      } catch (error) {
+        log.debug({ err: error }, 'Database notifications are still interrupted');
+        await clock.sleep(waitMs, this.#closing.signal);
+        waitMs = Math.min(waitMs * 2, RECONNECT_MS.max);
+      }
+    }
+    this.#reconnecting = false;
+    if (this.#client === undefined) return;
+    for (const channel of this.#channels.keys()) this.#deliver(channel, '');
+  }
+}

@@ -1,0 +1,108 @@
+import { Client, types, type CustomTypesConfig } from 'pg';
+
+import { connectionFailure } from './pool-failure.ts';
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+const TIMESTAMPTZ = 1184;
+const TIMESTAMPTZ_ARRAY = 1185;
+
+/** How a session of Heddle behaves; every value is milliseconds. */
+export interface SessionLimits {
+  /** Longest run of one statement. */
+  statementTimeoutMs: number;
+  /** Longest wait for one lock. */
+  lockTimeoutMs: number;
+}
+
+export interface ConnectionOptions extends Partial<SessionLimits> {
+  url: string;
+  connectTimeoutMs: number;
+  /** Shown in `pg_stat_activity`. */
+  applicationName?: string;
+  pipeline?: boolean;
+}
+
+const UTC_TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?\+00$/;
+const libraryParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
+const parseArray = types.arrayParser as (text: string, parse: (entry: string) => unknown) => unknown[];
+
+/** Milliseconds since the epoch (microseconds are cut off); `infinity` is Infinity. */
+export function parseTimestamp(text: string): number {
+  const parts = UTC_TIMESTAMP.exec(text);
+  // Sessions run in UTC, so this is the form of every date from year 1000 to 9999; the rest takes the library's slow path.
+  if (parts === null) return Number(libraryParser(TIMESTAMPTZ)(text));
+  const [, year, month, day, hour, minute, second, fraction = ''] = parts;
+  const ms = Number(fraction.slice(0, 3).padEnd(3, '0'));
+  return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second), ms);
+}
+
+const PARSERS = new Map<number, (text: string) => unknown>([
+  [INT8, Number],
+  [INT8_ARRAY, (text) => parseArray(text, Number)],
+  [TIMESTAMPTZ, parseTimestamp],
+  [TIMESTAMPTZ_ARRAY, (text) => parseArray(text, parseTimestamp)],
+]);
+
+/** Parsers of our own sessions only: the library's global table stays as other users of it expect. */
+const typesOfHeddle = {
+  getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
+    const own = format === 'binary' ? undefined : PARSERS.get(oid);
+    return own ?? libraryParser(oid, format);
+  },
+};
+
+/** Names outside the schema need no prefix; plans of set-based statements cost more to compile than JIT saves. */
+function sessionSettings(limits: Partial<SessionLimits>): string {
+  return [
+    'set search_path = heddle, public',
+    "set timezone = 'UTC'",
+    'set jit = off',
+    `set statement_timeout = ${Math.round(limits.statementTimeoutMs ?? 0)}`,
+    `set lock_timeout = ${Math.round(limits.lockTimeoutMs ?? 0)}`,
+    // A process that stops in the middle of a transaction must not hold its locks for ever.
+    'set idle_in_transaction_session_timeout = 60000',
+  ].join(';');
+}
+
+/**
+ * Opens one connection with Heddle's parsers (int8 and timestamptz as numbers, the latter in milliseconds) and session
+ * settings. It never emits an unhandled 'error'; `onLost` hears of the end of the connection once, whatever ended it.
+ *
+ * @throws ConnectionFailure
+ */
+export async function connect(
+  options: ConnectionOptions,
+  onLost: (error: Error) => void = () => undefined,
+): Promise<Client> {
+  const client = new Client({
+    connectionString: options.url,
+    application_name: options.applicationName ?? 'heddle',
+    connectionTimeoutMillis: Math.max(1, Math.round(options.connectTimeoutMs)),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    pipeline: options.pipeline ?? true,
+    types: typesOfHeddle,
+  });
+  let lost = false;
+  const lose = (error: Error): void => {
+    if (lost) return;
+    lost = true;
+    onLost(error);
+  };
+  client.on('error', lose);
+  client.on('end', () => lose(new Error('Connection terminated')));
+  try {
+    await client.connect();
+    await client.query(sessionSettings(options));
+    return client;
+  } catch (error) {
+    abandon(client);
+    throw connectionFailure(error);
+  }
+}
+
+/** Closes the socket at once, whatever runs on it. */
+export function abandon(client: Client): void {
+  client.connection.stream.destroy();
+}

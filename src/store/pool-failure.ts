@@ -1,0 +1,79 @@
+import { DatabaseError } from 'pg';
+
+import { HeddleError } from '../domain/errors.ts';
+
+/** The database could not be reached, or the connection broke: the kind of error that the circuit breaker counts. */
+export class ConnectionFailure extends Error {
+  /** False where trying again at once cannot help, such as a wrong password. */
+  readonly transient: boolean;
+
+  constructor(message: string, cause: unknown, transient: boolean) {
+    super(message, { cause });
+    this.name = 'ConnectionFailure';
+    this.transient = transient;
+  }
+}
+
+/** SQLSTATEs that speak of the server or the connection, not of the statement. */
+const CONNECTION_STATES = new Set(['53300', '57P01', '57P02', '57P03', '57P05', '25P03']);
+
+/** What `pg` and sockets say when a connection is gone; `pg` gives most of these no code. */
+const CONNECTION_MESSAGE =
+  /^(connection terminated|client has encountered a connection error|client was closed|timeout expired|the server does not support ssl|read econnreset|write epipe)/i;
+const CONNECTION_ERRNO = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  'ENOTFOUND',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+]);
+
+/** Whether an error that a statement met speaks against the connection rather than against the statement. */
+export function isConnectionError(error: unknown): boolean {
+  if (error instanceof ConnectionFailure) return true;
+  if (error instanceof DatabaseError) {
+    return error.code !== undefined && (error.code.startsWith('08') || CONNECTION_STATES.has(error.code));
+  }
+  if (!(error instanceof Error)) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  return (code !== undefined && CONNECTION_ERRNO.has(code)) || CONNECTION_MESSAGE.test(error.message);
+}
+
+/** Wraps what went wrong while connecting; there, every error is one of the connection. */
+export function connectionFailure(error: unknown): ConnectionFailure {
+  if (error instanceof ConnectionFailure) return error;
+  const reason = reasonOf(error);
+  // A server that refuses the password or does not know the database will do so again.
+  const final = error instanceof DatabaseError && /^(28|3D|42)/.test(error.code ?? '');
+  return new ConnectionFailure(`The database cannot be reached: ${reason}`, error, !final);
+}
+
+function reasonOf(error: unknown): string {
+  // Node joins the failures of several addresses into one error with an empty message.
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Turns a connection failure into what callers see; other errors pass. */
+export function asCallerError(error: unknown): unknown {
+  if (!isConnectionError(error)) return error;
+  return new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 1, cause: error });
+}
+
+/** Serialization failures and deadlocks: the statement or transaction may run again as it is. */
+export function isRetryable(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  return error.code === '40001' || error.code === '40P01' || isStalePlan(error);
+}
+
+/** A migration changed a table under a prepared statement; a new connection prepares it anew. */
+export function isStalePlan(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '0A000' && error.message.startsWith('cached plan must not');
+}

@@ -1,0 +1,261 @@
+import type { Client } from 'pg';
+
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { abandon, connect, type SessionLimits } from './pool-connection.ts';
+import { ConnectionFailure, connectionFailure } from './pool-failure.ts';
+
+export interface PoolOptions extends SessionLimits {
+  url: string;
+  maxSize: number;
+  /** Connections kept open while nothing happens. */
+  minIdle: number;
+  /** Connections beyond `minIdle` that nobody used for so long are closed. */
+  idleTimeoutMs: number;
+  applicationName: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A connection on loan; to be given back exactly once. */
+export interface Lease {
+  readonly client: Client;
+  /** True once the connection is gone. */
+  readonly lost: boolean;
+  /** Says that the connection must not be used again after its release. */
+  distrust(): void;
+  release(): void;
+}
+
+interface Member {
+  client: Client | undefined;
+  lost: boolean;
+  idleSince: number;
+}
+
+interface Waiter {
+  give(member: Member | undefined): void;
+  fail(error: Error): void;
+}
+
+const CLOSE_GRACE_MS = 5_000;
+const REFILL_BACKOFF_MS = { first: 100, max: 5_000 };
+
+/** Connections to one database: first come, first served; the most recently used is lent first. */
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #members = new Set<Member>();
+  readonly #idle: Member[] = [];
+  readonly #waiters: Waiter[] = [];
+  readonly #closing = new AbortController();
+  #refilling = false;
+  #cancelSweep: () => void = () => undefined;
+  #emptied: () => void = () => undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = { ...options, minIdle: Math.min(options.minIdle, options.maxSize) };
+    this.#refill();
+    this.#scheduleSweep();
+  }
+
+  stats(): { size: number; idle: number; waiting: number } {
+    return { size: this.#members.size, idle: this.#idle.length, waiting: this.#waiters.length };
+  }
+
+  /**
+   * Lends a connection, waiting and connecting for at most `timeoutMs` in all.
+   *
+   * @throws ConnectionFailure
+   */
+  async acquire(timeoutMs: number): Promise<Lease> {
+    if (this.#closing.signal.aborted) throw closedFailure();
+    const startedAt = this.#options.clock.monotonic();
+    const idle = this.#takeIdle();
+    if (idle !== undefined) return this.#lend(idle);
+    if (this.#members.size < this.#options.maxSize) return this.#lend(await this.#open(timeoutMs));
+    const member = await this.#wait(timeoutMs);
+    if (member !== undefined) return this.#lend(member);
+    return this.#lend(await this.#open(timeoutMs - (this.#options.clock.monotonic() - startedAt)));
+  }
+
+  /** Refuses newcomers, waits a few seconds for what is on loan, then closes everything. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    this.#cancelSweep();
+    for (const waiter of this.#waiters.splice(0)) waiter.fail(closedFailure());
+    for (const member of this.#idle.splice(0)) this.#remove(member);
+    if (this.#members.size === 0) return;
+    const emptied = new Promise<void>((resolve) => (this.#emptied = resolve));
+    const late = new AbortController();
+    await Promise.race([emptied, this.#options.clock.sleep(CLOSE_GRACE_MS, late.signal)]);
+    late.abort();
+    for (const member of [...this.#members]) {
+      this.#members.delete(member);
+      if (member.client !== undefined) abandon(member.client);
+    }
+  }
+
+  #takeIdle(): Member | undefined {
+    for (let member = this.#idle.pop(); member !== undefined; member = this.#idle.pop()) {
+      if (!member.lost) return member;
+      this.#remove(member);
+    }
+    return undefined;
+  }
+
+  /** Opens a connection in a place of the pool that this call takes at once. */
+  async #open(timeoutMs: number): Promise<Member> {
+    const member: Member = { client: undefined, lost: false, idleSince: 0 };
+    this.#members.add(member);
+    try {
+      const { url, statementTimeoutMs, lockTimeoutMs, applicationName } = this.#options;
+      member.client = await connect(
+        { url, statementTimeoutMs, lockTimeoutMs, applicationName, connectTimeoutMs: timeoutMs },
+        (error) => this.#onLost(member, error),
+      );
+    } catch (error) {
+      this.#remove(member);
+      throw connectionFailure(error);
+    }
+    if (this.#closing.signal.aborted) {
+      this.#remove(member);
+      throw closedFailure();
+    }
+    return member;
+  }
+
+  /** A member, or undefined where a place in the pool came free and the caller is to connect itself. */
+  #wait(timeoutMs: number): Promise<Member | undefined> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#options.clock.after(timeoutMs, () => {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        const reason = `all ${this.#options.maxSize} connections stayed busy for ${Math.round(timeoutMs)} ms`;
+        reject(new ConnectionFailure(`No connection came free: ${reason}`, undefined, false));
+      });
+      const waiter: Waiter = {
+        give: (member) => {
+          cancel();
+          resolve(member);
+        },
+        fail: (error) => {
+          cancel();
+          reject(error);
+        },
+      };
+      this.#waiters.push(waiter);
+    });
+  }
+
+  #lend(member: Member): Lease {
+    let released = false;
+    let trusted = true;
+    return {
+      client: member.client!,
+      get lost() {
+        return member.lost;
+      },
+      distrust: () => {
+        trusted = false;
+      },
+      release: () => {
+        if (released) throw new Error('A connection was given back twice');
+        released = true;
+        if (!trusted || member.lost || this.#closing.signal.aborted) this.#remove(member);
+        else this.#giveBack(member);
+      },
+    };
+  }
+
+  #giveBack(member: Member): void {
+    const waiter = this.#waiters.shift();
+    if (waiter !== undefined) {
+      waiter.give(member);
+      return;
+    }
+    member.idleSince = this.#options.clock.monotonic();
+    this.#idle.push(member);
+  }
+
+  #remove(member: Member): void {
+    if (!this.#members.delete(member)) return;
+    const { client } = member;
+    if (client !== undefined) {
+      if (member.lost) abandon(client);
+      else void client.end().catch(() => abandon(client));
+    }
+    if (this.#closing.signal.aborted) {
+      if (this.#members.size === 0) this.#emptied();
+      return;
+    }
+    this.#waiters.shift()?.give(undefined);
+    this.#refill();
+  }
+
+  #onLost(member: Member, error: Error): void {
+    member.lost = true;
+    const at = this.#idle.indexOf(member);
+    if (at === -1) return;
+    this.#idle.splice(at, 1);
+    this.#options.log.debug({ err: error }, 'An idle database connection was lost');
+    this.#remove(member);
+  }
+
+  /** Brings the pool back to `minIdle` connections in the background; the wait between failures grows. */
+  #refill(): void {
+    if (this.#refilling || this.#closing.signal.aborted) return;
+    this.#refilling = true;
+    void this.#refillUntilWarm().finally(() => (this.#refilling = false));
+  }
+
+  async #refillUntilWarm(): Promise<void> {
+    const { log, minIdle } = this.#options;
+    let waitMs = REFILL_BACKOFF_MS.first;
+    while (this.#members.size < minIdle && !this.#isClosing()) {
+      try {
+        this.#giveBack(await this.#open(REFILL_BACKOFF_MS.max));
+        waitMs = REFILL_BACKOFF_MS.first;
+      } catch (error) {
+        if (this.#isClosing()) return;
+        log.debug({ err: error }, 'A spare database connection could not be opened');
+        await this.#pauseUnlessClosing(waitMs);
+        waitMs = Math.min(waitMs * 2, REFILL_BACKOFF_MS.max);
+      }
+    }
+  }
+
+  #isClosing(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Like a sleep, but on a timer that does not keep the process alive. */
+  #pauseUnlessClosing(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const onClose = (): void => {
+        cancel();
+        resolve();
+      };
+      const cancel = this.#options.clock.after(ms, () => {
+        this.#closing.signal.removeEventListener('abort', onClose);
+        resolve();
+      });
+      this.#closing.signal.addEventListener('abort', onClose, { once: true });
+    });
+  }
+
+  #scheduleSweep(): void {
+    const { clock, idleTimeoutMs, minIdle } = this.#options;
+    this.#cancelSweep = clock.after(idleTimeoutMs / 2, () => {
+      const idleBefore = clock.monotonic() - idleTimeoutMs;
+      // The least recently used stand at the front, because lending takes from the back.
+      while (this.#members.size > minIdle && (this.#idle[0]?.idleSince ?? Infinity) <= idleBefore) {
+        this.#remove(this.#idle.shift()!);
+      }
+      this.#scheduleSweep();
+    });
+  }
+}
+
+function closedFailure(): ConnectionFailure {
+  return new ConnectionFailure('The pool of database connections is closed', undefined, false);
+}
