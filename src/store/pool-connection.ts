@@ -1,4 +1,4 @@
-import { Client, types, type CustomTypesConfig } from 'pg';
+import { Client, types } from 'pg';
 
 import { connectionFailure } from './pool-failure.ts';
 

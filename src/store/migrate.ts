@@ -1,0 +1,269 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { DatabaseError, type Client } from 'pg';
+
+import type { Logger } from '../runtime/log.ts';
+import type { Queryable, Statement } from './database.ts';
+import { connect } from './pool-connection.ts';
+import { asCallerError } from './pool-failure.ts';
+
+const SQL_DIRECTORY = join(import.meta.dirname, 'sql');
+
+export interface MigrateOptions {
+  url: string;
+  /** Holds `migrations/NNNN_name.sql` and `functions/*.sql`. */
+  directory?: string;
+  log?: Logger;
+}
+
+export interface MigrateResult {
+  /** Version found; 0 for an empty database. */
+  from: number;
+  /** Version reached. */
+  to: number;
+  /** File names of the migrations applied now. */
+  applied: string[];
+  functionsReplaced: boolean;
+}
+
+/** The database and the code do not fit each other; the message says what to do. */
+export class MigrationError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'MigrationError';
+  }
+}
+
+interface SqlFile {
+  name: string;
+  text: string;
+  checksum: string;
+}
+
+interface Migration extends SqlFile {
+  version: number;
+}
+
+interface AppliedMigration {
+  version: number;
+  name: string;
+  checksum: string;
+}
+
+/** Any fixed number does; it is Heddle's alone by being unlikely ("hedd" and "migr" in ASCII). */
+const LOCK_KEY = '7522525896736499570';
+const LOCK = `select pg_advisory_lock(${LOCK_KEY})`;
+
+const CREATE_BOOKS = `
+create schema if not exists heddle;
+create table if not exists heddle.schema_migration (
+  version int primary key,
+  name text not null,
+  checksum text not null,
+  applied_at timestamptz not null default now()
+);
+create table if not exists heddle.schema_functions (
+  only_row boolean primary key default true check (only_row),
+  checksum text not null,
+  signatures text[] not null
+);`;
+
+const APPLIED_MIGRATIONS = 'select version, name, checksum from heddle.schema_migration order by version';
+const RECORD_MIGRATION = 'insert into heddle.schema_migration (version, name, checksum) values ($1, $2, $3)';
+const FUNCTIONS_RECORD = 'select checksum from heddle.schema_functions';
+const RECORD_FUNCTIONS = `
+insert into heddle.schema_functions (checksum, signatures)
+select $1, coalesce(array_agg(p.oid::regprocedure::text), '{}')
+from pg_proc p
+where p.pronamespace = 'heddle'::regnamespace and p.xmin = pg_current_xact_id()::xid
+on conflict (only_row) do update set checksum = excluded.checksum, signatures = excluded.signatures`;
+
+/** Drops the functions of the last time, so that no old overload lingers; what a table or view needs stays. */
+const DROP_FUNCTIONS = `
+do $$
+declare signature text;
+begin
+  for signature in select unnest(signatures) from heddle.schema_functions loop
+    if to_regprocedure(signature) is not null then
+      begin
+        execute 'drop routine ' || signature;
+      exception when dependent_objects_still_exist then null;
+      end;
+    end if;
+  end loop;
+end $$`;
+
+const CURRENT_VERSION: Statement = {
+  name: 'schema_version',
+  text: 'select coalesce(max(version), 0) as version from heddle.schema_migration',
+};
+const HAS_BOOKS: Statement = {
+  name: 'schema_exists',
+  text: `select to_regclass('heddle.schema_migration') is not null as exists`,
+};
+
+/**
+ * Brings a database, also an empty one, to the version of this code: migrations in order, each in its own transaction,
+ * then the functions where any of their files changed. Any number of processes may do so at once; one works, the others
+ * wait and find nothing left to do.
+ *
+ * @throws MigrationError where an applied migration was changed or the database is newer than the code
+ * @throws HeddleError DATABASE_UNAVAILABLE
+ */
+export async function migrate({ url, directory = SQL_DIRECTORY, log }: MigrateOptions): Promise<MigrateResult> {
+  const migrations = await readMigrations(directory);
+  const functions = await readSqlFiles(join(directory, 'functions'));
+  try {
+    const client = await connect({ url, connectTimeoutMs: 10_000, applicationName: 'heddle migrate', pipeline: false });
+    try {
+      // The lock belongs to the session, so it also ends when this process is killed.
+      await client.query(LOCK);
+      await client.query(CREATE_BOOKS);
+      const from = await verifyApplied(client, migrations);
+      const applied = await applyPending(client, migrations, from, log);
+      const functionsReplaced = await replaceFunctions(client, functions, log);
+      return { from, to: migrations.at(-1)?.version ?? 0, applied, functionsReplaced };
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  } catch (error) {
+    throw asCallerError(error);
+  }
+}
+
+/** The version of a database; 0 where nothing was ever migrated. */
+export async function currentVersion(database: Queryable): Promise<number> {
+  const [books] = await database.query<{ exists: boolean }>(HAS_BOOKS);
+  if (books?.exists !== true) return 0;
+  const [row] = await database.query<{ version: number }>(CURRENT_VERSION);
+  return row?.version ?? 0;
+}
+
+/** The version that this code brings a database to. */
+export async function latestVersion(directory = SQL_DIRECTORY): Promise<number> {
+  return (await readMigrations(directory)).at(-1)?.version ?? 0;
+}
+
+/** SHA-256 over all `.sql` files: two directories with the same hash make the same schema. */
+export async function schemaHash(directory = SQL_DIRECTORY): Promise<string> {
+  const files = [...(await readMigrations(directory)), ...(await readSqlFiles(join(directory, 'functions')))];
+  return jointChecksum(files);
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const files = await readSqlFiles(join(directory, 'migrations'));
+  return files.map((file, index) => {
+    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(file.name)?.[1]);
+    if (version !== index + 1) {
+      throw new MigrationError(
+        `Migration ${file.name} is out of place: number ${index + 1} was expected (NNNN_name.sql)`,
+      );
+    }
+    return { ...file, version };
+  });
+}
+
+async function readSqlFiles(directory: string): Promise<SqlFile[]> {
+  const names = await readdir(directory).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  });
+  const wanted = names.filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(
+    wanted.map(async (name) => {
+      // A checkout with other line ends is still the same migration.
+      const text = (await readFile(join(directory, name), 'utf8')).replaceAll('\r\n', '\n');
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
+    }),
+  );
+}
+
+function jointChecksum(files: readonly SqlFile[]): string {
+  const hash = createHash('sha256');
+  for (const { name, checksum } of files) hash.update(`${name}:${checksum}\n`);
+  return hash.digest('hex');
+}
+
+/** Checks that the database holds a prefix of our migrations, unchanged, and returns its version. */
+async function verifyApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
+  const { rows } = await client.query<AppliedMigration>(APPLIED_MIGRATIONS);
+  const latest = migrations.at(-1)?.version ?? 0;
+  const found = rows.at(-1)?.version ?? 0;
+  if (found > latest) {
+    throw new MigrationError(
+      `The database is at schema version ${found} (${rows.at(-1)!.name}), but this Heddle knows versions up to ${latest}. ` +
+        'Run a Heddle at least as new as the one that migrated it, or restore a backup from before that upgrade.',
+    );
+  }
+  for (const [index, row] of rows.entries()) {
+    const migration = migrations[index]!;
+    if (row.version !== migration.version) {
+      throw new MigrationError(
+        `The database lacks migration ${migration.name} although later ones were applied. ` +
+          'Restore a backup: its record of migrations was edited.',
+      );
+    }
+    if (row.checksum !== migration.checksum) {
+      throw new MigrationError(
+        `Migration ${migration.name} was changed after it had been applied (as ${row.name}). ` +
+          'Restore the file as it was and put the change into a new migration.',
+      );
+    }
+  }
+  return found;
+}
+
+async function applyPending(
+  client: Client,
+  migrations: readonly Migration[],
+  from: number,
+  log: Logger | undefined,
+): Promise<string[]> {
+  const pending = migrations.slice(from);
+  for (const migration of pending) {
+    const { version, name, checksum } = migration;
+    await inTransaction(client, async () => {
+      await runFile(client, migration);
+      await client.query(RECORD_MIGRATION, [version, name, checksum]);
+    });
+    log?.info({ version, migration: name }, 'Applied a migration');
+  }
+  return pending.map(({ name }) => name);
+}
+
+async function replaceFunctions(client: Client, files: readonly SqlFile[], log: Logger | undefined): Promise<boolean> {
+  const checksum = jointChecksum(files);
+  const { rows } = await client.query<{ checksum: string }>(FUNCTIONS_RECORD);
+  if (rows[0]?.checksum === checksum || (rows.length === 0 && files.length === 0)) return false;
+  await inTransaction(client, async () => {
+    await client.query(DROP_FUNCTIONS);
+    for (const file of files) await runFile(client, { ...file, name: `functions/${file.name}` });
+    await client.query(RECORD_FUNCTIONS, [checksum]);
+  });
+  log?.info({ files: files.length }, 'Replaced the database functions');
+  return true;
+}
+
+async function inTransaction(client: Client, run: () => Promise<void>): Promise<void> {
+  await client.query('begin');
+  try {
+    await run();
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+async function runFile(client: Client, { name, text }: SqlFile): Promise<void> {
+  try {
+    await client.query(text);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    // PostgreSQL's position counts characters of the file; a line is what people look for.
+    const line = error.position === undefined ? '' : `:${text.slice(0, Number(error.position)).split('\n').length}`;
+    throw new MigrationError(`${name}${line}: ${error.message}`, error);
+  }
+}
