@@ -1,0 +1,113 @@
+import { run } from 'node:test';
+import type { EventData } from 'node:test';
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+export interface FileResult extends Counts {
+  /** From the root, with forward slashes. */
+  path: string;
+  duration_ms: number;
+  /** What the report of node:test does not say: a file without tests, one that ended early. */
+  problem: string | null;
+  /** The events of node:test, for a reporter. */
+  events: TestEvent[];
+}
+
+/** One event of node:test, as its reporters read it. */
+export interface TestEvent {
+  type: string;
+  data: unknown;
+}
+
+export interface RunOptions {
+  root: string;
+  concurrency: number;
+  /** A file that takes longer is killed and counts as failed. */
+  file_timeout_ms: number;
+  signal: AbortSignal;
+}
+
+/** Runs test files, each in a process of its own, and yields each one's result when it ends. */
+export async function* runFiles(files: readonly string[], options: RunOptions): AsyncGenerator<FileResult> {
+  const waiting = [...files];
+  const running = new Map<string, Promise<FileResult>>();
+  while (waiting.length > 0 || running.size > 0) {
+    while (running.size < options.concurrency && !options.signal.aborted) {
+      const path = waiting.shift();
+      if (path === undefined) break;
+      running.set(path, runFile(path, options));
+    }
+    if (running.size === 0) return;
+    const result = await Promise.race(running.values());
+    running.delete(result.path);
+    yield result;
+  }
+}
+
+/** A run of its own for each file, since only a run can be aborted, not one file of a run. */
+async function runFile(path: string, options: RunOptions): Promise<FileResult> {
+  const file = `${options.root}/${path}`;
+  const result: FileResult = { path, passed: 0, failed: 0, skipped: 0, duration_ms: 0, problem: null, events: [] };
+  const startedAt = performance.now();
+  const timeout = new AbortController();
+  const timer = setTimeout(() => {
+    result.problem = `took more than ${options.file_timeout_ms / 1000} s and was killed; does something keep it alive?`;
+    timeout.abort(new Error(result.problem));
+  }, options.file_timeout_ms);
+  let complete = false;
+  const stream = run({
+    files: [file],
+    cwd: options.root,
+    // A test that hangs fails a little before its file is killed, so that the report can name it.
+    timeout: options.file_timeout_ms * 0.9,
+    signal: AbortSignal.any([options.signal, timeout.signal]),
+  });
+  for await (const event of stream as AsyncIterable<TestEvent>) {
+    if (event.type === 'test:summary') complete ||= (event.data as EventData.TestSummary).file !== undefined;
+    else if (!isTotal(event) && !isWholeFile(event, file, 'test:pass')) result.events.push(event);
+    if (event.type === 'test:pass' || event.type === 'test:fail') count(result, event, file);
+  }
+  clearTimeout(timer);
+  result.duration_ms = performance.now() - startedAt;
+  judge(result, complete);
+  return result;
+}
+
+function count(result: FileResult, event: TestEvent, file: string): void {
+  if (isWholeFile(event, file, 'test:pass')) return;
+  const data = event.data as EventData.TestFail;
+  const { error, type } = data.details as Partial<EventData.TestFail['details']>;
+  const left = [data.skip, data.todo].some((reason) => reason !== undefined && reason !== false);
+  if (left) result.skipped += 1;
+  else if (event.type === 'test:pass') result.passed += type === 'suite' ? 0 : 1;
+  // A suite or parent that failed only because of its children is told by them; one whose hook failed is told here.
+  else if ((error as { failureType?: string } | undefined)?.failureType !== 'subtestsFailed') result.failed += 1;
+}
+
+/** Fails a file that said nothing, or stopped saying: node:test lets both pass. */
+function judge(result: FileResult, complete: boolean): void {
+  if (result.problem === null && result.failed === 0 && !complete)
+    result.problem = 'ended before its tests were reported: does it hold a test, or call process.exit?';
+  else if (result.problem === null && result.passed + result.failed + result.skipped === 0)
+    result.problem = 'holds no test';
+  if (result.problem !== null && result.failed === 0) result.failed = 1;
+}
+
+/** True for the totals that a run prints at its end; the whole run has one summary of its own. */
+function isTotal(event: TestEvent): boolean {
+  return event.type === 'test:diagnostic' && (event.data as { file?: string }).file === undefined;
+}
+
+/** True for the event that stands for the file itself instead of a test of it. */
+function isWholeFile(event: TestEvent, file: string, type: string): boolean {
+  return event.type === type && (event.data as { name?: string }).name === file;
+}
+
+/** The slowest files first, for the foot of the report. */
+export function slowest(results: readonly FileResult[], shown: number): FileResult[] {
+  return [...results].sort((a, b) => b.duration_ms - a.duration_ms).slice(0, shown);
+}

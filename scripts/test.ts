@@ -1,0 +1,154 @@
+/**
+ * `npm test [-- [--only-tests] [PATTERN...]]`: static checks, then the tests of `test/`, on one PostgreSQL for all.
+ * A pattern is a part of a file's path (`engine/claim`); with patterns, only those files run. The last line of the
+ * output is the summary; a static check that fails counts as one failure in it.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { spec } from 'node:test/reporters';
+import { type Counts, type FileResult, runFiles, slowest } from './test-files.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const NODE_MIN = [22, 18] as const;
+const CONCURRENCY = 2;
+const FILE_TIMEOUT_MS = 5 * 60_000;
+const SLOWEST_SHOWN = 8;
+
+/** The scripts of package.json that check without running anything. */
+const STATIC_CHECKS = ['typecheck', 'lint'];
+
+const DATABASE_VARIABLE = 'HEDDLE_TEST_DATABASE_URL';
+const DATABASE_MODULE = 'test/support/postgres.ts';
+
+interface TestServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Refuses a Node that cannot run TypeScript, by a sentence instead of a puzzle. */
+function requireNode(): void {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return;
+  const needed = `Node ${NODE_MIN.join('.')} or newer is needed, this is ${process.versions.node} (${process.execPath})`;
+  console.error(`${needed}. Run \`npm ci\`, then \`npm test\`: npm uses the Node that is among the dependencies.`);
+  process.exit(1);
+}
+
+function selectFiles(patterns: readonly string[]): string[] {
+  const all = globSync('test/**/*.test.ts', { cwd: ROOT }).map((path) => path.replaceAll('\\', '/'));
+  const chosen = (path: string): boolean => patterns.length === 0 || patterns.some((part) => path.includes(part));
+  return all.filter(chosen).sort();
+}
+
+function banner(title: string): void {
+  console.log(`\n== ${title} ==`);
+}
+
+/** Runs one script of package.json; resolves with whether it passed. */
+async function staticCheck(name: string, signal: AbortSignal): Promise<boolean> {
+  banner(name);
+  const startedAt = performance.now();
+  const npm = process.env['npm_execpath'];
+  const [command, args] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
+  const child = spawn(command, [...args, 'run', '--silent', name], { cwd: ROOT, stdio: 'inherit', signal });
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('error', (error) => {
+      console.error(String(error));
+      resolve(null);
+    });
+    child.on('exit', resolve);
+  });
+  console.log(`${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds(performance.now() - startedAt)}`);
+  return code === 0;
+}
+
+/** Starts the database of the run, unless one is given or no selected file asks for it; null where there is none. */
+async function startDatabase(files: readonly string[]): Promise<TestServer | null> {
+  const needed = files.some((path) => readFileSync(join(ROOT, path), 'utf8').includes('/support/'));
+  if (!needed || process.env[DATABASE_VARIABLE] !== undefined || !existsSync(join(ROOT, DATABASE_MODULE))) return null;
+  const startedAt = performance.now();
+  const module = (await import(join(ROOT, DATABASE_MODULE))) as { startTestServer(): Promise<TestServer> };
+  const server = await module.startTestServer();
+  process.env[DATABASE_VARIABLE] = server.url;
+  console.log(`PostgreSQL for the tests: started in ${seconds(performance.now() - startedAt)}`);
+  return server;
+}
+
+/** Runs the files and prints the report of node:test, file by file. */
+async function runTests(files: readonly string[], signal: AbortSignal): Promise<Counts> {
+  const results: FileResult[] = [];
+  const options = { root: ROOT, concurrency: CONCURRENCY, file_timeout_ms: FILE_TIMEOUT_MS, signal };
+  const events = async function* (): AsyncGenerator {
+    for await (const result of runFiles(files, options)) {
+      results.push(result);
+      yield* result.events;
+    }
+  };
+  const report = Readable.from(events()).compose(spec);
+  report.pipe(process.stdout, { end: false });
+  await finished(report);
+  printSlowest(results);
+  for (const { path, problem } of results) if (problem !== null) console.log(`\n${path}: ${problem}`);
+  const total = (field: keyof Counts): number => results.reduce((sum, result) => sum + result[field], 0);
+  return { passed: total('passed'), failed: total('failed'), skipped: total('skipped') };
+}
+
+function printSlowest(results: readonly FileResult[]): void {
+  console.log('\nslowest files:');
+  for (const { path, duration_ms } of slowest(results, SLOWEST_SHOWN))
+    console.log(`${seconds(duration_ms).padStart(9)}  ${path}`);
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function summaryLine({ passed, failed, skipped }: Counts): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+async function runTestStage(patterns: readonly string[], signal: AbortSignal): Promise<Counts> {
+  banner('tests');
+  const files = selectFiles(patterns);
+  if (files.length === 0) {
+    console.error(`No test file matches: ${patterns.join(' ')}`);
+    return { passed: 0, failed: 0, skipped: 0 };
+  }
+  const database = await startDatabase(files);
+  try {
+    return await runTests(files, signal);
+  } finally {
+    await database?.stop();
+  }
+}
+
+/** Aborts at the first Ctrl-C or SIGTERM; whoever listens ends its children, and the database is stopped. */
+function abortOnSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.on(name, () => {
+      if (!controller.signal.aborted) console.error(`\n${name}: stopping the tests and their database`);
+      controller.abort();
+    });
+  return controller.signal;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  requireNode();
+  const signal = abortOnSignal();
+  const patterns = args.filter((arg) => !arg.startsWith('--')).map((part) => part.replace(/^\.\//, ''));
+  let failedChecks = 0;
+  if (!args.includes('--only-tests'))
+    for (const name of STATIC_CHECKS) if (!signal.aborted && !(await staticCheck(name, signal))) failedChecks += 1;
+
+  const counts = await runTestStage(patterns, signal);
+  counts.failed += failedChecks;
+  console.log(`\n${summaryLine(counts)}`);
+  if (signal.aborted) return 130; // what a shell says of a process that Ctrl-C ended
+  return counts.failed > 0 || counts.passed === 0 ? 1 : 0;
+}
+
+process.exitCode = await main(process.argv.slice(2));
