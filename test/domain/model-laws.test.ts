@@ -194,7 +194,9 @@ law('the ideal claim passes judgement, and judgement sees what is wrong with oth
   assert.deepEqual(judgeClaim(model, lanes, 5, ideal, now), { faults: [], left: [] });
   if (ideal.length > 1) {
     const withoutFirst = judgeClaim(model, lanes, 5, ideal.slice(1), now);
-    assert.notDeepEqual(withoutFirst.faults, [], 'passing over the first is a fault');
+    if (model.tasks.get(ideal[0]!)!.definition.rules.length === 0) {
+      assert.notDeepEqual(withoutFirst.faults, [], 'passing over the first is a fault');
+    }
     const withoutLast = judgeClaim(model, lanes, 5, ideal.slice(0, -1), now);
     assert.ok(withoutLast.left.includes(ideal.at(-1)!), 'stopping early is lawful, but seen');
   }

@@ -36,7 +36,8 @@ export interface ClaimVerdict {
 
 /**
  * Judges an engine's answer: everything taken was claimable, each task's rules held at its turn, and nobody of higher
- * precedence was passed over unless a rule blocked it then. The answer may be shorter than the ideal one.
+ * precedence was passed over for it. Passed over is only who could still start beside the whole answer: an engine may
+ * keep a returned slot for the task that waited longest for it. The answer may be shorter than the ideal one.
  */
 export function judgeClaim(
   model: Model,
@@ -55,22 +56,18 @@ export function judgeClaim(
     if (!order.some((task) => task.definition.id === id))
       faults.push(`${id} was not claimable (${describe(model, id)})`);
   }
-  const last = order.findLastIndex((task) => chosen.has(task.definition.id));
-  for (const task of order.slice(0, last + 1)) {
+  for (const task of order.filter(({ definition }) => chosen.has(definition.id))) {
     const rule = blockingRule(draft, task);
-    const id = task.definition.id;
-    if (chosen.has(id)) {
-      if (rule !== undefined) faults.push(`${id} was claimed against its ${rule.type} rule of at most ${rule.max}`);
-      openAttempt(draft, task, 'running', now);
-    } else if (rule === undefined) {
-      faults.push(`${id} was passed over for a task of lower precedence`);
-    }
+    if (rule !== undefined)
+      faults.push(`${task.definition.id} was claimed against its ${rule.type} rule of at most ${rule.max}`);
+    openAttempt(draft, task, 'running', now);
   }
-  const left =
-    answer.length >= limit
-      ? []
-      : order.filter((task) => !chosen.has(task.definition.id) && blockingRule(draft, task) === undefined);
-  return { faults, left: left.map((task) => task.definition.id) };
+  const last = order.findLastIndex((task) => chosen.has(task.definition.id));
+  const free = order.filter((task) => !chosen.has(task.definition.id) && blockingRule(draft, task) === undefined);
+  for (const task of free) {
+    if (order.indexOf(task) < last) faults.push(`${task.definition.id} was passed over for a task of lower precedence`);
+  }
+  return { faults, left: answer.length >= limit ? [] : free.map((task) => task.definition.id) };
 }
 
 function describe(model: Model, id: TaskId): string {
@@ -89,6 +86,6 @@ function openAttempt(model: Model, task: ModelTask, into: 'claimed' | 'running',
   task.attempt_open = true;
   task.started = into === 'running';
   task.run_at = null;
-  task.deadline_at = now + task.definition.timeout_secs * 1000;
+  task.deadline_at = into === 'running' ? now + task.definition.timeout_secs * 1000 : null;
   task.claim_expires_at = into === 'claimed' ? now + model.claim_timeout_ms : null;
 }

@@ -5,13 +5,14 @@ import { finish } from './report.ts';
 import { closeAttempt, openGates, taskOf } from './state.ts';
 import type { Model } from './state.ts';
 
-/** The webhook's target answered: what was claimed is running. */
-export function start(model: Model, ids: readonly TaskId[]): void {
+/** The webhook's target answered: what was claimed is running, and its deadline counts from now. */
+export function start(model: Model, ids: readonly TaskId[], now: number): void {
   for (const id of ids) {
     const task = taskOf(model, id);
-    if (!task.attempt_open) continue;
+    if (!task.attempt_open || task.started) continue;
     task.started = true;
     task.claim_expires_at = null;
+    task.deadline_at = (task.paused_at ?? now) + task.definition.timeout_secs * 1000;
     if (task.state === 'claimed') task.state = 'running';
   }
 }
@@ -23,27 +24,26 @@ export function renewClaim(model: Model, id: TaskId, until: number): void {
 }
 
 /**
- * What time does: an attempt past its deadline times out (and may be tried again), a canceled one gives its slots back,
- * and a claim that nobody delivered lapses. Clocks stand while a task is paused.
+ * What time does: a running attempt past its deadline times out (and may be tried again), a claim that nobody delivered
+ * lapses, and a canceled attempt that is past either gives its slots back. Clocks stand while a task is paused.
  */
 export function expire(model: Model, now: number): { requeued: TaskId[]; timed_out: TaskId[] } {
   const requeued: TaskId[] = [];
   const timedOut: TaskId[] = [];
   const ended: TaskId[] = [];
   for (const task of model.tasks.values()) {
+    const due = task.deadline_at ?? task.claim_expires_at;
+    if (!task.attempt_open || task.state === 'paused' || due === null || due > now) continue;
     const id = task.definition.id;
-    if (!task.attempt_open || task.state === 'paused') continue;
-    if (task.deadline_at !== null && task.deadline_at <= now) {
-      if (task.state === 'canceled') {
-        closeAttempt(task);
-        continue;
-      }
-      timedOut.push(id);
-      if (finish(model, task, 'timed_out', now) === 'applied') ended.push(id);
-    } else if (task.state === 'claimed' && task.claim_expires_at !== null && task.claim_expires_at <= now) {
+    if (task.state === 'canceled') {
+      closeAttempt(task);
+    } else if (task.state === 'claimed') {
       closeAttempt(task);
       task.state = restingState(openGates(model, task));
       requeued.push(id);
+    } else {
+      timedOut.push(id);
+      if (finish(model, task, 'timed_out', now) === 'applied') ended.push(id);
     }
   }
   propagate(model, ended);

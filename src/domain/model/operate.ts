@@ -17,7 +17,6 @@ export function cancel(model: Model, ids: readonly TaskId[], now: number): Model
     if (isTerminal(task.state)) return 'conflict';
     restartClock(task, now);
     task.state = 'canceled';
-    task.claim_expires_at = null;
     ended.push(id);
     return 'applied';
   });

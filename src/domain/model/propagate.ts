@@ -4,24 +4,26 @@ import { childrenOf, openGates, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 
 /**
- * Tells the children of tasks that just ended, level by level. A child that has not started fails where a parent of this
- * level broke its gate, and is pending once its last gate is closed. Whoever started, or ended, goes on as it is.
+ * Tells the children of tasks that just ended. Failures go first, level by level: a child that has not started fails
+ * where one of these parents broke its gate. Then each child that still waits is pending if its last gate is closed.
+ * Whoever started, or ended, goes on as it is.
  */
 export function propagate(model: Model, ended: Iterable<TaskId>): void {
-  let level = new Set(ended);
+  const told = new Set(ended);
+  let level = new Set(told);
   while (level.size > 0) {
     const failed = new Set<TaskId>();
     for (const child of childrenOf(model, level)) {
-      if (!isHeldByGates(child)) continue;
-      const cause = causeOfFailure(model, child, level);
-      if (cause !== null) {
-        failByDependency(child, cause);
-        failed.add(child.definition.id);
-      } else if (child.state === 'waiting') {
-        child.state = restingState(openGates(model, child));
-      }
+      const cause = isHeldByGates(child) ? causeOfFailure(model, child, level) : null;
+      if (cause === null) continue;
+      failByDependency(child, cause);
+      failed.add(child.definition.id);
+      told.add(child.definition.id);
     }
     level = failed;
+  }
+  for (const child of childrenOf(model, told)) {
+    if (child.state === 'waiting') child.state = restingState(openGates(model, child));
   }
 }
 

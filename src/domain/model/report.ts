@@ -122,6 +122,6 @@ function addCounts(task: ModelTask, item: Omit<ModelUpdate, 'task_id' | 'attempt
 
 /** A sign of life sets the clock of an `activity` deadline back; while paused the clock stands, so it counts from the pause. */
 function noteActivity(task: ModelTask, now: number): void {
-  if (!task.attempt_open || task.definition.deadline_basis !== 'activity') return;
+  if (task.deadline_at === null || task.definition.deadline_basis !== 'activity') return;
   task.deadline_at = (task.paused_at ?? now) + task.definition.timeout_secs * 1000;
 }

@@ -40,8 +40,9 @@ export interface ModelTask {
   attempt_open: boolean;
   /** The start of the open attempt was acknowledged. A claimer that runs the task itself acknowledges by claiming. */
   started: boolean;
+  /** Once the attempt started: when it times out. */
   deadline_at: number | null;
-  /** While claimed only: when the claim lapses unless a delivery is under way. */
+  /** Until the attempt started: when the claim lapses unless a delivery is under way. */
   claim_expires_at: number | null;
   paused_at: number | null;
   /** The ancestor whose end failed this task before it could start; null where it failed by itself or not at all. */

@@ -42,7 +42,7 @@ export function step(before: Model, event: ModelEvent, now: number): Step {
       claim(model, event.ids, event.into, now);
       return after();
     case 'start':
-      start(model, event.ids);
+      start(model, event.ids, now);
       return after();
     case 'renew_claim':
       renewClaim(model, event.id, event.until);
