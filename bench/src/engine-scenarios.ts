@@ -1,0 +1,197 @@
+import { chain, diamonds, fanOut, taskCount } from './graphs.ts';
+import type { Measurement } from './results.ts';
+import type { SubjectName } from './registry.ts';
+import { each } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
+import { percentile, perSecond } from './statistics.ts';
+import type { SubjectClient } from './subject-client.ts';
+import type { Graph, RuleOption } from './subject.ts';
+
+export interface Sizes {
+  no_op: number;
+  fan_out: number;
+  chain: number;
+  diamonds: number;
+  samples: number;
+  stored_many: number;
+  stored_few: number;
+}
+
+export const FULL: Sizes = {
+  no_op: 20_000,
+  fan_out: 10_000,
+  chain: 2000,
+  diamonds: 1000,
+  samples: 300,
+  stored_many: 1_000_000,
+  stored_few: 10_000,
+};
+
+export const QUICK: Sizes = {
+  no_op: 4000,
+  fan_out: 2000,
+  chain: 100,
+  diamonds: 100,
+  samples: 50,
+  stored_many: 20_000,
+  stored_few: 2000,
+};
+
+const WARM_UP_TASKS = 10_000;
+const QUEUES: SubjectName[] = ['heddle', 'graphile-worker', 'pg-boss', 'bullmq', 'sql'];
+const FLOWS: SubjectName[] = ['heddle', 'pg-boss', 'bullmq', 'sql'];
+
+async function submitAndProcess(subject: SubjectClient, count: number, rule: RuleOption): Promise<[number, number]> {
+  const submitMs = await subject.submit(count, rule);
+  const processMs = await subject.process(count);
+  return [perSecond(count, submitMs), perSecond(count, processMs)];
+}
+
+async function warmUpQueue(subject: SubjectClient): Promise<void> {
+  await submitAndProcess(subject, WARM_UP_TASKS, 'none');
+}
+
+function noOp(sizes: Sizes): Scenario {
+  return {
+    benches: ['engine/submit', 'engine/no-op'],
+    rounds: 5,
+    participants: each(QUEUES, {
+      warmUp: warmUpQueue,
+      async round(subject) {
+        const [submitted, processed] = await submitAndProcess(subject, sizes.no_op, 'none');
+        return [
+          { bench: 'engine/submit', metric: 'submitted_per_s', value: submitted },
+          { bench: 'engine/no-op', metric: 'processed_per_s', value: processed },
+        ];
+      },
+    }),
+  };
+}
+
+function graphs(bench: string, warmUpGraphs: Graph[], measured: Graph[], rounds: number): Scenario {
+  const run = async (subject: SubjectClient, input: Graph[]): Promise<[number, number]> => {
+    const count = taskCount(input);
+    const submitMs = await subject.submitGraphs(input);
+    const processMs = await subject.process(count);
+    return [perSecond(count, submitMs), perSecond(count, processMs)];
+  };
+  return {
+    benches: [bench],
+    rounds,
+    participants: each(FLOWS, {
+      async warmUp(subject) {
+        await run(subject, warmUpGraphs);
+      },
+      async round(subject) {
+        const [submitted, processed] = await run(subject, measured);
+        return [
+          { bench, metric: 'submitted_per_s', value: submitted },
+          { bench, metric: 'processed_per_s', value: processed },
+        ];
+      },
+    }),
+  };
+}
+
+function percentiles(bench: string, latencies: readonly number[]): Measurement[] {
+  return [
+    { bench, metric: 'p50_ms', value: percentile(latencies, 0.5) },
+    { bench, metric: 'p99_ms', value: percentile(latencies, 0.99) },
+  ];
+}
+
+function latency(sizes: Sizes): Scenario {
+  return {
+    benches: ['engine/latency'],
+    rounds: 5,
+    participants: each(QUEUES, {
+      async warmUp(subject) {
+        await subject.latency(20);
+      },
+      async round(subject) {
+        return percentiles('engine/latency', await subject.latency(sizes.samples));
+      },
+    }),
+  };
+}
+
+function parentToChild(sizes: Sizes): Scenario {
+  return {
+    benches: ['engine/parent-to-child'],
+    rounds: 5,
+    participants: each(FLOWS, {
+      async warmUp(subject) {
+        await subject.parentToChild(20);
+      },
+      async round(subject) {
+        return percentiles('engine/parent-to-child', await subject.parentToChild(sizes.samples));
+      },
+    }),
+  };
+}
+
+/** The same process rate with and without a rule on every task, in turns. */
+function rule(bench: string, option: RuleOption, sizes: Sizes): Scenario {
+  const participant = (label: string, taken: RuleOption): Scenario['participants'][number] => ({
+    label,
+    subject: 'heddle',
+    async warmUp(subject) {
+      await submitAndProcess(subject, WARM_UP_TASKS, taken);
+    },
+    async round(subject) {
+      const [submitted, processed] = await submitAndProcess(subject, sizes.no_op, taken);
+      return [
+        { bench, metric: 'submitted_per_s', value: submitted },
+        { bench, metric: 'processed_per_s', value: processed },
+      ];
+    },
+  });
+  return {
+    benches: [bench],
+    rounds: 5,
+    participants: [participant('heddle', option), participant('heddle without rules', 'none')],
+  };
+}
+
+/** Rates and memory with many finished tasks in the store, against few, with retention at work in both. */
+function stored(sizes: Sizes): Scenario {
+  const bench = 'engine/stored-1m';
+  const participant = (label: string, total: number): Scenario['participants'][number] => ({
+    label,
+    subject: 'heddle',
+    async warmUp(subject) {
+      await subject.fillStore(total);
+      await warmUpQueue(subject);
+    },
+    async round(subject) {
+      const [submitted, processed] = await submitAndProcess(subject, sizes.no_op, 'none');
+      return [
+        { bench, metric: 'submitted_per_s', value: submitted },
+        { bench, metric: 'processed_per_s', value: processed },
+        { bench, metric: 'server_rss_mib', value: await subject.residentMib() },
+      ];
+    },
+  });
+  return {
+    benches: [bench],
+    rounds: 3,
+    participants: [
+      participant('heddle', sizes.stored_many),
+      participant(`heddle at ${sizes.stored_few.toLocaleString('en-US')}`, sizes.stored_few),
+    ],
+  };
+}
+
+export function engineScenarios(sizes: Sizes): Scenario[] {
+  return [
+    noOp(sizes),
+    graphs('engine/fan-out', [fanOut(1000)], [fanOut(sizes.fan_out)], 5),
+    graphs('engine/chain', [chain(50)], [chain(sizes.chain)], 3),
+    graphs('engine/diamonds', diamonds(50, 10), diamonds(sizes.diamonds, 10), 5),
+    latency(sizes),
+    parentToChild(sizes),
+    rule('engine/rule-concurrency', 'concurrency', sizes),
+    rule('engine/rule-capacity', 'capacity', sizes),
+    stored(sizes),
+  ];
+}

@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+
+export interface Options {
+  /** A bench runs when it matches one of these; all run where there is none. */
+  only: RegExp[];
+  json: boolean;
+  quick: boolean;
+  subjects: string[] | null;
+  rounds: number | null;
+  /** Where each subject's process leaves a CPU profile. */
+  profile: string | null;
+}
+
+export const USAGE = `Usage: npm run bench -- [--only GLOB]... [--json] [--quick] [--subjects A,B] [--rounds N]
+
+  --only GLOB     run the benches whose name matches, for instance 'engine/*' or '*latency'; may be repeated
+  --json          one JSON object a line on standard output; everything else goes to standard error
+  --quick         smaller sizes and three rounds: to see that everything runs, not to quote
+  --subjects A,B  only these subjects
+  --rounds N      rounds of every bench
+  --profile DIR   leave a CPU profile of every subject's process in DIR
+
+HEDDLE_BENCH_DATABASE_URL names a PostgreSQL server whose user may create databases; without it the embedded one is started.`;
+
+/** Turns a glob into an expression: `*` stands for anything, `?` for one character. */
+function globToRegExp(glob: string): RegExp {
+  const escaped = glob
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${escaped}$`);
+}
+
+/** Reads the command line; throws a TypeError that names what is wrong with it. */
+export function parseOptions(argv: readonly string[]): Options | 'help' {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      only: { type: 'string', multiple: true },
+      json: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      subjects: { type: 'string' },
+      rounds: { type: 'string' },
+      profile: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return 'help';
+  const rounds = values.rounds === undefined ? null : Number(values.rounds);
+  if (rounds !== null && (!Number.isInteger(rounds) || rounds < 1)) throw new TypeError('--rounds: must be 1 or more');
+  return {
+    only: (values.only ?? []).map(globToRegExp),
+    json: values.json,
+    quick: values.quick,
+    subjects: values.subjects?.split(',') ?? null,
+    rounds,
+    profile: values.profile ?? null,
+  };
+}
+
+export function matches(options: Options, bench: string): boolean {
+  return options.only.length === 0 || options.only.some((glob) => glob.test(bench));
+}

@@ -1,0 +1,48 @@
+import type { Subject } from './subject.ts';
+
+export interface SubjectEntry {
+  needs: 'postgres' | 'redis';
+  /** How it is set up and what a finished task has survived there: printed with the results. */
+  note: string;
+  load(): Promise<{ createSubject(): Subject }>;
+}
+
+/** Every subject, by the name that results carry. To add one: a file in `subjects/`, a line here, its name in a scenario. */
+export const SUBJECTS = {
+  heddle: {
+    needs: 'postgres',
+    note: 'engine and handlers in one process; every transition committed with fsync',
+    load: () => import('../subjects/heddle.ts'),
+  },
+  'graphile-worker': {
+    needs: 'postgres',
+    note: 'localQueue 2000, completeJobBatchDelay 0, 24 concurrent jobs; committed with fsync; finished jobs are deleted',
+    load: () => import('../subjects/graphile-worker.ts'),
+  },
+  'pg-boss': {
+    needs: 'postgres',
+    note: 'fetch and complete in sets of 5,000; flows resolved by resolveFlow() after every set; committed with fsync',
+    load: () => import('../subjects/pg-boss.ts'),
+  },
+  bullmq: {
+    needs: 'redis',
+    note: 'Redis with appendonly yes, appendfsync everysec: a crash of the machine may lose the last second',
+    load: () => import('../subjects/bullmq.ts'),
+  },
+  sql: {
+    needs: 'postgres',
+    note: 'hand-written set-based loop without validation, rules, retries or webhooks: the limit, not a product',
+    load: () => import('../subjects/sql.ts'),
+  },
+  naive: {
+    needs: 'postgres',
+    note: 'fastify and pg, one statement and one commit for each request',
+    load: () => import('../subjects/naive.ts'),
+  },
+} as const satisfies Record<string, SubjectEntry>;
+
+export type SubjectName = keyof typeof SUBJECTS;
+
+export function isSubjectName(name: string): name is SubjectName {
+  return Object.hasOwn(SUBJECTS, name);
+}

@@ -1,0 +1,97 @@
+import { median } from './statistics.ts';
+
+/** One value of one round. */
+export interface Measurement {
+  bench: string;
+  metric: string;
+  value: number;
+}
+
+/** One line of the result. */
+export interface Result {
+  bench: string;
+  subject: string;
+  metric: string;
+  value: number;
+  rounds: number;
+  /** Heddle's value by the peer's, the median of the rounds' ratios; empty for peers. */
+  ratio_to: Record<string, number>;
+}
+
+/** The values of one bench and metric: by subject, one a round. */
+interface Series {
+  bench: string;
+  metric: string;
+  values: Map<string, number[]>;
+}
+
+const BASE = 'heddle';
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(value >= 1000 ? 5 : 3));
+}
+
+/** Gathers measurements of alternating rounds and makes medians and ratios of them. */
+export class Results {
+  readonly #series = new Map<string, Series>();
+
+  add(subject: string, measurements: readonly Measurement[]): void {
+    for (const { bench, metric, value } of measurements) {
+      const key = `${bench} ${metric}`;
+      const series = this.#series.get(key) ?? { bench, metric, values: new Map<string, number[]>() };
+      this.#series.set(key, series);
+      series.values.set(subject, [...(series.values.get(subject) ?? []), value]);
+    }
+  }
+
+  /** The results of the benches that `wanted` accepts, in the order in which they were measured. */
+  list(wanted: (bench: string) => boolean): Result[] {
+    return [...this.#series.values()].filter(({ bench }) => wanted(bench)).flatMap(resultsOf);
+  }
+}
+
+function resultsOf({ bench, metric, values }: Series): Result[] {
+  return [...values].map(([subject, rounds]) => ({
+    bench,
+    subject,
+    metric,
+    value: rounded(median(rounds)),
+    rounds: rounds.length,
+    ratio_to: subject === BASE ? ratios(rounds, values) : {},
+  }));
+}
+
+/** Rounds alternate, so that each ratio compares neighbours in time. */
+function ratios(own: readonly number[], values: ReadonlyMap<string, readonly number[]>): Record<string, number> {
+  const result: Record<string, number> = {};
+  for (const [peer, theirs] of values) {
+    if (peer === BASE) continue;
+    const pairs = own.slice(0, theirs.length).map((value, round) => value / theirs[round]!);
+    result[peer] = rounded(median(pairs));
+  }
+  return result;
+}
+
+/** A table for people: one line a result. */
+export function formatTable(results: readonly Result[]): string {
+  const header = ['bench', 'subject', 'metric', 'median', 'rounds', 'heddle / peer'];
+  const lines = results.map((result) => [
+    result.bench,
+    result.subject,
+    result.metric,
+    result.value.toLocaleString('en-US', { maximumFractionDigits: 3 }),
+    String(result.rounds),
+    Object.entries(result.ratio_to)
+      .map(([peer, ratio]) => `${peer} ${ratio}`)
+      .join(', '),
+  ]);
+  const widths = header.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]!.length)));
+  const format = (line: readonly string[]): string =>
+    line
+      .map((cell, column) =>
+        column === 3 || column === 4 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd();
+  return [header, ...lines].map(format).join('\n');
+}

@@ -1,0 +1,44 @@
+import { fileURLToPath } from 'node:url';
+import type { SubjectName } from './registry.ts';
+import { startRemote } from './remote.ts';
+import type { Environment, Subject, SubjectMethod } from './subject.ts';
+
+/** A subject that runs in a process of its own: the same methods, each answered from there. */
+export type SubjectClient = { [Method in SubjectMethod]: NonNullable<Subject[Method]> } & {
+  name: SubjectName;
+  /** Resident memory of the subject's process, MiB. */
+  residentMib(): Promise<number>;
+  end(): Promise<void>;
+};
+
+const MODULE = fileURLToPath(new URL('../subject-process.ts', import.meta.url));
+
+export async function startSubject(
+  name: SubjectName,
+  environment: Environment,
+  execArgv: readonly string[],
+): Promise<SubjectClient> {
+  const remote = startRemote(MODULE, [name], execArgv);
+  try {
+    await remote.call('prepare', [environment]);
+  } catch (error) {
+    await remote.end();
+    throw error;
+  }
+  const forward =
+    (method: SubjectMethod | 'residentMib') =>
+    (...args: unknown[]): Promise<never> =>
+      remote.call(method, args) as Promise<never>;
+  return {
+    name,
+    end: () => remote.end(),
+    submit: forward('submit'),
+    submitGraphs: forward('submitGraphs'),
+    process: forward('process'),
+    latency: forward('latency'),
+    parentToChild: forward('parentToChild'),
+    listen: forward('listen'),
+    fillStore: forward('fillStore'),
+    residentMib: forward('residentMib'),
+  };
+}

@@ -1,0 +1,46 @@
+/** What a subject of the benchmarks can do. A bench runs on every subject that has the methods it asks for. */
+
+export interface Environment {
+  /** A database of the subject's own on the shared server; null for subjects without PostgreSQL. */
+  database_url: string | null;
+  redis_port: number | null;
+  quick: boolean;
+}
+
+/** A rule on every task. Its limit is far above what runs at once, so that it is checked but never blocks. */
+export type RuleOption = 'none' | 'concurrency' | 'capacity';
+
+/** One workflow: for each task the positions of the tasks that it waits for, all of them before it. */
+export type Graph = readonly (readonly number[])[];
+
+/** Where a load generator finds an HTTP subject, and the tasks it may report on. */
+export interface HttpTarget {
+  port: number;
+  task_ids: string[];
+}
+
+export interface Subject {
+  /** Installs the schema into an empty database and opens connections. No worker runs afterwards. */
+  prepare(environment: Environment): Promise<void>;
+  close(): Promise<void>;
+
+  /** Stores `count` independent no-op tasks durably; returns milliseconds. */
+  submit?(count: number, rule: RuleOption): Promise<number>;
+  /** Stores workflows durably, with their dependencies; returns milliseconds. */
+  submitGraphs?(graphs: readonly Graph[]): Promise<number>;
+  /** Runs what is stored, `count` tasks, until the last one is durably finished; returns milliseconds. */
+  process?(count: number): Promise<number>;
+  /** One task at a time on an idle system: milliseconds from the call that submits it to its handler's start. */
+  latency?(samples: number): Promise<number[]>;
+  /** A chain of `samples + 1` tasks: milliseconds from each handler's end to the start of its child's handler. */
+  parentToChild?(samples: number): Promise<number[]>;
+
+  /** Starts the HTTP server with `running` tasks that accept counters. */
+  listen?(running: number): Promise<HttpTarget>;
+
+  /** Brings the store to `total` finished tasks and starts retention in the background. */
+  fillStore?(total: number): Promise<void>;
+}
+
+/** Names of the methods that a bench calls. */
+export type SubjectMethod = Exclude<keyof Subject, 'prepare' | 'close'>;

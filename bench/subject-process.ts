@@ -1,0 +1,24 @@
+import { SUBJECTS, isSubjectName } from './src/registry.ts';
+import { serve } from './src/remote.ts';
+import type { Environment, Subject } from './src/subject.ts';
+
+// The process of one subject: everything it measures happens here, alone in its V8.
+const name = process.argv[2] ?? '';
+if (!isSubjectName(name)) throw new Error(`no subject is called "${name}"`);
+const { createSubject } = await SUBJECTS[name].load();
+const subject: Subject = createSubject();
+
+serve(
+  {
+    prepare: (environment: Environment) => subject.prepare(environment),
+    submit: (...args: Parameters<NonNullable<Subject['submit']>>) => subject.submit!(...args),
+    submitGraphs: (...args: Parameters<NonNullable<Subject['submitGraphs']>>) => subject.submitGraphs!(...args),
+    process: (...args: Parameters<NonNullable<Subject['process']>>) => subject.process!(...args),
+    latency: (...args: Parameters<NonNullable<Subject['latency']>>) => subject.latency!(...args),
+    parentToChild: (...args: Parameters<NonNullable<Subject['parentToChild']>>) => subject.parentToChild!(...args),
+    listen: (...args: Parameters<NonNullable<Subject['listen']>>) => subject.listen!(...args),
+    fillStore: (...args: Parameters<NonNullable<Subject['fillStore']>>) => subject.fillStore!(...args),
+    residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),
+  },
+  () => subject.close(),
+);

@@ -1,0 +1,5 @@
+import type { Subject } from '../src/subject.ts';
+
+export function createSubject(): Subject {
+  throw new Error('the engine is not wired in yet');
+}
