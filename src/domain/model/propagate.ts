@@ -31,13 +31,18 @@ function isHeldByGates(task: ModelTask): boolean {
   return task.state === 'waiting' || (task.state === 'paused' && !task.attempt_open);
 }
 
-/** The ancestor to blame where a parent among `ended` broke its gate to `child`: the root of the failure, not its bearer. */
+/**
+ * The ancestor to blame where parents among `ended` broke their gates to `child`: the root of the failure, not its
+ * bearer; of several such parents the oldest counts.
+ */
 export function causeOfFailure(model: Model, child: ModelTask, ended: ReadonlySet<TaskId>): TaskId | null {
-  const causes = child.parents
+  const broken = child.parents
     .filter(({ parent_id }) => ended.has(parent_id))
     .filter(({ parent_id, requires_success }) => gateOf(taskOf(model, parent_id).state, requires_success) === 'broken')
-    .map(({ parent_id }) => taskOf(model, parent_id).failed_by ?? parent_id);
-  return causes.sort()[0] ?? null;
+    .map(({ parent_id }) => parent_id)
+    .sort();
+  const first = broken[0];
+  return first === undefined ? null : (taskOf(model, first).failed_by ?? first);
 }
 
 export function failByDependency(task: ModelTask, cause: TaskId): void {

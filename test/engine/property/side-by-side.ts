@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import type { TaskId } from '../../../src/domain/ids.ts';
+import { judgeClaim } from '../../../src/domain/model/claim.ts';
+import { emptyModel } from '../../../src/domain/model/state.ts';
+import type { Model } from '../../../src/domain/model/state.ts';
+import { step } from '../../../src/domain/model/step.ts';
+import type { ModelEvent, Step } from '../../../src/domain/model/step.ts';
+import { isTerminal } from '../../../src/domain/task-state.ts';
+import type { DeliveryResult, Engine } from '../../../src/engine/port.ts';
+import type { VirtualClock } from '../../../src/runtime/clock.ts';
+import { newId } from '../../../src/runtime/random.ts';
+import type { Database } from '../../../src/store/database.ts';
+import { eventOf } from '../../domain/play.ts';
+import { buildWorkflow } from '../../domain/scenario.ts';
+import type { Command, Scenario, WorkflowSpec } from '../../domain/scenario.ts';
+import { differences } from './differences.ts';
+
+export const CLAIM_TIMEOUT_MS = 30_000;
+const DELIVERY_LEASE_MS = 10_000;
+const DELIVERY_RETRY_MS = 1_000;
+const HOLDER = 'property test';
+
+export interface Subject {
+  engine: Engine;
+  database: Database;
+  clock: VirtualClock;
+}
+
+/** The engine and the model, moved by the same commands; every step asserts that they agree. */
+export class SideBySide {
+  readonly #subject: Subject;
+  readonly #prefix: string;
+  readonly #story: string[] = [];
+  #model: Model = emptyModel(CLAIM_TIMEOUT_MS);
+
+  /** @param prefix makes the kinds of this scenario its own: no other scenario shares its lanes or slots */
+  constructor(subject: Subject, prefix: string) {
+    this.#subject = subject;
+    this.#prefix = prefix;
+  }
+
+  async play(scenario: Scenario): Promise<void> {
+    const unsubmitted = [...scenario.workflows];
+    try {
+      await this.#submit(unsubmitted.shift()!);
+      for (const command of scenario.commands) {
+        const next = command.type === 'submit' ? unsubmitted.shift() : undefined;
+        if (next !== undefined) await this.#submit(next);
+        await this.#play(command);
+      }
+      await this.#drain();
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\nafter:\n  ${this.#story.join('\n  ')}`, { cause: error });
+    }
+  }
+
+  get #now(): number {
+    return this.#subject.clock.now();
+  }
+
+  #apply(event: ModelEvent): Step {
+    const after = step(this.#model, event, this.#now);
+    this.#model = after.model;
+    return after;
+  }
+
+  #tell(line: string, ids: readonly TaskId[] = []): void {
+    const named = ids.map((id) => `${this.#model.tasks.get(id)?.definition.name ?? '?'} (${id})`);
+    this.#story.push([line, ...named].join(' '));
+  }
+
+  async #agree(): Promise<void> {
+    await this.#relay();
+    const found = await differences(this.#subject.engine, this.#subject.database, this.#model);
+    assert.deepEqual(found, [], `the database differs from the model:\n  ${found.join('\n  ')}`);
+  }
+
+  /** Propagation between workflows travels by the sweep; the model knows no such delay. */
+  async #relay(): Promise<void> {
+    if (!this.#crossesWorkflows()) return;
+    await this.#sweep();
+  }
+
+  #crossesWorkflows(): boolean {
+    const { tasks } = this.#model;
+    return [...tasks.values()].some((task) =>
+      task.parents.some(({ parent_id }) => tasks.get(parent_id)!.workflow_id !== task.workflow_id),
+    );
+  }
+
+  async #sweep(): Promise<void> {
+    for (let round = 0; ; round += 1) {
+      const { promoted, requeued, timed_out, relayed } = await this.#subject.engine.sweep();
+      if (promoted + requeued + timed_out + relayed === 0) break;
+      assert.ok(round < 500, 'the sweep finds work for ever');
+    }
+    this.#apply({ type: 'expire' });
+  }
+
+  async #submit(spec: WorkflowSpec): Promise<void> {
+    const { workflow_id, tasks } = buildWorkflow(spec, newId, [...this.#model.tasks.keys()], this.#prefix);
+    this.#apply({ type: 'submit', workflow_id, tasks });
+    this.#tell(
+      `submit ${workflow_id}:`,
+      tasks.map((task) => task.id),
+    );
+    const submission = { workflow_id, name: null, tasks, traceparent: null, idempotency: null };
+    const [result] = await this.#subject.engine.submit([submission]);
+    assert.deepEqual(
+      result!.tasks.map(({ id, state, deduplicated_to }) => ({ id, state, deduplicated_to })),
+      tasks.map(({ id }) => ({ id, state: this.#model.tasks.get(id)!.state, deduplicated_to: null })),
+      'the answer to submit',
+    );
+    await this.#agree();
+  }
+
+  async #play(command: Command): Promise<void> {
+    switch (command.type) {
+      case 'submit':
+        return;
+      case 'claim':
+        await this.#claim(
+          command.kinds.map((kind) => `kind:${this.#prefix}kind-${kind}`),
+          command.limit,
+        );
+        break;
+      case 'claim_for_delivery':
+        await this.#claimForDelivery(command.limit);
+        break;
+      case 'deliver':
+        await this.#deliver(command.limit, command.verdicts);
+        break;
+      case 'advance':
+        this.#tell(`advance ${command.ms} ms`);
+        await this.#subject.clock.advance(command.ms);
+        await this.#sweep();
+        break;
+      case 'report':
+      case 'update':
+      case 'progress':
+      case 'cancel':
+      case 'pause':
+      case 'resume':
+      case 'retry': {
+        const event = eventOf(this.#model, command);
+        if (event !== null) await this.#transition(event);
+      }
+    }
+    await this.#agree();
+  }
+
+  async #transition(event: ModelEvent): Promise<void> {
+    this.#tell(JSON.stringify(event));
+    const { outcomes, progress } = this.#apply(event);
+    const answers = await this.#ask(event);
+    if (event.type === 'progress') {
+      assert.deepEqual(answers, progress, 'the answers to progress');
+      return;
+    }
+    const results = (answers as typeof outcomes).map(({ task_id, result }) => `${task_id} ${result}`);
+    assert.deepEqual(
+      results,
+      outcomes.map(({ task_id, result }) => `${task_id} ${result}`),
+      `the answers to ${event.type}`,
+    );
+  }
+
+  async #ask(event: ModelEvent): Promise<unknown> {
+    const { engine } = this.#subject;
+    switch (event.type) {
+      case 'report':
+        return engine.report(event.reports);
+      case 'update':
+        return engine.update(event.updates);
+      case 'progress':
+        return engine.progress(event.reports.map((item) => ({ ...item, idempotency_key: null })));
+      case 'cancel':
+      case 'pause':
+      case 'resume':
+      case 'retry':
+        return engine[event.type](event.ids);
+      case 'submit':
+      case 'claim':
+      case 'start':
+      case 'renew_claim':
+      case 'expire':
+        throw new Error(`${event.type} is not asked here`);
+    }
+  }
+
+  #judge(lanes: readonly string[], limit: number, ids: readonly TaskId[]): void {
+    const { faults } = judgeClaim(this.#model, lanes, limit, ids, this.#now);
+    assert.deepEqual(faults, [], `a claim no correct engine makes:\n  ${faults.join('\n  ')}`);
+  }
+
+  async #claim(lanes: string[], limit: number): Promise<number> {
+    const claimed = await this.#subject.engine.claim({ lanes, limit, holder: HOLDER });
+    const ids = claimed.map((task) => task.id);
+    this.#tell(`claim ${limit} of ${lanes.join(', ')}:`, ids);
+    this.#judge(lanes, limit, ids);
+    this.#apply({ type: 'claim', ids, into: 'running' });
+    for (const { id, attempt } of claimed)
+      assert.equal(attempt, this.#model.tasks.get(id)!.attempt, `attempt of ${id}`);
+    return ids.length;
+  }
+
+  async #claimForDelivery(limit: number): Promise<number> {
+    const count = await this.#subject.engine.claimForDelivery(HOLDER, limit);
+    const ids = await this.#newlyClaimed();
+    this.#tell(`claim ${limit} for delivery:`, ids);
+    assert.equal(count, ids.length, 'the number that claimForDelivery answers');
+    this.#judge(['webhook'], limit, ids);
+    this.#apply({ type: 'claim', ids, into: 'claimed' });
+    return count;
+  }
+
+  async #newlyClaimed(): Promise<TaskId[]> {
+    const ids: TaskId[] = [];
+    for (const workflow of new Set([...this.#model.tasks.values()].map((task) => task.workflow_id))) {
+      const dag = await this.#subject.engine.getDag(workflow);
+      for (const task of dag!.tasks) {
+        if (task.state === 'claimed' && this.#model.tasks.get(task.id)!.state !== 'claimed') ids.push(task.id);
+      }
+    }
+    return ids;
+  }
+
+  async #deliver(limit: number, verdicts: readonly ('delivered' | 'retry' | 'dead')[]): Promise<number> {
+    const request = {
+      holder: HOLDER,
+      limit,
+      limit_per_origin: limit,
+      saturated_origins: [],
+      lease_ms: DELIVERY_LEASE_MS,
+    };
+    const deliveries = await this.#subject.engine.claimDeliveries(request);
+    const results: DeliveryResult[] = [];
+    for (const [at, { id, task_id, attempt, tries }] of deliveries.entries()) {
+      const verdict = verdicts[at % verdicts.length]!;
+      const task = this.#model.tasks.get(task_id);
+      this.#tell(`start delivery ${verdict}, attempt ${attempt}:`, [task_id]);
+      const current = task?.attempt_open === true && task.attempt === attempt;
+      if (verdict === 'delivered') {
+        results.push({ id, tries: tries + 1, outcome: 'delivered', status: 200 });
+        if (current) this.#apply({ type: 'start', ids: [task_id] });
+      } else if (verdict === 'retry') {
+        results.push({
+          id,
+          tries: tries + 1,
+          outcome: 'retry',
+          status: 503,
+          error: 'busy',
+          delay_ms: DELIVERY_RETRY_MS,
+        });
+        if (current) this.#apply({ type: 'renew_claim', id: task_id, until: this.#now + CLAIM_TIMEOUT_MS });
+      } else {
+        results.push({ id, tries: tries + 1, outcome: 'dead', status: 400, error: 'refused' });
+        if (current) this.#apply({ type: 'report', reports: [{ task_id, attempt, outcome: 'failed' }] });
+      }
+    }
+    await this.#subject.engine.settleDeliveries(results);
+    return deliveries.length;
+  }
+
+  /** Lets everything run to its end: whatever the scenario did, no task may be stuck. */
+  async #drain(): Promise<void> {
+    const open = (): TaskId[] =>
+      [...this.#model.tasks.values()].filter((task) => !isTerminal(task.state)).map((task) => task.definition.id);
+    await this.#transition({ type: 'resume', ids: open() });
+    const lanes = [0, 1, 2].map((kind) => `kind:${this.#prefix}kind-${kind}`);
+    for (let idle = 0; open().length > 0; idle += 1) {
+      assert.ok(
+        idle < 6,
+        `stuck: ${open()
+          .map((id) => `${id} ${this.#model.tasks.get(id)!.state}`)
+          .join(', ')}`,
+      );
+      await this.#subject.clock.advance(4_000_000);
+      await this.#sweep();
+      const moved =
+        (await this.#claim(lanes, 500)) +
+        (await this.#claimForDelivery(500)) +
+        (await this.#deliver(500, ['delivered']));
+      const held = [...this.#model.tasks.values()]
+        .filter((task) => task.attempt_open)
+        .map((task) => task.definition.id);
+      const reports = held.map((task_id) => ({ task_id, attempt: null, outcome: 'succeeded' as const }));
+      await this.#transition({ type: 'report', reports });
+      if (moved > 0) idle = -1;
+      await this.#agree();
+    }
+  }
+}
