@@ -5,7 +5,7 @@ import type { Logger } from './log.ts';
 const DEFAULT_ENDPOINT = 'http://localhost:4318';
 const TRACES_PATH = '/v1/traces';
 /** Also how long a stop may wait for a collector that does not answer. */
-const EXPORT_TIMEOUT_MS = 5_000;
+const EXPORT_TIMEOUT_MS = 3_000;
 
 export interface TracerOptions {
   enabled: boolean;
@@ -37,7 +37,16 @@ export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(options.samplingRatio) }),
     spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
   });
-  return { tracer: provider.getTracer('heddle'), shutdown: () => provider.shutdown() };
+  return { tracer: provider.getTracer('heddle'), shutdown: () => stop(provider, options.log) };
+}
+
+/** A collector that is away loses the last spans; it must not fail the stop of the service. */
+async function stop(provider: { shutdown(): Promise<void> }, log: Logger | undefined): Promise<void> {
+  try {
+    await provider.shutdown();
+  } catch (error) {
+    log?.warn({ err: error }, 'tracing: the last spans could not be delivered');
+  }
 }
 
 /**

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { createLogger } from '../../src/runtime/log.ts';
+import { createTracer, parseTraceparent, type Tracing } from '../../src/runtime/trace.ts';
+import { tracesUrl } from '../../src/runtime/trace-sdk.ts';
+
+const CALLER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const CALLER_TRACE = '0af7651916cd43dd8448eb211c80319c';
+const CALLER_SPAN = 'b7ad6b7169203331';
+
+interface ExportedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  attributes: { key: string; value: Record<string, unknown> }[];
+  status: { code: number; message?: string };
+  events: { name: string }[];
+}
+
+interface ExportBody {
+  resourceSpans: { resource: { attributes: unknown[] }; scopeSpans: { spans: ExportedSpan[] }[] }[];
+}
+
+describe('tracing off', () => {
+  test('hands the caller’s trace context on unchanged, and none where there is none', async () => {
+    const tracing = await createTracer({ enabled: false, endpoint: null, serviceName: 'x', samplingRatio: 1 });
+    assert.equal(tracing.enabled, false);
+    const seen = (parent: string | null): Promise<string | null> =>
+      tracing.span('a', { parent }, (span) => Promise.resolve(tracing.traceparentOf(span)));
+    assert.equal(await seen(CALLER), CALLER);
+    assert.equal(await seen(null), null);
+    assert.equal(await seen('nonsense'), null);
+    await assert.rejects(
+      tracing.span('a', {}, () => Promise.reject(new Error('thrown on'))),
+      /thrown on/,
+    );
+    await tracing.shutdown();
+  });
+
+  test('loads nothing of the SDK', () => {
+    const script = `
+      import { createTracer } from ${JSON.stringify(new URL('../../src/runtime/trace.ts', import.meta.url).href)};
+      import { createRequire } from 'node:module';
+      await createTracer({ enabled: false, endpoint: null, serviceName: 'x', samplingRatio: 1 });
+      const loaded = Object.keys(createRequire(${JSON.stringify(import.meta.url)}).cache);
+      console.log(loaded.filter((path) => path.includes('sdk-trace') || path.includes('otlp')).length);`;
+    assert.equal(runScript(script).stdout.trim(), '0');
+  });
+});
+
+function runScript(script: string): { stdout: string; stderr: string } {
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8', timeout: 30_000 });
+}
+
+describe('tracing on', () => {
+  let collector: Server;
+  let endpoint: string;
+  let requests: { method: string; url: string; body: ExportBody }[];
+
+  before(async () => {
+    collector = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ExportBody;
+        requests.push({ method: request.method ?? '', url: request.url ?? '', body });
+        response.setHeader('content-type', 'application/json').end('{}');
+      });
+    });
+    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+    endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  });
+  beforeEach(() => {
+    requests = [];
+  });
+  after(() => {
+    collector.closeAllConnections();
+    collector.close();
+  });
+
+  function start(samplingRatio = 1): Promise<Tracing> {
+    return createTracer({ enabled: true, endpoint, serviceName: 'task-runner', samplingRatio });
+  }
+
+  function exportedSpans(): ExportedSpan[] {
+    return requests.flatMap(({ body }) => body.resourceSpans.flatMap((r) => r.scopeSpans.flatMap((s) => s.spans)));
+  }
+
+  test('spans reach the collector with service, kind, attributes, and parents across processes and calls', async () => {
+    const tracing = await start();
+    let handedOn: string | null = null;
+    const result = await tracing.span(
+      'POST /task',
+      { kind: 'server', parent: CALLER, attributes: { 'http.route': '/task', tasks: 2 } },
+      () =>
+        tracing.span('submit', {}, (inner) => {
+          handedOn = tracing.traceparentOf(inner);
+          return Promise.resolve(42);
+        }),
+    );
+    await tracing.shutdown();
+    assert.equal(result, 42);
+    assert.deepEqual(
+      requests.map(({ method, url }) => [method, url]),
+      [['POST', '/v1/traces']],
+    );
+    assert.deepEqual(requests[0]?.body.resourceSpans[0]?.resource.attributes, [
+      { key: 'service.name', value: { stringValue: 'task-runner' } },
+    ]);
+    const outer = exportedSpans().find((span) => span.name === 'POST /task')!;
+    const inner = exportedSpans().find((span) => span.name === 'submit')!;
+    assert.equal(outer.traceId, CALLER_TRACE);
+    assert.equal(outer.parentSpanId, CALLER_SPAN);
+    assert.equal(outer.kind, 2);
+    assert.deepEqual(outer.attributes, [
+      { key: 'http.route', value: { stringValue: '/task' } },
+      { key: 'tasks', value: { intValue: 2 } },
+    ]);
+    assert.equal(inner.parentSpanId, outer.spanId);
+    assert.equal(handedOn, `00-${CALLER_TRACE}-${inner.spanId}-01`);
+  });
+
+  test('a null parent starts a trace of its own, also inside another span', async () => {
+    const tracing = await start();
+    await tracing.span('outer', {}, () => tracing.span('loop', { parent: null }, () => Promise.resolve()));
+    await tracing.shutdown();
+    const [first, second] = exportedSpans();
+    assert.notEqual(first?.traceId, second?.traceId);
+    assert.ok(!exportedSpans().some((span) => span.parentSpanId !== undefined && span.parentSpanId !== ''));
+  });
+
+  test('an error is thrown on and stands on the span', async () => {
+    const tracing = await start();
+    await assert.rejects(
+      tracing.span('failing', {}, () => Promise.reject(new Error('boom'))),
+      /boom/,
+    );
+    await tracing.shutdown();
+    const [span] = exportedSpans();
+    assert.deepEqual(span?.status, { code: 2, message: 'boom' });
+    assert.deepEqual(
+      span.events.map((event) => event.name),
+      ['exception'],
+    );
+  });
+
+  test('the ratio decides for new traces, the caller for its own', async () => {
+    const tracing = await start(0);
+    const own = await tracing.span('own', { parent: null }, (s) => Promise.resolve(tracing.traceparentOf(s)));
+    await tracing.span('callers', { parent: CALLER }, () => Promise.resolve());
+    await tracing.span('unsampled', { parent: CALLER.replace(/1$/, '0') }, () => Promise.resolve());
+    await tracing.shutdown();
+    assert.match(own ?? '', /-00$/);
+    assert.deepEqual(
+      exportedSpans().map((span) => span.name),
+      ['callers'],
+    );
+  });
+});
+
+test('a collector that is away fails neither the spans nor the stop, and is logged', async () => {
+  const free = createServer();
+  await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
+  const { port } = free.address() as AddressInfo;
+  await new Promise((resolve) => free.close(resolve));
+  const lines: string[] = [];
+  const tracing = await createTracer({
+    enabled: true,
+    endpoint: `http://127.0.0.1:${port}`,
+    serviceName: 'x',
+    samplingRatio: 1,
+    log: createLogger({ level: 'warn', destination: { write: (line) => void lines.push(line) } }),
+  });
+  assert.equal(await tracing.span('a', {}, () => Promise.resolve('done')), 'done');
+  await tracing.shutdown();
+  assert.match(lines.join(''), /"level":"warn".*tracing/);
+});
+
+test('a missing package is an error that names what to install', () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (specifier !== '@opentelemetry/sdk-trace-node') return next(specifier, context);
+        throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' });
+      },
+    });
+    const { createTracer } = await import(${JSON.stringify(new URL('../../src/runtime/trace.ts', import.meta.url).href)});
+    await createTracer({ enabled: true, endpoint: null, serviceName: 'x', samplingRatio: 1 }).catch((error) =>
+      console.log(error.message),
+    );`;
+  const { stdout, stderr } = runScript(script);
+  assert.match(
+    stdout,
+    /@opentelemetry\/sdk-trace-node is not installed: npm install @opentelemetry\/sdk-trace-node/,
+    stderr,
+  );
+});
+
+test('the endpoint is a base address unless it has a path', () => {
+  assert.equal(tracesUrl(null), 'http://localhost:4318/v1/traces');
+  assert.equal(tracesUrl('http://localhost:4317'), 'http://localhost:4317/v1/traces');
+  assert.equal(tracesUrl('https://collector.example/'), 'https://collector.example/v1/traces');
+  assert.equal(tracesUrl('http://localhost:4318/v1/traces'), 'http://localhost:4318/v1/traces');
+  assert.equal(tracesUrl('http://localhost:4318/otlp/traces?key=1'), 'http://localhost:4318/otlp/traces?key=1');
+});
+
+test('a trace context is read as W3C says, and a malformed one is ignored', () => {
+  assert.deepEqual(parseTraceparent(CALLER), {
+    traceId: CALLER_TRACE,
+    spanId: CALLER_SPAN,
+    traceFlags: 1,
+    isRemote: true,
+  });
+  assert.ok(parseTraceparent(`01${CALLER.slice(2)}-later-field`));
+  for (const text of [
+    null,
+    undefined,
+    '',
+    `${CALLER}-more`,
+    `ff${CALLER.slice(2)}`,
+    CALLER.toUpperCase(),
+    CALLER.replace(CALLER_TRACE, '0'.repeat(32)),
+    CALLER.replace(CALLER_SPAN, '0'.repeat(16)),
+    CALLER.slice(0, -1),
+    `${CALLER}\n`,
+  ]) {
+    assert.equal(parseTraceparent(text), null, String(text));
+  }
+});
