@@ -49,13 +49,17 @@ function guardedLookup(guard: SsrfGuard, resolve: ResolveHost) {
     const answered = (addresses: readonly LookupAddress[]): void => {
       for (const { address } of addresses) {
         const refusal = guard.refuseResolved(address, hostname);
-        if (refusal !== null) return callback(new SsrfRefusal(refusal), []);
+        if (refusal !== null) {
+          callback(new SsrfRefusal(refusal), []);
+          return;
+        }
       }
       const wanted = options.family === 4 || options.family === 6 ? options.family : 0;
       const usable = addresses.filter(({ family }) => wanted === 0 || family === wanted);
       const [first] = usable;
       if (first === undefined) {
-        return callback(Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), []);
+        callback(Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), []);
+        return;
       }
       if (options.all === true) callback(null, [...usable]);
       else callback(null, first.address, first.family);
@@ -73,16 +77,25 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   const connect = buildConnector({
     allowH2: false,
     timeout: options.connectTimeoutMs,
-    lookup: guardedLookup(guard, sharingResolver(options.resolve ?? systemResolve)) as never,
+    lookup: guardedLookup(guard, sharingResolver(options.resolve ?? systemResolve)),
     ...(options.ca === undefined ? {} : { ca: options.ca as string | string[] }),
   });
   const guardedConnect: buildConnector.connector = (target, callback) => {
     const refusal = guard.refuseHost(target.hostname);
-    if (refusal !== null) return callback(new SsrfRefusal(refusal), null);
+    if (refusal !== null) {
+      callback(new SsrfRefusal(refusal), null);
+      return;
+    }
     connect(target, (...[error, socket]) => {
-      if (error !== null) return callback(error, null);
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
       const late = guard.refuseResolved(socket.remoteAddress ?? '', target.hostname);
-      if (late === null) return callback(null, socket);
+      if (late === null) {
+        callback(null, socket);
+        return;
+      }
       socket.destroy();
       callback(new SsrfRefusal(late), null);
     });

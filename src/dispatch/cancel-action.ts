@@ -1,0 +1,119 @@
+import type { Action, WebhookParams } from '../domain/task.ts';
+import type { JsonValue } from '../domain/json.ts';
+import { validateWebhookHeader } from './webhook-request.ts';
+
+/** `none`: the answer speaks of no action. `invalid`: it does, but `fault` (which names the field) keeps it out. */
+export type CancelActionReading =
+  { reading: 'none' } | { reading: 'invalid'; fault: string } | { reading: 'action'; action: Action };
+
+const VERBS = ['Get', 'Post', 'Put', 'Patch', 'Delete'] as const satisfies readonly WebhookParams['verb'][];
+const HEADERS_MAX = 64;
+/** Deeper bodies than a database takes are nobody's payload. */
+const DEPTH_MAX = 100;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+class Fault extends Error {}
+
+/**
+ * Reads the answer of a start webhook: a `NewActionDto` in it registers a cancel action for the task.
+ *
+ * @param text the answer's body, whole
+ * @param refuseUrl why a URL may not be called; null where it may
+ */
+export function readCancelAction(text: string, refuseUrl: (url: string) => string | null): CancelActionReading {
+  const answer = parseObject(text);
+  // Targets answer `{"ok": true}` and the like; only what claims to be an action is held to its form.
+  if (answer === null || (answer['kind'] === undefined && answer['params'] === undefined)) return { reading: 'none' };
+  try {
+    requireStorable(answer, 0);
+    return { reading: 'action', action: readAction(answer, refuseUrl) };
+  } catch (error) {
+    if (error instanceof Fault) return { reading: 'invalid', fault: error.message };
+    throw error;
+  }
+}
+
+function parseObject(text: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** One text that the database cannot hold would fail the whole set of results that it is stored with. */
+function requireStorable(value: unknown, depth: number): void {
+  if (depth > DEPTH_MAX) throw new Fault(`params.body: must be nested at most ${DEPTH_MAX} levels deep`);
+  if (typeof value === 'string') requireStorableText(value);
+  else if (Array.isArray(value)) for (const item of value) requireStorable(item, depth + 1);
+  else if (isObject(value)) {
+    for (const [name, item] of Object.entries(value)) {
+      requireStorableText(name);
+      requireStorable(item, depth + 1);
+    }
+  }
+}
+
+function requireStorableText(text: string): void {
+  if (text.includes('\u0000') || !text.isWellFormed()) {
+    throw new Fault('params: texts must hold no NUL character and no half of a surrogate pair');
+  }
+}
+
+function readAction(answer: Fields, refuseUrl: (url: string) => string | null): Action {
+  if (answer['kind'] !== 'Webhook') throw new Fault('kind: must be Webhook');
+  const trigger = answer['trigger'] ?? 'Cancel';
+  if (trigger !== 'Cancel') throw new Fault('trigger: a start answer can only register a Cancel action');
+  const { params } = answer;
+  if (!isObject(params)) throw new Fault('params: must be an object');
+  const maxTries = readCount(answer, 'max_tries', 100);
+  const giveUpSecs = readCount(answer, 'give_up_secs', 30 * 86_400);
+  return {
+    trigger: 'cancel',
+    params: readParams(params, refuseUrl),
+    ...(maxTries === undefined ? {} : { max_tries: maxTries }),
+    ...(giveUpSecs === undefined ? {} : { give_up_secs: giveUpSecs }),
+  };
+}
+
+function readParams(params: Fields, refuseUrl: (url: string) => string | null): WebhookParams {
+  const { url, body } = params;
+  if (typeof url !== 'string') throw new Fault('params.url: must be a string');
+  const refusal = refuseUrl(url);
+  if (refusal !== null) throw new Fault(`params.url: ${refusal}`);
+  const verb = VERBS.find((known) => known === params['verb']);
+  if (verb === undefined) throw new Fault(`params.verb: must be one of ${VERBS.join(', ')}`);
+  const headers = readHeaders(params['headers']);
+  return {
+    url,
+    verb,
+    ...(body === undefined || body === null ? {} : { body: body as JsonValue }),
+    ...(headers === undefined ? {} : { headers }),
+  };
+}
+
+function readHeaders(value: unknown): Record<string, string> | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isObject(value)) throw new Fault('params.headers: must be an object of strings');
+  const entries = Object.entries(value);
+  if (entries.length > HEADERS_MAX) throw new Fault(`params.headers: at most ${HEADERS_MAX} headers`);
+  for (const [name, text] of entries) {
+    if (typeof text !== 'string') throw new Fault(`params.headers.${name}: must be a string`);
+    const fault = validateWebhookHeader(name, text);
+    if (fault !== null) throw new Fault(`params.headers.${name}: ${fault}`);
+  }
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function readCount(answer: Fields, name: string, max: number): number | undefined {
+  const value = answer[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw new Fault(`${name}: must be a whole number between 1 and ${max}`);
+}

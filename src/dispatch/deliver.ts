@@ -1,0 +1,184 @@
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { Random } from '../runtime/random.ts';
+import { redactText } from '../runtime/redact.ts';
+import type { Tracing } from '../runtime/trace.ts';
+import type { Action } from '../domain/task.ts';
+import type { Delivery, DeliveryResult } from '../engine/port.ts';
+import { readCancelAction } from './cancel-action.ts';
+import { giveUpAtMs, nextTry, retryAfterMs, scheduleOf } from './retry-schedule.ts';
+import type { RetrySchedules } from './retry-schedule.ts';
+import { sendWebhook } from './send.ts';
+import type { Answer, SendFailure } from './send.ts';
+import { validateWebhookUrl } from './ssrf.ts';
+import type { SsrfPolicy } from './ssrf.ts';
+import { buildWebhookRequest, wireTriggerOf } from './webhook-request.ts';
+import type { WebhookIdentity, WebhookRequest } from './webhook-request.ts';
+
+export type WebhookMetrics = Pick<Metrics, 'webhookExecutions' | 'webhookAttempts' | 'webhookDurationSeconds'>;
+
+export interface DeliverDependencies {
+  /** From `createGuardedAgent`: it checks addresses when connecting. */
+  agent: Dispatcher;
+  policy: SsrfPolicy;
+  identity: WebhookIdentity;
+  schedules: RetrySchedules;
+  /** Longest time of one try, milliseconds. */
+  tryLimitMs: number;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  tracing: Tracing;
+  metrics?: WebhookMetrics | undefined;
+}
+
+/** One try gets at least this much time, however close the end of the whole delivery is. */
+const TRY_LIMIT_MIN_MS = 1000;
+const EXCERPT_CHARACTERS = 200;
+
+/**
+ * One try of a delivery: checks the target, sends, and says what came of it. `delivery.tries` counts this try already,
+ * and the result carries it back, so that a settlement of an older try can be told apart.
+ *
+ * @param stop gives the try up; it is then due again at once, and not the target's fault
+ */
+export async function deliverOnce(
+  delivery: Delivery,
+  dependencies: DeliverDependencies,
+  stop?: AbortSignal,
+): Promise<DeliveryResult> {
+  const { clock, tracing, metrics } = dependencies;
+  const trigger = wireTriggerOf(delivery.trigger);
+  const startedAt = clock.monotonic();
+  const attributes = {
+    'heddle.task_id': delivery.task_id,
+    'heddle.trigger': trigger,
+    'server.address': delivery.origin,
+  };
+  const result = await tracing.span(
+    `webhook ${trigger}`,
+    { kind: 'client', parent: delivery.traceparent, attributes },
+    (span) => attempt(delivery, dependencies, tracing.traceparentOf(span), stop),
+  );
+  const outcome = result.outcome === 'delivered' ? 'success' : 'failure';
+  metrics?.webhookAttempts.inc({ trigger, outcome });
+  metrics?.webhookDurationSeconds.observe({ trigger }, (clock.monotonic() - startedAt) / 1000);
+  if (result.outcome !== 'retry') metrics?.webhookExecutions.inc({ trigger, outcome });
+  return result;
+}
+
+async function attempt(
+  delivery: Delivery,
+  dependencies: DeliverDependencies,
+  traceparent: string | null,
+  stop: AbortSignal | undefined,
+): Promise<DeliveryResult> {
+  const { clock, policy, identity, schedules } = dependencies;
+  const refusal = validateWebhookUrl(delivery.action.params.url, policy);
+  if (refusal !== null) return dead(delivery, null, `the target is not allowed: ${refusal}`);
+  const webhook = buildWebhookRequest(delivery, identity, clock.now(), traceparent);
+  const leftMs = giveUpAtMs(delivery, scheduleOf(schedules, delivery.trigger), clock.now()) - clock.now();
+  const limitMs = Math.min(dependencies.tryLimitMs, Math.max(TRY_LIMIT_MIN_MS, leftMs));
+  const sent = await sendWebhook(webhook, dependencies.agent, { limitMs, clock, stop });
+  if ('failure' in sent) return settleFailure(delivery, sent, webhook, dependencies);
+  return settleAnswer(delivery, sent, webhook, dependencies);
+}
+
+function settleFailure(
+  delivery: Delivery,
+  sent: SendFailure,
+  webhook: WebhookRequest,
+  dependencies: DeliverDependencies,
+): DeliveryResult {
+  const { id, tries } = delivery;
+  const { origin } = webhook.url;
+  switch (sent.failure) {
+    case 'stopped':
+      return { id, tries, outcome: 'retry', status: null, error: sent.error, delay_ms: 0 };
+    case 'refused':
+      return dead(delivery, null, `the target is not allowed: ${sent.error}`);
+    case 'unsendable':
+      return dead(delivery, null, sent.error);
+    case 'timeout':
+    case 'network':
+      return retryOrGiveUp(delivery, null, `${origin}: ${sent.error}`, null, dependencies);
+  }
+}
+
+/** Answers below 500 that ask for another try: request timeout, too early, too many requests. */
+const RETRYABLE_BELOW_500: ReadonlySet<number> = new Set([408, 425, 429]);
+
+function settleAnswer(
+  delivery: Delivery,
+  answer: Answer,
+  webhook: WebhookRequest,
+  dependencies: DeliverDependencies,
+): DeliveryResult {
+  const { id, tries } = delivery;
+  const { status } = answer;
+  if (status >= 200 && status < 300) {
+    const action = delivery.trigger === 'start' ? cancelActionOf(delivery, answer, dependencies) : null;
+    return { id, tries, outcome: 'delivered', status, ...(action === null ? {} : { cancel_action: action }) };
+  }
+  const { origin } = webhook.url;
+  if (status >= 300 && status < 400) {
+    return dead(delivery, status, `${origin} answered ${status}; redirects are not followed, name the final address`);
+  }
+  const error = `${origin} answered ${status}${excerpt(answer.text, webhook.secrets)}`;
+  if (status < 500 && !RETRYABLE_BELOW_500.has(status)) return dead(delivery, status, error);
+  const askedMs = retryAfterMs(answer.headers['retry-after'], dependencies.clock.now());
+  return retryOrGiveUp(delivery, status, error, askedMs, dependencies);
+}
+
+function retryOrGiveUp(
+  delivery: Delivery,
+  status: number | null,
+  error: string,
+  askedMs: number | null,
+  { clock, random, schedules }: DeliverDependencies,
+): DeliveryResult {
+  const schedule = scheduleOf(schedules, delivery.trigger);
+  const next = nextTry(delivery, schedule, clock.now(), askedMs, () => random.next());
+  if ('gaveUp' in next) return dead(delivery, status, `${next.gaveUp}: ${error}`);
+  return { id: delivery.id, tries: delivery.tries, outcome: 'retry', status, error, delay_ms: next.delayMs };
+}
+
+function dead(delivery: Delivery, status: number | null, error: string): DeliveryResult {
+  return { id: delivery.id, tries: delivery.tries, outcome: 'dead', status, error };
+}
+
+function cancelActionOf(delivery: Delivery, answer: Answer, { policy, log }: DeliverDependencies): Action | null {
+  const about = { delivery_id: delivery.id, task_id: delivery.task_id, status: answer.status };
+  if (answer.cut !== null) {
+    log.warn(
+      { ...about, cut: answer.cut },
+      'the answer of a start webhook is not whole; it registers no cancel action',
+    );
+    return null;
+  }
+  const read = readCancelAction(answer.text, (url) => validateWebhookUrl(url, policy));
+  if (read.reading === 'invalid') {
+    log.warn({ ...about, fault: read.fault }, 'the cancel action in the answer of a start webhook is ignored');
+  }
+  return read.reading === 'action' ? read.action : null;
+}
+
+/** The start of a text answer, on one line, without what the request itself kept secret. */
+function excerpt(text: string, secrets: readonly string[]): string {
+  let shown = text;
+  for (const secret of secrets.flatMap(spellings)) shown = shown.replaceAll(secret, '[redacted]');
+  shown = redactText(shown)
+    .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
+    .trim();
+  if (shown === '') return '';
+  const cut = shown.length > EXCERPT_CHARACTERS ? `${shown.slice(0, EXCERPT_CHARACTERS)}…` : shown;
+  return `: ${cut.toWellFormed()}`;
+}
+
+/** A target may echo a header whole (`Bearer abc…`) or its word alone; words too short to be secrets stay readable. */
+function spellings(secret: string): string[] {
+  const words = secret.split(/[\s,;]+/).filter((word) => word.length >= 8);
+  return secret.length >= 4 ? [secret, ...words] : words;
+}

@@ -1,0 +1,83 @@
+import { backoffMs } from '../runtime/backoff.ts';
+import type { BackoffPolicy } from '../runtime/backoff.ts';
+import type { ActionTrigger } from '../domain/task.ts';
+import type { Delivery } from '../engine/port.ts';
+
+/** How long a delivery is tried. An action's own `max_tries` and `give_up_secs` come first. */
+export interface RetrySchedule {
+  backoff: BackoffPolicy;
+  /** Tries in all, the first included. */
+  max_tries: number;
+  /** Seconds from the first try to giving up. */
+  give_up_secs: number;
+  /** Longest wait that a target may ask for with `Retry-After`, milliseconds. */
+  retry_after_max_ms: number;
+}
+
+export interface RetrySchedules {
+  /** A task waits for its start, so a start gives up soon. */
+  start: RetrySchedule;
+  /** Nobody waits for an end or a cancel; the target may be down for hours. */
+  end: RetrySchedule;
+}
+
+const MINUTE_MS = 60_000;
+
+export const DEFAULT_RETRY_SCHEDULES: RetrySchedules = {
+  start: {
+    backoff: { base_ms: 1000, factor: 2, max_ms: MINUTE_MS / 2, jitter: 0.5 },
+    max_tries: 12,
+    give_up_secs: 120,
+    retry_after_max_ms: MINUTE_MS,
+  },
+  end: {
+    backoff: { base_ms: 1000, factor: 2, max_ms: 180 * MINUTE_MS, jitter: 0.5 },
+    max_tries: 20,
+    give_up_secs: 24 * 3600,
+    retry_after_max_ms: 60 * MINUTE_MS,
+  },
+};
+
+export function scheduleOf(schedules: RetrySchedules, trigger: ActionTrigger): RetrySchedule {
+  return trigger === 'start' ? schedules.start : schedules.end;
+}
+
+export function giveUpAtMs(delivery: Delivery, schedule: RetrySchedule, nowMs: number): number {
+  return (delivery.first_try_at ?? nowMs) + (delivery.action.give_up_secs ?? schedule.give_up_secs) * 1000;
+}
+
+/** Either how long to wait before the next try, or why there will be none. */
+export type NextTry = { delayMs: number } | { gaveUp: string };
+
+/**
+ * Decides on the next try after a failed one.
+ *
+ * @param nowMs milliseconds since the epoch
+ * @param askedMs what the target asked for; it lengthens the wait up to a bound and never shortens it
+ */
+export function nextTry(
+  delivery: Delivery,
+  schedule: RetrySchedule,
+  nowMs: number,
+  askedMs: number | null,
+  random: () => number,
+): NextTry {
+  const maxTries = delivery.action.max_tries ?? schedule.max_tries;
+  const tried = delivery.tries === 1 ? '1 try' : `${delivery.tries} tries`;
+  if (delivery.tries >= maxTries) return { gaveUp: `gave up after ${tried}` };
+  const ownMs = backoffMs(schedule.backoff, Math.max(1, delivery.tries), random);
+  const delayMs = Math.max(ownMs, Math.min(askedMs ?? 0, schedule.retry_after_max_ms));
+  if (nowMs + delayMs >= giveUpAtMs(delivery, schedule, nowMs)) {
+    return { gaveUp: `gave up after ${tried} in ${delivery.action.give_up_secs ?? schedule.give_up_secs} s` };
+  }
+  return { delayMs };
+}
+
+/** Milliseconds that a `Retry-After` header asks for (seconds, or an HTTP date); null where it says nothing usable. */
+export function retryAfterMs(header: string | readonly string[] | undefined, nowMs: number): number | null {
+  const text = (typeof header === 'string' ? header : header?.[0])?.trim();
+  if (text === undefined || text === '') return null;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}

@@ -1,0 +1,135 @@
+import { handleUrl, standardWebhookHeaders } from '../runtime/signing.ts';
+import type { ActionTrigger } from '../domain/task.ts';
+import type { Delivery } from '../engine/port.ts';
+
+/** The triggers as the wire and the metrics name them: a task ends by success or by failure. */
+export type WireTrigger = 'start' | 'end' | 'cancel';
+
+const WIRE_TRIGGER = {
+  start: 'start',
+  success: 'end',
+  failure: 'end',
+  cancel: 'cancel',
+} as const satisfies Record<ActionTrigger, WireTrigger>;
+
+export function wireTriggerOf(trigger: ActionTrigger): WireTrigger {
+  return WIRE_TRIGGER[trigger];
+}
+
+const METHOD_OF_VERB = { Get: 'GET', Post: 'POST', Put: 'PUT', Patch: 'PATCH', Delete: 'DELETE' } as const;
+
+/** What every request is built from beside its delivery. */
+export interface WebhookIdentity {
+  /** Public base URL of this server, for handles. */
+  hostUrl: string;
+  /** Signs handles. */
+  handleKey: Uint8Array;
+  /** Sign bodies; one signature each, so that receivers can change keys at their own pace. */
+  signingKeys: readonly Uint8Array[];
+  /** Heddle's version, for `user-agent`. */
+  version: string;
+}
+
+export interface WebhookRequest {
+  url: URL;
+  method: (typeof METHOD_OF_VERB)[keyof typeof METHOD_OF_VERB];
+  headers: Record<string, string>;
+  body: string | null;
+  /** Texts that must not come back in an error: the handle's signature and the values of the action's own headers. */
+  secrets: readonly string[];
+}
+
+/** Headers that describe the connection or that Heddle itself sends; an action's own are left out where they collide. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'idempotency-key',
+  'keep-alive',
+  'te',
+  'traceparent',
+  'tracestate',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+  'x-task-id',
+  'x-task-trigger',
+]);
+const RESERVED_PREFIXES: readonly string[] = ['proxy-', 'webhook-'];
+
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Latin-1 without control characters: what a header can carry without a second request hiding in it. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Whether an action's own header of this name would be left out. */
+export function isReservedHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return RESERVED_HEADERS.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
+}
+
+/** What is wrong with an action's header; null where it can be sent. */
+export function validateWebhookHeader(name: string, value: string): string | null {
+  if (!HEADER_NAME.test(name)) return 'is not a valid header name';
+  if (!HEADER_VALUE.test(value)) return 'must hold no control characters and none beyond Latin-1';
+  return null;
+}
+
+/**
+ * Builds the request of one try.
+ *
+ * @param nowMs milliseconds since the epoch, for the signature's time
+ * @param traceparent W3C trace context of the try; null where there is none
+ */
+export function buildWebhookRequest(
+  delivery: Delivery,
+  identity: WebhookIdentity,
+  nowMs: number,
+  traceparent: string | null,
+): WebhookRequest {
+  const { params } = delivery.action;
+  const url = new URL(params.url);
+  const secrets: string[] = [];
+  if (delivery.trigger === 'start') {
+    const handle = handleUrl(identity.hostUrl, delivery.task_id, delivery.attempt, identity.handleKey);
+    setHandle(url, handle);
+    secrets.push(new URL(handle).searchParams.get('signature') ?? handle);
+  }
+  // JSON.stringify of null would send the four letters; an absent body and a null one are the same here.
+  const hasBody = params.verb !== 'Get' && params.body !== undefined && params.body !== null;
+  const body = hasBody ? JSON.stringify(params.body) : null;
+  const own = ownHeaders(params.headers);
+  secrets.push(...Object.values(own));
+  const headers: Record<string, string> = {
+    ...(body === null ? {} : { 'content-type': 'application/json' }),
+    ...own,
+    'user-agent': `heddle/${identity.version}`,
+    'idempotency-key': delivery.idempotency_key,
+    'x-task-id': delivery.task_id,
+    'x-task-trigger': wireTriggerOf(delivery.trigger),
+    ...standardWebhookHeaders(delivery.id, Math.floor(nowMs / 1000), body ?? '', identity.signingKeys),
+    ...(traceparent === null ? {} : { traceparent }),
+  };
+  return { url, method: METHOD_OF_VERB[params.verb], headers, body, secrets };
+}
+
+/** Appends the handle and keeps the rest of the query byte for byte, which `searchParams` would not. */
+function setHandle(url: URL, handle: string): void {
+  const kept = url.search
+    .slice(1)
+    .split('&')
+    .filter((part) => part !== '' && part !== 'handle' && !part.startsWith('handle='));
+  url.search = [...kept, `handle=${encodeURIComponent(handle)}`].join('&');
+}
+
+function ownHeaders(headers: Record<string, string> | undefined): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (!isReservedHeader(name) && validateWebhookHeader(name, value) === null) kept[name.toLowerCase()] = value;
+  }
+  return kept;
+}
