@@ -25,7 +25,7 @@ export function renewClaim(model: Model, id: TaskId, until: number): void {
 
 /**
  * What time does: a running attempt past its deadline times out (and may be tried again), a claim that nobody delivered
- * lapses, and a canceled attempt that is past either gives its slots back. Clocks stand while a task is paused.
+ * lapses, and a canceled attempt past its deadline gives its slots back. Clocks stand while a task is paused.
  */
 export function expire(model: Model, now: number): { requeued: TaskId[]; timed_out: TaskId[] } {
   const requeued: TaskId[] = [];

@@ -16,6 +16,8 @@ export function cancel(model: Model, ids: readonly TaskId[], now: number): Model
     if (task.state === 'canceled') return 'unchanged';
     if (isTerminal(task.state)) return 'conflict';
     restartClock(task, now);
+    if (task.attempt_open) task.deadline_at ??= now + task.definition.timeout_secs * 1000;
+    task.claim_expires_at = null;
     task.state = 'canceled';
     ended.push(id);
     return 'applied';

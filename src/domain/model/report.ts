@@ -50,14 +50,19 @@ function settle(model: Model, task: ModelTask, item: ModelReport, now: number): 
   return finish(model, task, item.outcome, now);
 }
 
-/** Ends the open attempt: with the next one where the retry policy has one left, else for good. */
+/**
+ * Ends the open attempt: with the next one where the retry policy has one left, else for good. A paused task stays
+ * paused until somebody resumes it; its next attempt then waits for what is left of the backoff.
+ */
 export function finish(model: Model, task: ModelTask, outcome: Outcome, now: number): 'applied' | 'retrying' {
+  const pausedAt = task.paused_at;
   closeAttempt(task);
   const policy = task.definition.retry;
   const triesAgain = outcome === 'failed' || outcome === 'timed_out';
   if (triesAgain && policy !== null && task.attempt < policy.max_attempts) {
     task.run_at = now + longestBackoffMs(policy, task.attempt);
-    task.state = restingState(openGates(model, task));
+    if (task.state === 'paused') task.paused_at = pausedAt;
+    else task.state = restingState(openGates(model, task));
     return 'retrying';
   }
   task.state = outcome;
