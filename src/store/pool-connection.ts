@@ -25,7 +25,12 @@ export interface ConnectionOptions extends Partial<SessionLimits> {
 
 const UTC_TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?\+00$/;
 const libraryParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
-const parseArray = types.arrayParser as (text: string, parse: (entry: string) => unknown) => unknown[];
+/** The library's types describe another version of its array parser. */
+const arrays = types.arrayParser as unknown as {
+  create(source: string, parseEntry: (entry: string) => unknown): { parse(): unknown[] };
+};
+const parseArray = (text: string, parseEntry: (entry: string) => unknown): unknown[] =>
+  arrays.create(text, parseEntry).parse();
 
 /** Milliseconds since the epoch (microseconds are cut off); `infinity` is Infinity. */
 export function parseTimestamp(text: string): number {

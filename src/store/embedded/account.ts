@@ -1,0 +1,45 @@
+import { stat } from 'node:fs/promises';
+
+import type { Logger } from '../../runtime/log.ts';
+import { EmbeddedPostgresError } from './failure.ts';
+import { runCommand, type Account } from './processes.ts';
+
+/** Tried in this order: an account of our own first, then the one that distributions make for PostgreSQL. */
+const KNOWN_ACCOUNTS = ['heddle', 'postgres'];
+
+/**
+ * The unprivileged user that PostgreSQL runs as, because it refuses to run as root; undefined where we are not root and
+ * it simply runs as we do. The owner of an existing data directory stays its owner.
+ */
+export async function findAccount(clusterDirectory: string, log: Logger): Promise<Account | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = await stat(clusterDirectory).catch(() => undefined);
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid, name: `uid ${owner.uid}` };
+  for (const name of KNOWN_ACCOUNTS) {
+    const account = await lookUp(name);
+    if (account !== undefined) return account;
+  }
+  await runCommand('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'heddle']);
+  const created = await lookUp('heddle');
+  if (created !== undefined) {
+    log.info({ account: 'heddle' }, 'Created the system user that the embedded database runs as');
+    return created;
+  }
+  const nobody = await lookUp('nobody');
+  if (nobody !== undefined) return nobody;
+  throw new EmbeddedPostgresError(
+    'PostgreSQL does not run as root, and no unprivileged user could be found or created: ' +
+      'add one (useradd --system heddle), start Heddle as another user, or set DATABASE_URL',
+  );
+}
+
+async function lookUp(name: string): Promise<Account | undefined> {
+  const [uid, gid] = await Promise.all([runCommand('id', ['-u', name]), runCommand('id', ['-g', name])]);
+  if (uid.code !== 0 || gid.code !== 0) return undefined;
+  return { uid: Number(uid.output), gid: Number(gid.output), name };
+}
+
+/** Whether the account can enter a directory: asked of the system, because modes alone do not tell (ACLs, mounts). */
+export async function canEnter(directory: string, account: Account | undefined): Promise<boolean> {
+  return (await runCommand('/bin/sh', ['-c', 'cd "$0"', directory], account)).code === 0;
+}
