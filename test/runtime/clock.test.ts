@@ -78,3 +78,16 @@ test('a wait beyond what one timer of Node can hold does not fire at once, and a
   await Promise.all([new Promise<void>((resolve) => systemClock.after(10, resolve)), systemClock.sleep(20)]);
   tooLong();
 });
+
+test('such a wait ends after its whole length', (t) => {
+  // Node's own timers on a virtual time: nobody can wait 25 days for a test.
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const longestMs = 2 ** 31 - 1;
+  let ran = 0;
+  systemClock.after(longestMs + 1_000, () => (ran += 1));
+  t.mock.timers.tick(longestMs);
+  t.mock.timers.tick(999);
+  assert.equal(ran, 0);
+  t.mock.timers.tick(1);
+  assert.equal(ran, 1);
+});
