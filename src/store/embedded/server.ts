@@ -180,7 +180,7 @@ class SupervisedServer {
         log.info({ pid: this.pid }, 'The embedded database runs again');
         return;
       } catch (error) {
-        if (this.#stopping.signal.aborted) return;
+        if (this.#isStopping()) return;
         log.error({ err: error }, 'The embedded database cannot be started again yet');
         await clock.sleep(waitMs, this.#stopping.signal);
         waitMs = Math.min(waitMs * 2, RESTART_WAIT_MS.max);
