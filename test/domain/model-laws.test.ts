@@ -96,7 +96,11 @@ law('every task ends if every claimed task is reported', SIZE, (scenario) => {
     apply({ type: 'expire' });
     const ids = idealClaim(model, everyLane(model), 1_000, now);
     apply({ type: 'claim', ids, into: 'running' });
-    apply({ type: 'report', reports: ids.map((task_id) => ({ task_id, attempt: null, outcome: 'succeeded' })) });
+    const held = [...model.tasks.values()].filter((task) => task.attempt_open);
+    apply({
+      type: 'report',
+      reports: held.map(({ definition }) => ({ task_id: definition.id, attempt: null, outcome: 'succeeded' })),
+    });
   }
 });
 
@@ -131,7 +135,7 @@ law('a pause loses nothing: after the resume all is as before, with the clocks m
     assert.deepEqual(after, {
       ...task,
       deadline_at: moved(task.deadline_at),
-      claim_expires_at: moved(task.claim_expires_at),
+      claim_expires_at: task.claim_expires_at === null ? null : now + 1_234 + before.claim_timeout_ms,
     } satisfies ModelTask);
   }
 });

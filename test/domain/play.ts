@@ -12,6 +12,7 @@ import type { Command, Pick, Pool, Scenario, Speaker } from './scenario.ts';
 const POOLS: Record<Pool, (task: ModelTask) => boolean> = {
   any: () => true,
   open: (task) => task.attempt_open,
+  claimed: (task) => task.state === 'claimed' && task.delivering,
   unstarted: (task) => task.state === 'waiting' || task.state === 'pending',
   paused: (task) => task.state === 'paused',
   ended_badly: (task) => isTerminal(task.state) && task.state !== 'succeeded',
@@ -85,6 +86,10 @@ export function eventOf(model: Model, command: Command): ModelEvent | null {
     case 'resume':
     case 'retry':
       return { type: command.type, ids: resolvePicks(model, command.picks) };
+    case 'lose_delivery': {
+      const task = resolvePick(model, command.pick);
+      return task?.delivering === true ? { type: 'lose_delivery', ids: [task.definition.id] } : null;
+    }
     case 'submit':
     case 'claim':
     case 'claim_for_delivery':
@@ -146,6 +151,7 @@ export function playOnModel(scenario: Scenario, observe: Observer = () => undefi
       case 'cancel':
       case 'pause':
       case 'resume':
+      case 'lose_delivery':
       case 'retry': {
         const event = eventOf(model, command);
         if (event !== null) apply(event);
@@ -156,7 +162,9 @@ export function playOnModel(scenario: Scenario, observe: Observer = () => undefi
 }
 
 function deliveries(model: Model, command: Extract<Command, { type: 'deliver' }>): ModelEvent[] {
-  const claimed = [...model.tasks.values()].filter((task) => task.state === 'claimed').slice(0, command.limit);
+  const claimed = [...model.tasks.values()]
+    .filter((task) => task.state === 'claimed' && task.delivering)
+    .slice(0, command.limit);
   return claimed.flatMap((task, at): ModelEvent[] => {
     const verdict = command.verdicts[at % command.verdicts.length]!;
     const id = task.definition.id;

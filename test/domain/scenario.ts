@@ -44,7 +44,7 @@ export interface RuleSpec {
 }
 
 /** Which tasks a pick chooses from; where none is such, from all. */
-export type Pool = 'any' | 'open' | 'unstarted' | 'paused' | 'ended_badly';
+export type Pool = 'any' | 'open' | 'claimed' | 'unstarted' | 'paused' | 'ended_badly';
 
 export interface Pick {
   pool: Pool;
@@ -70,6 +70,7 @@ export type Command =
   | { type: 'update'; pick: Pick; speaker: Speaker; counts: Counts | null; patch: JsonObject | null }
   | { type: 'progress'; items: { pick: Pick; counts: Counts }[] }
   | { type: 'cancel' | 'pause' | 'resume' | 'retry'; picks: Pick[] }
+  | { type: 'lose_delivery'; pick: Pick }
   | { type: 'advance'; ms: number };
 
 export interface ScenarioSize {
@@ -79,6 +80,8 @@ export interface ScenarioSize {
   /** Parents in an earlier workflow. */
   storedParents?: boolean;
   rules?: boolean;
+  /** The operator's retry. */
+  retries?: boolean;
   /** Metadata patches move running tasks between slots. */
   patches?: boolean;
 }
@@ -207,7 +210,11 @@ function commandArbitrary(size: ScenarioSize): fc.Arbitrary<Command> {
     weighted(1, fc.record({ type: fc.constant('cancel'), picks: picks('any', 'open', 'unstarted') })),
     weighted(2, fc.record({ type: fc.constant('pause'), picks: picks('any', 'open', 'unstarted') })),
     weighted(2, fc.record({ type: fc.constant('resume'), picks: picks('paused', 'paused', 'any') })),
-    weighted(2, fc.record({ type: fc.constant('retry'), picks: picks('ended_badly', 'ended_badly', 'any') })),
+    weighted(
+      size.retries === false ? 0 : 2,
+      fc.record({ type: fc.constant('retry'), picks: picks('ended_badly', 'ended_badly', 'any') }),
+    ),
+    weighted(1, fc.record({ type: fc.constant('lose_delivery'), pick: pickFrom('claimed') })),
     weighted(2, fc.record({ type: fc.constant('advance'), ms: fc.constantFrom(500, 1_000, 4_000, 6_000, 31_000) })),
   );
 }

@@ -5,11 +5,15 @@ import { finish } from './report.ts';
 import { closeAttempt, openGates, taskOf } from './state.ts';
 import type { Model } from './state.ts';
 
-/** The webhook's target answered: what was claimed is running, and its deadline counts from now. */
+/**
+ * The webhook's target answered: what was claimed is running, and its deadline counts from now. For a task that was
+ * canceled meanwhile it changes nothing.
+ */
 export function start(model: Model, ids: readonly TaskId[], now: number): void {
   for (const id of ids) {
     const task = taskOf(model, id);
-    if (!task.attempt_open || task.started) continue;
+    task.delivering = false;
+    if (!task.attempt_open || task.started || task.state === 'canceled') continue;
     task.started = true;
     task.claim_expires_at = null;
     task.deadline_at = (task.paused_at ?? now) + task.definition.timeout_secs * 1000;
@@ -17,14 +21,13 @@ export function start(model: Model, ids: readonly TaskId[], now: number): void {
   }
 }
 
-/** A delivery under way keeps the claim alive until `until`, milliseconds since the epoch. */
-export function renewClaim(model: Model, id: TaskId, until: number): void {
-  const task = taskOf(model, id);
-  if (task.claim_expires_at !== null) task.claim_expires_at = Math.max(task.claim_expires_at, until);
+/** The delivery of a claimed task's start vanished: nobody will run it, and its claim may lapse. */
+export function loseDelivery(model: Model, ids: readonly TaskId[]): void {
+  for (const id of ids) taskOf(model, id).delivering = false;
 }
 
 /**
- * What time does: a running attempt past its deadline times out (and may be tried again), a claim that nobody delivered
+ * What time does: a running attempt past its deadline times out (and may be tried again), a claim whose start was lost
  * lapses, and a canceled attempt past its deadline gives its slots back. Clocks stand while a task is paused.
  */
 export function expire(model: Model, now: number): { requeued: TaskId[]; timed_out: TaskId[] } {
@@ -32,7 +35,7 @@ export function expire(model: Model, now: number): { requeued: TaskId[]; timed_o
   const timedOut: TaskId[] = [];
   const ended: TaskId[] = [];
   for (const task of model.tasks.values()) {
-    const due = task.deadline_at ?? task.claim_expires_at;
+    const due = task.deadline_at ?? (task.delivering ? null : task.claim_expires_at);
     if (!task.attempt_open || task.state === 'paused' || due === null || due > now) continue;
     const id = task.definition.id;
     if (task.state === 'canceled') {

@@ -41,18 +41,18 @@ export function resume(model: Model, ids: readonly TaskId[], now: number): Model
   return forEachTask(model, ids, itself, (task) => {
     if (task.state !== 'paused') return isTerminal(task.state) ? 'conflict' : 'unchanged';
     restartClock(task, now);
+    if (task.claim_expires_at !== null) task.claim_expires_at = now + model.claim_timeout_ms;
     if (task.attempt_open) task.state = task.started ? 'running' : 'claimed';
     else task.state = restingState(openGates(model, task));
     return 'applied';
   });
 }
 
-/** No clock of an attempt runs during a pause: both move on by the time it lasted. */
+/** The clock of an attempt stands during a pause: its deadline moves on by the time that lasted. */
 function restartClock(task: ModelTask, now: number): void {
   if (task.paused_at === null) return;
   const pausedMs = now - task.paused_at;
   if (task.deadline_at !== null) task.deadline_at += pausedMs;
-  if (task.claim_expires_at !== null) task.claim_expires_at += pausedMs;
   task.paused_at = null;
 }
 

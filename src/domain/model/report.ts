@@ -92,7 +92,7 @@ export function update(model: Model, updates: readonly ModelUpdate[], now: numbe
       if (item.attempt !== null && item.attempt !== task.attempt) return 'stale_attempt';
       if (isTerminal(task.state)) return 'conflict';
       addCounts(task, item);
-      noteActivity(task, now);
+      noteActivity(model, task, now);
       return 'applied';
     },
   );
@@ -114,7 +114,7 @@ export function progress(
     if (task === undefined) return 'not_found';
     if (isTerminal(task.state)) return 'terminal';
     addCounts(task, item);
-    noteActivity(task, now);
+    noteActivity(model, task, now);
     return 'applied';
   });
 }
@@ -125,8 +125,14 @@ function addCounts(task: ModelTask, item: Omit<ModelUpdate, 'task_id' | 'attempt
   if (item.metadata_patch !== undefined) task.metadata = mergePatch(task.metadata, item.metadata_patch) as JsonObject;
 }
 
-/** A sign of life sets the clock of an `activity` deadline back; while paused the clock stands, so it counts from the pause. */
-function noteActivity(task: ModelTask, now: number): void {
-  if (task.deadline_at === null || task.definition.deadline_basis !== 'activity') return;
-  task.deadline_at = (task.paused_at ?? now) + task.definition.timeout_secs * 1000;
+/**
+ * A sign of life keeps a claim and sets the clock of an `activity` deadline back; while paused the clock stands, so that
+ * it counts from the pause.
+ */
+function noteActivity(model: Model, task: ModelTask, now: number): void {
+  const from = task.paused_at ?? now;
+  if (task.claim_expires_at !== null) task.claim_expires_at = from + model.claim_timeout_ms;
+  if (task.deadline_at !== null && task.definition.deadline_basis === 'activity') {
+    task.deadline_at = from + task.definition.timeout_secs * 1000;
+  }
 }

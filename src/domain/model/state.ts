@@ -42,8 +42,10 @@ export interface ModelTask {
   started: boolean;
   /** Once the attempt started: when it times out. */
   deadline_at: number | null;
-  /** Until the attempt started: when the claim lapses unless a delivery is under way. */
+  /** Until the attempt started: when the claim lapses, unless its start is still to be delivered. */
   claim_expires_at: number | null;
+  /** The start of the claimed attempt is on its way: delivered neither with success nor for the last time. */
+  delivering: boolean;
   paused_at: number | null;
   /** The ancestor whose end failed this task before it could start; null where it failed by itself or not at all. */
   failed_by: TaskId | null;
@@ -93,5 +95,6 @@ export function closeAttempt(task: ModelTask): void {
   task.started = false;
   task.deadline_at = null;
   task.claim_expires_at = null;
+  task.delivering = false;
   task.paused_at = null;
 }

@@ -2,7 +2,7 @@ import type { TaskId, WorkflowId } from '../ids.ts';
 import type { NewTask } from '../task.ts';
 import type { ModelOutcome } from './answer.ts';
 import { claim } from './claim.ts';
-import { expire, renewClaim, start } from './expire.ts';
+import { expire, loseDelivery, start } from './expire.ts';
 import { cancel, pause, resume, retry } from './operate.ts';
 import { progress, report, update } from './report.ts';
 import type { ModelProgress, ModelReport, ModelUpdate } from './report.ts';
@@ -15,7 +15,7 @@ export type ModelEvent =
   | { type: 'submit'; workflow_id: WorkflowId; tasks: readonly NewTask[] }
   | { type: 'claim'; ids: readonly TaskId[]; into: 'claimed' | 'running' }
   | { type: 'start'; ids: readonly TaskId[] }
-  | { type: 'renew_claim'; id: TaskId; until: number }
+  | { type: 'lose_delivery'; ids: readonly TaskId[] }
   | { type: 'report'; reports: readonly ModelReport[] }
   | { type: 'update'; updates: readonly ModelUpdate[] }
   | { type: 'progress'; reports: readonly ModelProgress[] }
@@ -44,8 +44,8 @@ export function step(before: Model, event: ModelEvent, now: number): Step {
     case 'start':
       start(model, event.ids, now);
       return after();
-    case 'renew_claim':
-      renewClaim(model, event.id, event.until);
+    case 'lose_delivery':
+      loseDelivery(model, event.ids);
       return after();
     case 'report':
       return after(report(model, event.reports, now));

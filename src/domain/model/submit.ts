@@ -50,6 +50,7 @@ function newModelTask(
     started: false,
     deadline_at: null,
     claim_expires_at: null,
+    delivering: false,
     paused_at: null,
     failed_by: null,
   };

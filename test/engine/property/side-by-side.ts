@@ -9,11 +9,16 @@ import { isTerminal } from '../../../src/domain/task-state.ts';
 import type { DeliveryResult, Engine } from '../../../src/engine/port.ts';
 import type { VirtualClock } from '../../../src/runtime/clock.ts';
 import { newId } from '../../../src/runtime/random.ts';
-import type { Database } from '../../../src/store/database.ts';
+import type { Database, Statement } from '../../../src/store/database.ts';
 import { eventOf } from '../../domain/play.ts';
 import { buildWorkflow } from '../../domain/scenario.ts';
 import type { Command, Scenario, WorkflowSpec } from '../../domain/scenario.ts';
 import { differences } from './differences.ts';
+
+const LOSE_DELIVERIES: Statement = {
+  name: 'property_lose_deliveries',
+  text: `delete from heddle.delivery where task_id = any($1::uuid[]) and trigger = 'start' and state = 'due'`,
+};
 
 export const CLAIM_TIMEOUT_MS = 30_000;
 const DELIVERY_LEASE_MS = 10_000;
@@ -141,6 +146,7 @@ export class SideBySide {
       case 'cancel':
       case 'pause':
       case 'resume':
+      case 'lose_delivery':
       case 'retry': {
         const event = eventOf(this.#model, command);
         if (event !== null) await this.#transition(event);
@@ -179,10 +185,12 @@ export class SideBySide {
       case 'resume':
       case 'retry':
         return engine[event.type](event.ids);
+      case 'lose_delivery':
+        await this.#subject.database.query(LOSE_DELIVERIES, [event.ids]);
+        return [];
       case 'submit':
       case 'claim':
       case 'start':
-      case 'renew_claim':
       case 'expire':
         throw new Error(`${event.type} is not asked here`);
     }
@@ -239,22 +247,16 @@ export class SideBySide {
       const verdict = verdicts[at % verdicts.length]!;
       const task = this.#model.tasks.get(task_id);
       this.#tell(`start delivery ${verdict}, attempt ${attempt}:`, [task_id]);
-      const current = task?.attempt_open === true && task.attempt === attempt;
+      // A result for an attempt that is over, or that was canceled, moves nothing.
+      const current =
+        task?.attempt_open === true && task.attempt === attempt && task.state !== 'canceled' && !task.started;
       if (verdict === 'delivered') {
-        results.push({ id, tries: tries + 1, outcome: 'delivered', status: 200 });
+        results.push({ id, tries, outcome: 'delivered', status: 200 });
         if (current) this.#apply({ type: 'start', ids: [task_id] });
       } else if (verdict === 'retry') {
-        results.push({
-          id,
-          tries: tries + 1,
-          outcome: 'retry',
-          status: 503,
-          error: 'busy',
-          delay_ms: DELIVERY_RETRY_MS,
-        });
-        if (current) this.#apply({ type: 'renew_claim', id: task_id, until: this.#now + CLAIM_TIMEOUT_MS });
+        results.push({ id, tries, outcome: 'retry', status: 503, error: 'busy', delay_ms: DELIVERY_RETRY_MS });
       } else {
-        results.push({ id, tries: tries + 1, outcome: 'dead', status: 400, error: 'refused' });
+        results.push({ id, tries, outcome: 'dead', status: 400, error: 'refused' });
         if (current) this.#apply({ type: 'report', reports: [{ task_id, attempt, outcome: 'failed' }] });
       }
     }
