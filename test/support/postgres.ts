@@ -31,10 +31,14 @@ export interface TestDatabase {
 
 export interface TestServer {
   readonly dataDir: string;
-  /** Valid across `stop` and `start`. */
+  /** Valid across `halt` and `start`. */
   readonly url: string;
   readonly server: EmbeddedPostgres;
+  /** Stops PostgreSQL; the data stays. */
+  halt(): Promise<void>;
+  /** Starts it again on its data. */
   start(): Promise<void>;
+  /** The end: stops it and removes its directory. */
   stop(): Promise<void>;
 }
 
@@ -92,26 +96,26 @@ export function openTestDatabase(url: string, options: Partial<DatabaseOptions> 
   });
 }
 
-/** A private server on a directory of its own, to be stopped, killed and started at will; removed at the end. */
+/** A private server on a directory of its own, to be halted, killed and started at will; the caller stops it. */
 export async function startTestServer(options: Partial<EmbeddedPostgresOptions> = {}): Promise<TestServer> {
   const dataDir = options.dataDir ?? temporaryDirectory('heddle-server-');
   const launch = (): Promise<EmbeddedPostgres> =>
-    startEmbeddedPostgres({ clock: systemClock, log: silentLogger, ...options, dataDir });
+    startEmbeddedPostgres({ clock: systemClock, log: silentLogger, maxConnections: 200, ...options, dataDir });
   let server = await launch();
-  after(async () => {
-    await server.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
   return {
     dataDir,
     url: server.url,
     get server() {
       return server;
     },
+    halt: () => server.stop(),
     start: async () => {
       server = await launch();
     },
-    stop: () => server.stop(),
+    stop: async () => {
+      await server.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
   };
 }
 
