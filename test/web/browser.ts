@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { chromium as playwright } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import sparticuz from '@sparticuz/chromium';
+
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Left out of the bundled arguments: they would soften what the tests are to show, or fight with Playwright. */
+const UNWANTED = /^--(disable-web-security|allow-running-insecure-content|headless|single-process|no-zygote)/;
+
+/** Starts a real headless Chromium; where it cannot start, the error names the system libraries that are missing. */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = await sparticuz.executablePath();
+  const args = [...sparticuz.args.filter((argument) => !UNWANTED.test(argument)), ...ARGUMENTS];
+  try {
+    return await playwright.launch({ executablePath, args, headless: true });
+  } catch (error) {
+    throw new Error(`Chromium cannot start, so the page cannot be tested. ${missingLibraries(executablePath)}`, {
+      cause: error,
+    });
+  }
+}
+
+function missingLibraries(executablePath: string): string {
+  try {
+    const listing = execFileSync('ldd', [executablePath], { encoding: 'utf8' });
+    const missing = [...listing.matchAll(/^\s*(\S+) => not found/gm)].map((match) => match[1]!);
+    if (missing.length === 0) return 'No shared library is missing; the cause below says more.';
+    return `Missing shared libraries: ${missing.join(', ')} (Debian: apt-get install libnss3 libnspr4 libexpat1).`;
+  } catch {
+    return 'ldd could not list its shared libraries.';
+  }
+}

@@ -1,0 +1,107 @@
+import { readToken, requireLogin } from './session.ts';
+import type { Batch, Dag, Explanation, TaskDetail } from './wire.ts';
+
+/** A request that did not succeed. `status` 0: the server could not be reached at all. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly details: readonly string[];
+
+  constructor(status: number, message: string, details: readonly string[] = []) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.details = details;
+  }
+
+  /** Whether the same request may succeed later without anyone doing anything. */
+  get transient(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** A fetch that carries the token, turns every failure into an ApiError and asks for a login on 401. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const token = readToken();
+  const headers = new Headers(init.headers);
+  if (token !== null) headers.set('authorization', `Bearer ${token}`);
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, headers, cache: 'no-store', credentials: 'omit' });
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    throw new ApiError(0, 'The server cannot be reached');
+  }
+  if (response.ok) return response;
+  if (response.status === 401) requireLogin(token);
+  throw await errorOf(response);
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const fallback = `The server answered ${response.status} ${response.statusText}`.trim();
+  try {
+    const body = (await response.json()) as Record<string, unknown>;
+    const message = [body['error'], body['title'], body['detail']].find((text) => typeof text === 'string');
+    const details = Array.isArray(body['details']) ? body['details'].filter((line) => typeof line === 'string') : [];
+    return new ApiError(response.status, message ?? fallback, details);
+  } catch {
+    return new ApiError(response.status, fallback);
+  }
+}
+
+async function getJson<Body>(path: string, signal?: AbortSignal): Promise<Body> {
+  const response = await request(path, {
+    headers: { accept: 'application/json' },
+    ...(signal === undefined ? {} : { signal }),
+  });
+  try {
+    return (await response.json()) as Body;
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, 'The answer broke off or was not JSON');
+  }
+}
+
+const segment = encodeURIComponent;
+
+export interface BatchPage {
+  page: number;
+  pageSize: number;
+  open: boolean | null;
+}
+
+export function listBatches(query: BatchPage, signal?: AbortSignal): Promise<Batch[]> {
+  const search = new URLSearchParams({ page: String(query.page), page_size: String(query.pageSize) });
+  if (query.open !== null) search.set('open', String(query.open));
+  return getJson(`/v1/batches?${search}`, signal);
+}
+
+export function getBatch(id: string, signal?: AbortSignal): Promise<Batch> {
+  return getJson(`/v1/batches/${segment(id)}`, signal);
+}
+
+export function getDag(id: string, signal?: AbortSignal): Promise<Dag> {
+  return getJson(`/dag/${segment(id)}`, signal);
+}
+
+export function getTask(id: string, signal?: AbortSignal): Promise<TaskDetail> {
+  return getJson(`/task/${segment(id)}`, signal);
+}
+
+export function explainTask(id: string, signal?: AbortSignal): Promise<Explanation> {
+  return getJson(`/v1/tasks/${segment(id)}/explain`, signal);
+}
+
+export type TaskOperation = 'cancel' | 'pause' | 'resume' | 'retry';
+
+const OPERATIONS: Record<TaskOperation, (id: string) => [method: string, path: string]> = {
+  cancel: (id) => ['DELETE', `/task/${id}`],
+  pause: (id) => ['PATCH', `/task/pause/${id}`],
+  resume: (id) => ['PATCH', `/task/resume/${id}`],
+  retry: (id) => ['POST', `/v1/tasks/${id}/retry`],
+};
+
+/** Asks the server to change a task's course; throws an ApiError that says why not. */
+export async function operateTask(id: string, operation: TaskOperation): Promise<void> {
+  const [method, path] = OPERATIONS[operation](segment(id));
+  await request(path, { method });
+}

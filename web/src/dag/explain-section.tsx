@@ -1,0 +1,126 @@
+import { useEffect, useState } from 'react';
+import { explainTask } from '../api/client.ts';
+import type { Explanation, Json } from '../api/wire.ts';
+import { Problem } from '../problem.tsx';
+import type { Status } from '../status.ts';
+import { formatAgo, parseTime, useNow } from '../times.ts';
+import type { TaskStore } from './task-store.ts';
+
+interface ExplainSectionProps {
+  id: string;
+  status: Status;
+  /** Changes when the task does: the answer is then asked for again. */
+  stamp: string;
+  store: TaskStore;
+  onSelect(id: string): void;
+}
+
+/** Answers why a task is not running: the server's sentence, then what stands in the way. */
+export function ExplainSection({ id, status, stamp, store, onSelect }: ExplainSectionProps) {
+  const [answer, setAnswer] = useState<Explanation | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const slowly = useNow(5000);
+  useEffect(() => {
+    const stopped = new AbortController();
+    explainTask(id, stopped.signal).then(
+      (next) => {
+        setAnswer(next);
+        setError(null);
+      },
+      (failure: unknown) => {
+        if (!stopped.signal.aborted) setError(failure);
+      },
+    );
+    return () => stopped.abort();
+  }, [id, stamp, slowly]);
+  if (answer === null && error === null) return null;
+  return (
+    <section className="explain" data-testid="explain">
+      <h3>{status === 'Running' ? 'Now' : 'Why it is not running'}</h3>
+      {answer === null && <Problem error={error} />}
+      {answer !== null && (
+        <>
+          <p>{answer.summary}</p>
+          <ul>
+            {answer.obstacles.map((obstacle, i) => (
+              <ObstacleLine key={i} obstacle={obstacle} store={store} onSelect={onSelect} />
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+interface ObstacleLineProps {
+  obstacle: Record<string, Json>;
+  store: TaskStore;
+  onSelect(id: string): void;
+}
+
+function ObstacleLine({ obstacle, store, onSelect }: ObstacleLineProps) {
+  const people = [obstacle['parents'], obstacle['holders']].find(Array.isArray) ?? [];
+  return (
+    <li>
+      {describe(obstacle)}
+      {people.length > 0 && (
+        <span className="obstacle-tasks">
+          {people.map((entry, i) => (
+            <TaskLink key={i} entry={entry} store={store} onSelect={onSelect} />
+          ))}
+        </span>
+      )}
+    </li>
+  );
+}
+
+function TaskLink({ entry, store, onSelect }: { entry: Json } & Omit<ObstacleLineProps, 'obstacle'>) {
+  if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return null;
+  const id = plain(entry['id']);
+  const name = plain(entry['name']) || id;
+  if (!store.tasks.has(id)) return <span>{name}</span>;
+  return (
+    <button type="button" className="link" onClick={() => onSelect(id)}>
+      {name}
+    </button>
+  );
+}
+
+function plain(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function moment(value: Json | undefined): string {
+  const at = typeof value === 'string' || typeof value === 'number' ? parseTime(value) : null;
+  return at === null ? plain(value) : formatAgo(at, Date.now());
+}
+
+/** One obstacle in words; an unknown one is shown as it came. */
+function describe(obstacle: Record<string, Json>): string {
+  const get = (key: string): string => plain(obstacle[key]);
+  switch (obstacle['type']) {
+    case 'parents':
+      return `Waits for ${get('total')} ${get('total') === '1' ? 'task' : 'tasks'}: `;
+    case 'rule': {
+      const fields = obstacle['fields'];
+      const same = fields !== null && typeof fields === 'object' && Object.keys(fields).length > 0;
+      return `The ${get('rule')} rule of ${get('kind')}${same ? ` with ${plain(fields)}` : ''} is at ${get('used')} of ${get('max')}. Held by: `;
+    }
+    case 'paused':
+      return `Paused ${moment(obstacle['since'])}; resume it to go on.`;
+    case 'delayed':
+      return `Attempt ${get('attempt')} starts ${moment(obstacle['until'])}.`;
+    case 'no_worker':
+      return `No worker takes ${get('lane')}${get('last_seen') === '' ? '' : `; the last one was seen ${moment(obstacle['last_seen'])}`}.`;
+    case 'queued':
+      return `${get('ahead')} ${get('ahead') === '1' ? 'task is' : 'tasks are'} ahead of it.`;
+    case 'delivering': {
+      const next = get('next_try_at') === '' ? '' : `; the next try is ${moment(obstacle['next_try_at'])}`;
+      const last = get('last_error') === '' ? '' : `; the last answer was: ${get('last_error')}`;
+      return `Its start call has been tried ${get('tries')} times${last}${next}.`;
+    }
+    default:
+      return JSON.stringify(obstacle);
+  }
+}

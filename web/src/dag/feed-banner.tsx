@@ -1,0 +1,45 @@
+import { formatClock, formatDuration, useNow } from '../times.ts';
+import type { FeedPhase, LiveFeed } from './live-feed.ts';
+import { useFeedState } from './subscriptions.ts';
+
+/** Says that the server is away, since when, and when the page tries again. */
+export function FeedBanner({ feed }: { feed: LiveFeed }) {
+  const { phase, heardAtMs } = useFeedState(feed);
+  const now = useNow(1000, phase.name === 'reconnecting');
+  if (phase.name !== 'reconnecting') return null;
+  const pause = Math.max(0, phase.retryAtMs - now);
+  return (
+    <div className="banner" role="status">
+      <span>
+        <strong>{phase.error}.</strong> Reconnecting{' '}
+        {pause < 500 ? 'now' : `in ${formatDuration(Math.ceil(pause / 1000) * 1000)}`}
+        {heardAtMs === null
+          ? '. Is the server running, and at this address?'
+          : `. Shown is how it was at ${formatClock(heardAtMs)}.`}
+      </span>
+      <button type="button" onClick={() => feed.retryNow()}>
+        Try now
+      </button>
+    </div>
+  );
+}
+
+const SIGNAL: Record<FeedPhase['name'], { label: string; hint: string }> = {
+  loading: { label: 'Connecting', hint: 'Reading the batch' },
+  live: { label: 'Live', hint: 'Changes appear as they happen' },
+  ended: { label: 'Finished', hint: 'Every task is over' },
+  polling: { label: 'Every 5 s', hint: 'Live updates are not available here; the page asks every 5 seconds' },
+  reconnecting: { label: 'Reconnecting', hint: 'The server is away' },
+  failed: { label: 'Stopped', hint: 'The batch cannot be read' },
+};
+
+/** The small lamp that tells how fresh the page is. */
+export function FeedSignal({ feed }: { feed: LiveFeed }) {
+  const { phase } = useFeedState(feed);
+  const { label, hint } = SIGNAL[phase.name];
+  return (
+    <span className={`signal signal-${phase.name}`} title={hint} data-testid="signal">
+      {label}
+    </span>
+  );
+}

@@ -1,0 +1,151 @@
+import type { Css, NodeSingular, StylesheetJson } from 'cytoscape';
+import { STATUSES, STATUS_ICON } from '../status.ts';
+import type { Status } from '../status.ts';
+import { CARD_HEIGHT, CARD_WIDTH } from '../layout/geometry.ts';
+import type { Palette } from './palette.ts';
+
+/** How much of a card's width its coloured stripe takes. */
+const STRIPE_WIDTH = 30;
+const STRIPE_PERCENT = (100 * STRIPE_WIDTH) / CARD_WIDTH;
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';
+
+/** The cue beside the colour: outline and shape, so that no state is told by hue alone. */
+const CUE: Record<Status, Css.Node> = {
+  Waiting: { shape: 'round-rectangle', 'border-style': 'dashed', 'border-width': 1.5 },
+  Pending: { shape: 'round-rectangle', 'border-style': 'solid', 'border-width': 1.5 },
+  Claimed: { shape: 'round-rectangle', 'border-style': 'double', 'border-width': 4 },
+  Running: { shape: 'round-rectangle', 'border-style': 'solid', 'border-width': 3 },
+  Paused: { shape: 'barrel', 'border-style': 'dotted', 'border-width': 2.5 },
+  Success: { shape: 'round-rectangle', 'border-style': 'solid', 'border-width': 1.5 },
+  Failure: { shape: 'cut-rectangle', 'border-style': 'solid', 'border-width': 3 },
+  Canceled: { shape: 'rectangle', 'border-style': 'dashed', 'border-width': 1.5 },
+};
+
+const DARK_ON: ReadonlySet<Status> = new Set<Status>(['Pending', 'Paused']);
+
+/** The style of a graph. A large one drops what costs time on every frame: gradients, icons, curves and arrows. */
+export function graphStyle(palette: Palette, large: boolean): StylesheetJson {
+  return [
+    { selector: 'node', style: baseNode(palette) },
+    ...STATUSES.map((status) => ({
+      selector: `node[status = "${status}"]`,
+      style: large ? solidNode(palette, status) : cardNode(palette, status),
+    })),
+    ...(large ? [] : farNodes(palette)),
+    { selector: 'edge', style: large ? plainEdge(palette) : curvedEdge(palette) },
+    { selector: 'edge[!required]', style: { 'line-style': 'dashed' } },
+    { selector: '.dim', style: { opacity: 0.13 } },
+    { selector: 'edge.near', style: nearEdge(palette, large) },
+    {
+      selector: 'node:selected',
+      style: { 'outline-width': 4, 'outline-color': palette.accent, 'outline-offset': 3, 'outline-opacity': 1 },
+    },
+    { selector: 'node.match', style: { 'outline-width': 3, 'outline-color': palette.accent, 'outline-offset': 1 } },
+  ];
+}
+
+function baseNode(palette: Palette): Css.Node {
+  return {
+    width: CARD_WIDTH,
+    height: CARD_HEIGHT,
+    label: 'data(label)',
+    color: palette.text,
+    'font-family': FONT,
+    'font-size': 13,
+    'font-weight': 500,
+    'min-zoomed-font-size': 6,
+    'text-valign': 'center',
+    'text-halign': 'right',
+    'text-margin-x': -(CARD_WIDTH - STRIPE_WIDTH - 9),
+    'corner-radius': '8',
+    'overlay-opacity': 0,
+    'z-index': 10,
+  };
+}
+
+function cardNode(palette: Palette, status: Status): Css.Node {
+  const stripe = palette.status[status];
+  const tint = palette.tint[status];
+  const progress = (node: NodeSingular): number => {
+    const share = (node.data('progress') as number | null) ?? 0;
+    return STRIPE_PERCENT + (100 - STRIPE_PERCENT) * share;
+  };
+  return {
+    ...CUE[status],
+    'border-color': stripe,
+    'background-fill': 'linear-gradient',
+    'background-gradient-direction': 'to-right',
+    'background-gradient-stop-colors': [stripe, stripe, palette.done[status], palette.done[status], tint, tint],
+    // Cytoscape's types know fixed lists only; functions of the node are documented and work.
+    'background-gradient-stop-positions': ((node: NodeSingular) => {
+      const end = progress(node);
+      return [0, STRIPE_PERCENT, STRIPE_PERCENT, end, end, 100];
+    }) as unknown as number[],
+    'background-image': STATUS_ICON[status],
+    'background-width': 16,
+    'background-height': 16,
+    'background-position-x': (STRIPE_WIDTH - 16) / 2,
+    'background-position-y': '50%',
+    'background-image-opacity': 1,
+  };
+}
+
+/** Far out only the colour can be told: the whole card takes it. */
+function farNodes(palette: Palette): StylesheetJson {
+  return STATUSES.map((status) => ({
+    selector: `node.far[status = "${status}"]`,
+    style: { 'background-fill': 'solid', 'background-color': palette.status[status], 'background-image-opacity': 0 },
+  }));
+}
+
+function solidNode(palette: Palette, status: Status): Css.Node {
+  return {
+    ...CUE[status],
+    'border-color': palette.text,
+    'border-opacity': 0.35,
+    'background-color': palette.status[status],
+    color: DARK_ON.has(status) ? '#10161d' : '#ffffff',
+    'text-margin-x': -(CARD_WIDTH - 10),
+  };
+}
+
+function plainEdge(palette: Palette): Css.Edge {
+  return {
+    'curve-style': 'haystack',
+    'haystack-radius': 0,
+    width: 1.5,
+    'line-color': palette.edge,
+    'line-opacity': 0.55,
+    'overlay-opacity': 0,
+    events: 'no',
+  };
+}
+
+function curvedEdge(palette: Palette): Css.Edge {
+  return {
+    'curve-style': 'unbundled-bezier',
+    // Documented since 3.31, not yet in the types.
+    'edge-distances': 'endpoints' as 'intersection',
+    'control-point-weights': ((edge: NodeSingular) => edge.data('weights') as number[]) as unknown as number[],
+    'control-point-distances': ((edge: NodeSingular) => edge.data('distances') as number[]) as unknown as number[],
+    'source-endpoint': '50% 0%',
+    'target-endpoint': '-50% 0%',
+    width: 1.6,
+    'line-color': palette.edge,
+    'target-arrow-shape': 'triangle',
+    'target-arrow-color': palette.edge,
+    'arrow-scale': 0.85,
+    'overlay-opacity': 0,
+    events: 'no',
+  };
+}
+
+function nearEdge(palette: Palette, large: boolean): Css.Edge {
+  return {
+    width: large ? 4 : 2.6,
+    'line-color': palette.edgeStrong,
+    'line-opacity': 1,
+    'target-arrow-color': palette.edgeStrong,
+    'z-index': 5,
+  };
+}

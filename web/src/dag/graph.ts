@@ -1,0 +1,257 @@
+import cytoscape from 'cytoscape';
+import type { Core, ElementDefinition, NodeSingular } from 'cytoscape';
+import { computeLayout } from '../layout/client.ts';
+import { levelCurve } from '../layout/curves.ts';
+import { CARD_WIDTH } from '../layout/geometry.ts';
+import type { LayoutInput, LayoutOutput } from '../layout/geometry.ts';
+import { onThemeChange } from '../theme.ts';
+import { graphStyle } from './graph-style.ts';
+import { readPalette } from './palette.ts';
+import { progressOf } from './task-store.ts';
+import type { TaskStore, TaskView } from './task-store.ts';
+
+/** Above this many tasks the graph is drawn plainly, for speed. */
+export const LARGE_GRAPH = 800;
+/** Below this zoom labels cannot be read, and cards become blots of colour. */
+const FAR_ZOOM = 0.42;
+const FIT_PADDING = 36;
+const FIT_ZOOM_MAX = 1.25;
+
+/**
+ * What tests, and the curious in a console, may look at: the live Cytoscape instance, whether the present structure is
+ * laid out and drawn, and when that happened (milliseconds since navigation).
+ */
+export interface TestHook {
+  cy: Core;
+  ready: boolean;
+  drawnAtMs: number | null;
+  layout: LayoutOutput['engine'] | null;
+}
+
+declare global {
+  interface Window {
+    __heddle?: TestHook;
+  }
+}
+
+/** Draws a store's tasks on a canvas, and follows it: new structure is laid out, changes of state only recoloured. */
+export class Graph {
+  readonly cy: Core;
+  private readonly store: TaskStore;
+  private readonly hook: TestHook;
+  private readonly undo: (() => void)[] = [];
+  private large: boolean;
+  private far = false;
+  private generation = 0;
+
+  constructor(container: HTMLElement, store: TaskStore, onSelect: (id: string | null) => void) {
+    this.store = store;
+    this.large = store.tasks.size > LARGE_GRAPH;
+    this.cy = cytoscape({
+      container,
+      style: graphStyle(readPalette(), this.large),
+      autoungrabify: true,
+      boxSelectionEnabled: false,
+      selectionType: 'single',
+      minZoom: 0.01,
+      maxZoom: 3,
+      ...(this.large ? { pixelRatio: 1, hideEdgesOnViewport: true, textureOnViewport: true } : {}),
+    });
+    this.hook = { cy: this.cy, ready: false, drawnAtMs: null, layout: null };
+    window.__heddle = this.hook;
+    this.cy.on('select', 'node', (event) => onSelect((event.target as NodeSingular).id()));
+    this.cy.on('tap', (event) => {
+      if (event.target === this.cy) onSelect(null);
+    });
+    this.cy.on('zoom', () => this.setFar());
+    this.undo.push(
+      onThemeChange(() => this.cy.style(graphStyle(readPalette(), this.large))),
+      store.subscribe((change) => {
+        if (change.structure) void this.rebuild();
+        else this.recolour(change.ids);
+      }),
+    );
+    const resized = new ResizeObserver(() => this.cy.resize());
+    resized.observe(container);
+    this.undo.push(() => resized.disconnect());
+    if (store.loaded) void this.rebuild();
+  }
+
+  destroy(): void {
+    this.generation += 1;
+    for (const step of this.undo) step();
+    this.cy.destroy();
+    if (window.__heddle === this.hook) delete window.__heddle;
+  }
+
+  /** Shows the whole graph. */
+  fit(): void {
+    this.cy.fit(undefined, FIT_PADDING);
+    if (this.cy.zoom() > FIT_ZOOM_MAX) {
+      this.cy.zoom(FIT_ZOOM_MAX);
+      this.cy.center();
+    }
+  }
+
+  zoomBy(factor: number): void {
+    const middle = { x: this.cy.width() / 2, y: this.cy.height() / 2 };
+    this.cy.zoom({ level: this.cy.zoom() * factor, renderedPosition: middle });
+  }
+
+  panBy(x: number, y: number): void {
+    this.cy.panBy({ x, y });
+  }
+
+  /** Marks a task, brings it into view and lights up its links; null takes the mark away. */
+  select(id: string | null): void {
+    this.cy.batch(() => {
+      this.cy.elements(':selected').unselect();
+      this.cy.edges('.near').removeClass('near');
+      if (id === null) return;
+      const node = this.cy.getElementById(id);
+      node.select();
+      node.connectedEdges().addClass('near');
+    });
+    if (id !== null) this.reveal(id);
+  }
+
+  /** Fades every task for which `keep` says no; null shows all. Links stay while both ends do. */
+  highlight(keep: ((task: TaskView) => boolean) | null): void {
+    this.cy.batch(() => {
+      this.cy.nodes().forEach((node) => {
+        const task = this.store.tasks.get(node.id());
+        node.toggleClass('dim', keep !== null && task !== undefined && !keep(task));
+      });
+      this.cy.edges().forEach((edge) => {
+        edge.toggleClass('dim', edge.source().hasClass('dim') || edge.target().hasClass('dim'));
+      });
+    });
+  }
+
+  private reveal(id: string): void {
+    const node = this.cy.getElementById(id);
+    if (node.empty()) return;
+    const box = node.renderedBoundingBox({ includeLabels: false });
+    const inside = box.x1 > 0 && box.y1 > 0 && box.x2 < this.cy.width() && box.y2 < this.cy.height();
+    if (inside) return;
+    this.cy.center(node);
+  }
+
+  private recolour(ids: readonly string[]): void {
+    if (ids.length === 0) return;
+    this.cy.batch(() => {
+      for (const id of ids) {
+        const task = this.store.tasks.get(id);
+        if (task !== undefined) this.cy.getElementById(id).data(nodeData(task));
+      }
+    });
+  }
+
+  private async rebuild(): Promise<void> {
+    this.generation += 1;
+    const generation = this.generation;
+    this.hook.ready = false;
+    const tasks = [...this.store.tasks.values()];
+    const input = layoutInput(tasks, this.store);
+    const output = await computeLayout(input);
+    if (generation !== this.generation) return;
+    const first = this.cy.nodes().empty();
+    this.large = tasks.length > LARGE_GRAPH;
+    const elements = elementsOf(tasks, this.store, output, this.large);
+    this.cy.batch(() => {
+      this.cy.elements().remove();
+      this.cy.add(elements);
+    });
+    // States may have moved on while the worker was at it.
+    this.recolour(tasks.map((task) => task.id).filter((id, i) => this.store.tasks.get(id) !== tasks[i]));
+    if (first) this.fit();
+    this.setFar();
+    this.hook.layout = output.engine;
+    this.cy.one('render', () => {
+      this.hook.ready = true;
+      this.hook.drawnAtMs = performance.now();
+    });
+    this.cy.forceRender();
+  }
+
+  private setFar(): void {
+    if (this.large) return;
+    const far = this.cy.zoom() < FAR_ZOOM;
+    if (far === this.far && far === this.cy.nodes().first().hasClass('far')) return;
+    this.far = far;
+    this.cy.batch(() => this.cy.nodes().toggleClass('far', far));
+  }
+}
+
+function nodeData(task: TaskView): { status: string; progress: number | null } {
+  return { status: task.status, progress: task.status === 'Success' ? null : progressOf(task) };
+}
+
+function layoutInput(tasks: readonly TaskView[], store: TaskStore): LayoutInput {
+  const index = new Map(tasks.map((task, i) => [task.id, i]));
+  const edges = store.links.flatMap((link) => {
+    const parent = index.get(link.parent_id);
+    const child = index.get(link.child_id);
+    return parent === undefined || child === undefined ? [] : [parent, child];
+  });
+  return { count: tasks.length, edges: Int32Array.from(edges) };
+}
+
+function elementsOf(
+  tasks: readonly TaskView[],
+  store: TaskStore,
+  output: LayoutOutput,
+  large: boolean,
+): ElementDefinition[] {
+  const shorten = shortener(CARD_WIDTH - (large ? 20 : 48));
+  const place = new Map<string, { x: number; y: number }>();
+  const elements: ElementDefinition[] = tasks.map((task, i) => {
+    const position = { x: output.positions[2 * i]!, y: output.positions[2 * i + 1]! };
+    place.set(task.id, position);
+    return {
+      group: 'nodes',
+      data: { id: task.id, label: shorten(task.name), ...nodeData(task) },
+      position: { ...position },
+    };
+  });
+  const bends = new Map(output.bends.map((bend) => [bend.edge, bend]));
+  let edge = 0;
+  for (const link of store.links) {
+    const from = place.get(link.parent_id);
+    const to = place.get(link.child_id);
+    // A parent in another batch has no card here.
+    if (from === undefined || to === undefined) continue;
+    const { weights, distances } = large ? { weights: [], distances: [] } : (bends.get(edge) ?? levelCurve(from, to));
+    edge += 1;
+    elements.push({
+      group: 'edges',
+      data: {
+        id: `${link.parent_id}>${link.child_id}`,
+        source: link.parent_id,
+        target: link.child_id,
+        required: link.requires_success,
+        ...(large ? {} : { weights, distances }),
+      },
+    });
+  }
+  return elements;
+}
+
+/** Cuts a name to a width in pixels; measured once here, since Cytoscape would do it again on every change. */
+function shortener(widthMax: number): (name: string) => string {
+  const context = document.createElement('canvas').getContext('2d')!;
+  context.font = '500 13px system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';
+  return (raw) => {
+    const name = raw.replace(/\s+/g, ' ');
+    if (context.measureText(name).width <= widthMax) return name;
+    let low = 0;
+    let high = name.length;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (context.measureText(`${name.slice(0, middle)}…`).width <= widthMax) low = middle;
+      else high = middle - 1;
+    }
+    // A cut through a surrogate pair would leave half a character.
+    return `${name.slice(0, low).replace(/[\uD800-\uDBFF]$/, '').trimEnd()}…`;
+  };
+}

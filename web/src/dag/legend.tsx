@@ -1,0 +1,43 @@
+import { STATUSES, STATUS_MEANING } from '../status.ts';
+import type { Status, StatusCounts } from '../status.ts';
+import { StatusMark } from '../status-chip.tsx';
+
+interface LegendProps {
+  counts: StatusCounts;
+  shown: ReadonlySet<Status>;
+  onChange(shown: ReadonlySet<Status>): void;
+}
+
+/** What the colours mean, how many tasks stand in each state, and a filter: the first click picks one, others add. */
+export function Legend({ counts, shown, onChange }: LegendProps) {
+  const all = shown.size === STATUSES.length;
+  const toggle = (status: Status): void => {
+    if (all) return onChange(new Set([status]));
+    const next = new Set(shown);
+    if (!next.delete(status)) next.add(status);
+    onChange(next.size === 0 ? new Set(STATUSES) : next);
+  };
+  return (
+    <div className="legend" role="group" aria-label="States: click to show only some">
+      {STATUSES.map((status) => (
+        <button
+          key={status}
+          type="button"
+          className="legend-entry"
+          aria-pressed={!all && shown.has(status)}
+          data-muted={counts[status] === 0 || (!all && !shown.has(status))}
+          title={`${status}: ${STATUS_MEANING[status]}`}
+          onClick={() => toggle(status)}
+        >
+          <StatusMark status={status} />
+          {status} <b className="tabular">{counts[status].toLocaleString()}</b>
+        </button>
+      ))}
+      {!all && (
+        <button type="button" className="plain" onClick={() => onChange(new Set(STATUSES))}>
+          Show all
+        </button>
+      )}
+    </div>
+  );
+}

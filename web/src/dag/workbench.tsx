@@ -1,0 +1,115 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { STATUSES } from '../status.ts';
+import type { Status } from '../status.ts';
+import { TopBar } from '../top-bar.tsx';
+import { DetailsPanel } from './details-panel.tsx';
+import { FeedBanner, FeedSignal } from './feed-banner.tsx';
+import type { Graph } from './graph.ts';
+import { GraphView } from './graph-view.tsx';
+import { Legend } from './legend.tsx';
+import { REFRESH_INTERVAL_MS } from './live-feed.ts';
+import type { LiveFeed } from './live-feed.ts';
+import { ProgressSummary } from './progress-summary.tsx';
+import { useFeedState, useStoreVersion } from './subscriptions.ts';
+import { TaskList } from './task-list.tsx';
+import { matchesQuery } from './task-filter.ts';
+import type { TaskStore, TaskView } from './task-store.ts';
+
+/** The graph of a loaded batch with everything around it. */
+export function Workbench({ batchId, store, feed }: { batchId: string; store: TaskStore; feed: LiveFeed }) {
+  const version = useStoreVersion(store);
+  const [graph, setGraph] = useState<Graph | null>(null);
+  const [selected, setSelected] = useState<string | null>(null);
+  const [shown, setShown] = useState<ReadonlySet<Status>>(() => new Set(STATUSES));
+  const [query, setQuery] = useState('');
+  const search = useRef<HTMLInputElement>(null);
+  const autoRefresh = useAutoRefresh(feed);
+
+  const filtering = query.trim() !== '' || shown.size < STATUSES.length;
+  const keep = useCallback((task: TaskView) => shown.has(task.status) && matchesQuery(task, query), [shown, query]);
+  const listed = useMemo(
+    () => (filtering ? [...store.tasks.values()].filter(keep) : [...store.tasks.values()]),
+    // The store changes in place; its version stands for its contents.
+    [store, version, filtering, keep],
+  );
+  useEffect(() => graph?.highlight(filtering ? keep : null), [graph, filtering, keep, version]);
+  useEffect(() => graph?.select(selected), [graph, selected]);
+  useSlashKey(search);
+
+  return (
+    <div className="page workbench">
+      <TopBar>
+        <div className="batch-title">
+          <h1 title={batchId}>{store.batch?.name ?? `Batch ${batchId.slice(0, 13)}`}</h1>
+          <FeedSignal feed={feed} />
+        </div>
+      </TopBar>
+      <FeedBanner feed={feed} />
+      <section className="summary" aria-label="Progress">
+        <ProgressSummary store={store} />
+        <div className="controls">
+          <Legend counts={store.counts} shown={shown} onChange={setShown} />
+          <input
+            ref={search}
+            type="search"
+            className="task-search"
+            placeholder="Find a task  ( / )"
+            aria-label="Find tasks by name, kind or id"
+            value={query}
+            onChange={(event) => {
+              setQuery(event.target.value);
+              setSelected(null);
+            }}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && listed[0] !== undefined) setSelected(listed[0].id);
+            }}
+          />
+          <label className="toggle" title="Read the whole batch again every 5 seconds, beside the live updates">
+            <input
+              type="checkbox"
+              checked={autoRefresh.on}
+              onChange={(event) => autoRefresh.set(event.target.checked)}
+            />
+            Auto-refresh (5 s)
+          </label>
+        </div>
+      </section>
+      <div className="stage">
+        <GraphView store={store} selected={selected} onSelect={setSelected} onGraph={setGraph} />
+        <aside className="panel" aria-label={selected === null ? 'Tasks' : 'Task details'}>
+          {selected === null ? (
+            <TaskList tasks={listed} total={store.tasks.size} onSelect={setSelected} />
+          ) : (
+            <DetailsPanel key={selected} id={selected} store={store} feed={feed} onSelect={setSelected} />
+          )}
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+/** Whole reads every few seconds: by the user's choice, and whenever there is no live stream. */
+function useAutoRefresh(feed: LiveFeed): { on: boolean; set(on: boolean): void } {
+  const [on, set] = useState(false);
+  const { phase } = useFeedState(feed);
+  const active = on || phase.name === 'polling';
+  useEffect(() => {
+    if (!active) return;
+    const timer = setInterval(() => feed.refresh().catch(() => undefined), REFRESH_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }, [active, feed]);
+  return { on, set };
+}
+
+function useSlashKey(target: React.RefObject<HTMLInputElement | null>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
+      if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      target.current?.focus();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [target]);
+}

@@ -1,0 +1,39 @@
+import type { LayoutInput, LayoutOutput } from './geometry.ts';
+
+interface Waiting {
+  resolve(output: LayoutOutput): void;
+  reject(error: Error): void;
+}
+
+const waiting = new Map<number, Waiting>();
+let worker: Worker | null = null;
+let tickets = 0;
+
+function startWorker(): Worker {
+  const started = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+  started.addEventListener('message', (event: MessageEvent<{ ticket: number; output: LayoutOutput }>) => {
+    waiting.get(event.data.ticket)?.resolve(event.data.output);
+    waiting.delete(event.data.ticket);
+  });
+  started.addEventListener('error', (event) => {
+    for (const one of waiting.values()) one.reject(new Error(`The layout failed: ${event.message}`));
+    waiting.clear();
+    worker = null;
+  });
+  return started;
+}
+
+/** Starts the worker ahead of its first graph, so that its script loads while the data does. */
+export function prepareLayout(): void {
+  worker ??= startWorker();
+}
+
+/** Computes positions in the worker; the page stays responsive meanwhile. */
+export function computeLayout(input: LayoutInput): Promise<LayoutOutput> {
+  worker ??= startWorker();
+  tickets += 1;
+  const ticket = tickets;
+  const answer = new Promise<LayoutOutput>((resolve, reject) => waiting.set(ticket, { resolve, reject }));
+  worker.postMessage({ ticket, input });
+  return answer;
+}

@@ -1,0 +1,27 @@
+import { dagreLayout } from './dagre.ts';
+import { layeredLayout } from './layered.ts';
+import { adjacencyOf, extentOf, levelsOf } from './levels.ts';
+import type { LayoutInput, LayoutOutput } from './geometry.ts';
+
+/** Beyond these dagre takes seconds, or draws ribbons that no screen can show. */
+const DAGRE_NODES_MAX = 400;
+const DAGRE_EDGES_MAX = 800;
+const DAGRE_LEVEL_MAX = 40;
+const DAGRE_DEPTH_MAX = 40;
+
+function suitsDagre(input: LayoutInput): boolean {
+  if (input.count > DAGRE_NODES_MAX || input.edges.length / 2 > DAGRE_EDGES_MAX) return false;
+  const { widest, depth } = extentOf(levelsOf(input, adjacencyOf(input, 'children')));
+  return widest <= DAGRE_LEVEL_MAX && depth <= DAGRE_DEPTH_MAX;
+}
+
+function layOut(input: LayoutInput): LayoutOutput {
+  if (suitsDagre(input)) return dagreLayout(input);
+  return { engine: 'layered', positions: layeredLayout(input), bends: [] };
+}
+
+addEventListener('message', (event: MessageEvent<{ ticket: number; input: LayoutInput }>) => {
+  const { ticket, input } = event.data;
+  const output = layOut(input);
+  postMessage({ ticket, output }, { transfer: [output.positions.buffer] });
+});

@@ -1,0 +1,19 @@
+import { ApiError } from './api/client.ts';
+
+/** What went wrong, in the server's own words: the error, then one line a detail. */
+export function Problem({ error }: { error: unknown }) {
+  const message = error instanceof Error ? error.message : String(error);
+  const details = error instanceof ApiError ? error.details : [];
+  return (
+    <div className="problem" role="alert">
+      <p>{message}</p>
+      {details.length > 0 && (
+        <ul>
+          {details.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/',
+  plugins: [react()],
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    target: 'es2022',
+    // light-dark() is used as it is: older targets would have it rewritten into a pile of variables.
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+    // The content security policy allows no data: addresses, so nothing may be inlined.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 900,
+  },
+  worker: { format: 'es' },
+  server: {
+    proxy: Object.fromEntries(
+      ['/v1', '/task', '/dag', '/health', '/ready'].map((path) => [path, 'http://127.0.0.1:8085']),
+    ),
+  },
+});
