@@ -8,7 +8,7 @@ import type { Tracing } from '../runtime/trace.ts';
 import type { Action } from '../domain/task.ts';
 import type { Delivery, DeliveryResult } from '../engine/port.ts';
 import { readCancelAction } from './cancel-action.ts';
-import { giveUpAtMs, nextTry, retryAfterMs, scheduleOf } from './retry-schedule.ts';
+import { giveUpAtMs, nextTryDelayMs, retryAfterMs, scheduleOf } from './retry-schedule.ts';
 import type { RetrySchedules } from './retry-schedule.ts';
 import { sendWebhook } from './send.ts';
 import type { Answer, SendFailure } from './send.ts';
@@ -140,9 +140,9 @@ function retryOrGiveUp(
   { clock, random, schedules }: DeliverDependencies,
 ): DeliveryResult {
   const schedule = scheduleOf(schedules, delivery.trigger);
-  const next = nextTry(delivery, schedule, clock.now(), askedMs, () => random.next());
-  if ('gaveUp' in next) return dead(delivery, status, `${next.gaveUp}: ${error}`);
-  return { id: delivery.id, tries: delivery.tries, outcome: 'retry', status, error, delay_ms: next.delayMs };
+  const delayMs = nextTryDelayMs(delivery, schedule, clock.now(), askedMs, () => random.next());
+  if (delayMs === null) return dead(delivery, status, error);
+  return { id: delivery.id, tries: delivery.tries, outcome: 'retry', status, error, delay_ms: delayMs };
 }
 
 function dead(delivery: Delivery, status: number | null, error: string): DeliveryResult {

@@ -46,31 +46,23 @@ export function giveUpAtMs(delivery: Delivery, schedule: RetrySchedule, nowMs: n
   return (delivery.first_try_at ?? nowMs) + (delivery.action.give_up_secs ?? schedule.give_up_secs) * 1000;
 }
 
-/** Either how long to wait before the next try, or why there will be none. */
-export type NextTry = { delayMs: number } | { gaveUp: string };
-
 /**
- * Decides on the next try after a failed one.
+ * Milliseconds to wait before the try after a failed one; null where there is to be none.
  *
  * @param nowMs milliseconds since the epoch
  * @param askedMs what the target asked for; it lengthens the wait up to a bound and never shortens it
  */
-export function nextTry(
+export function nextTryDelayMs(
   delivery: Delivery,
   schedule: RetrySchedule,
   nowMs: number,
   askedMs: number | null,
   random: () => number,
-): NextTry {
-  const maxTries = delivery.action.max_tries ?? schedule.max_tries;
-  const tried = delivery.tries === 1 ? '1 try' : `${delivery.tries} tries`;
-  if (delivery.tries >= maxTries) return { gaveUp: `gave up after ${tried}` };
+): number | null {
+  if (delivery.tries >= (delivery.action.max_tries ?? schedule.max_tries)) return null;
   const ownMs = backoffMs(schedule.backoff, Math.max(1, delivery.tries), random);
   const delayMs = Math.max(ownMs, Math.min(askedMs ?? 0, schedule.retry_after_max_ms));
-  if (nowMs + delayMs >= giveUpAtMs(delivery, schedule, nowMs)) {
-    return { gaveUp: `gave up after ${tried} in ${delivery.action.give_up_secs ?? schedule.give_up_secs} s` };
-  }
-  return { delayMs };
+  return nowMs + delayMs < giveUpAtMs(delivery, schedule, nowMs) ? delayMs : null;
 }
 
 /** Milliseconds that a `Retry-After` header asks for (seconds, or an HTTP date); null where it says nothing usable. */

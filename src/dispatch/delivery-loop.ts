@@ -1,0 +1,220 @@
+import { backoffMs } from '../runtime/backoff.ts';
+import { Coalescer } from '../runtime/coalescer.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Delivery, DeliveryResult, Engine } from '../engine/port.ts';
+import { deliverOnce } from './deliver.ts';
+import type { DeliverDependencies } from './deliver.ts';
+import { OriginBudget } from './origin-budget.ts';
+
+export interface DeliveryLoopOptions extends DeliverDependencies {
+  engine: Pick<Engine, 'claimDeliveries' | 'settleDeliveries' | 'onDeliveryDue'>;
+  holder: string;
+  /** Tries under way, 64 by default. */
+  permits?: number;
+  /** Tries under way of one origin, 16 by default. */
+  permitsPerOrigin?: number;
+  /** Tries of slow origins under way beside the others, 256 by default. */
+  slowPermits?: number;
+  /** When an origin counts as slow, 1,000 ms by default. */
+  slowAfterMs?: number;
+  /** How often to look without having been woken. */
+  intervalMs: number;
+}
+
+/** What a lease lasts beyond one try: time to settle its result, through a short outage of the database too. */
+const SETTLE_MARGIN_MS = 30_000;
+const SETTLE_SET_MAX = 500;
+/** Unsettled results for each permit beyond which nothing new is tried: the database does not keep up. */
+const UNSETTLED_PER_PERMIT = 4;
+const SETTLE_BACKOFF = { base_ms: 100, factor: 2, max_ms: 2000, jitter: 0.5 };
+/** Wait before the next try of a delivery that Heddle itself failed on. */
+const DEFECT_DELAY_MS = 30_000;
+
+/**
+ * Takes due deliveries from the outbox, tries each once, and settles the results in sets. No connection of the database
+ * is held meanwhile, and a process that dies leaves its tries to others when the lease ends.
+ */
+export class DeliveryLoop {
+  readonly #options: DeliveryLoopOptions;
+  readonly #budget: OriginBudget;
+  readonly #loop: Loop;
+  readonly #settling: Coalescer<DeliveryResult, undefined>;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #giveUp = new AbortController();
+  readonly #abandonSettling = new AbortController();
+  #unsubscribe: (() => void) | undefined;
+  #onStartRoom: (() => void) | undefined;
+  /** Whether more may be due than the last claim could take. */
+  #more = true;
+  /** Start deliveries that were written here and that nobody has taken yet, as far as this process knows. */
+  #startBacklog = 0;
+
+  constructor(options: DeliveryLoopOptions) {
+    this.#options = options;
+    const { engine, clock, log } = options;
+    this.#budget = new OriginBudget({
+      total: options.permits ?? 64,
+      perOrigin: options.permitsPerOrigin ?? 16,
+      slowTotal: options.slowPermits ?? 256,
+      slowAfterMs: options.slowAfterMs ?? 1000,
+      clock,
+      onRoom: () => this.#roomAppeared(),
+    });
+    this.#loop = new Loop({
+      name: 'delivery',
+      intervalMs: options.intervalMs,
+      clock,
+      log,
+      runOnce: () => this.runOnce(),
+    });
+    this.#settling = new Coalescer({
+      flush: async (results: DeliveryResult[]) => {
+        await engine.settleDeliveries(results);
+        return results.map(() => undefined);
+      },
+      maxItems: SETTLE_SET_MAX,
+      maxWaiting: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  /** Tries that are under way or not settled yet. */
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  start(): void {
+    this.#unsubscribe ??= this.#options.engine.onDeliveryDue(() => this.wake());
+    this.#loop.start();
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /**
+   * Claims nothing more, lets the tries under way end within the grace, gives up those that do not (they are due again at
+   * once) and settles the results.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+    await this.#loop.stop();
+    await this.#endWithin(graceMs, () => this.#giveUp.abort());
+    await this.#endWithin(Math.max(graceMs, SETTLE_BACKOFF.max_ms), () => this.#abandonSettling.abort());
+    await Promise.allSettled(this.#underWay);
+  }
+
+  /** One pass: claims what there is room for and sets it going. */
+  async runOnce(): Promise<'again' | 'idle'> {
+    const room = this.#budget.room();
+    const unsettledMax = this.#budget.total * UNSETTLED_PER_PERMIT + (this.#options.slowPermits ?? 256);
+    const limit = Math.min(room.limit, unsettledMax - this.#underWay.size);
+    this.#more = true;
+    if (limit <= 0) return 'idle';
+    const lease_ms = this.#options.tryLimitMs + SETTLE_MARGIN_MS;
+    const { engine, holder } = this.#options;
+    const deliveries = await engine.claimDeliveries({ holder, ...room, limit, lease_ms });
+    for (const delivery of deliveries) this.#begin(delivery);
+    const drained = deliveries.length < limit;
+    this.#more = !drained || room.saturated_origins.length > 0 || busiest(deliveries) >= room.limit_per_origin;
+    this.#startsTaken(deliveries, drained);
+    return deliveries.length > 0 && this.#more ? 'again' : 'idle';
+  }
+
+  /**
+   * How many tasks may be claimed for starting now: as many start deliveries as keep the permits busy twice over. Zero
+   * while it is only a few, so that claims come in sets.
+   */
+  startRoom(): number {
+    const { total, free } = this.#budget;
+    const room = total + free - this.#startBacklog;
+    return room * 4 >= total ? room : 0;
+  }
+
+  /** Tells that start deliveries were written, which makes them due here. */
+  startsWritten(count: number): void {
+    this.#startBacklog += count;
+    this.wake();
+  }
+
+  /** Calls back when there is room for starts again. */
+  onStartRoom(wake: () => void): void {
+    this.#onStartRoom = wake;
+  }
+
+  #startsTaken(deliveries: readonly Delivery[], drained: boolean): void {
+    const starts = deliveries.filter(({ trigger }) => trigger === 'start').length;
+    // A claim that came back short has taken whatever is not held up by its own origin; another process may have helped.
+    this.#startBacklog = drained ? 0 : Math.max(0, this.#startBacklog - starts);
+    this.#onStartRoom?.();
+  }
+
+  #roomAppeared(): void {
+    if (this.#more) this.#loop.wake();
+    this.#onStartRoom?.();
+  }
+
+  #begin(delivery: Delivery): void {
+    const leaseEndsAt = this.#options.clock.monotonic() + this.#options.tryLimitMs + SETTLE_MARGIN_MS;
+    const work = this.#tryAndSettle(delivery, leaseEndsAt).finally(() => {
+      this.#underWay.delete(work);
+      if (this.#more) this.#loop.wake();
+    });
+    this.#underWay.add(work);
+  }
+
+  async #tryAndSettle(delivery: Delivery, leaseEndsAt: number): Promise<void> {
+    const slot = this.#budget.start(delivery.origin);
+    let result: DeliveryResult;
+    try {
+      result = await deliverOnce(delivery, this.#options, this.#giveUp.signal);
+    } catch (error) {
+      this.#options.log.error({ delivery_id: delivery.id, err: error }, 'a delivery failed on a defect');
+      const { id, tries } = delivery;
+      result = { id, tries, outcome: 'retry', status: null, error: 'internal failure', delay_ms: DEFECT_DELAY_MS };
+    } finally {
+      slot.end();
+    }
+    await this.#settle(result, leaseEndsAt);
+  }
+
+  /** A result that cannot be stored is offered again until its lease ends; then the delivery is tried again anyway. */
+  async #settle(result: DeliveryResult, leaseEndsAt: number): Promise<void> {
+    const { clock, log, random } = this.#options;
+    const abandoned = this.#abandonSettling.signal;
+    for (let retry = 1; ; retry += 1) {
+      try {
+        await this.#settling.add(result);
+        return;
+      } catch (error) {
+        if (abandoned.aborted || clock.monotonic() >= leaseEndsAt) {
+          log.error({ delivery_id: result.id, err: error }, 'the result of a delivery is lost; it will be tried again');
+          return;
+        }
+        await clock.sleep(
+          backoffMs(SETTLE_BACKOFF, retry, () => random.next()),
+          abandoned,
+        );
+      }
+    }
+  }
+
+  async #endWithin(ms: number, abort: () => void): Promise<void> {
+    const ended = new AbortController();
+    const all = Promise.allSettled(this.#underWay).then(() => ended.abort());
+    await Promise.race([all, this.#options.clock.sleep(ms, ended.signal)]);
+    abort();
+  }
+}
+
+/** The most deliveries that one origin has among these. */
+function busiest(deliveries: readonly Delivery[]): number {
+  const counts = new Map<string, number>();
+  let most = 0;
+  for (const { origin } of deliveries) {
+    const count = (counts.get(origin) ?? 0) + 1;
+    counts.set(origin, count);
+    most = Math.max(most, count);
+  }
+  return most;
+}

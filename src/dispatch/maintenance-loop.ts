@@ -1,0 +1,94 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Engine, RetentionResult, SweepResult } from '../engine/port.ts';
+
+interface ServiceOptions {
+  /** Time between two passes that found little. */
+  intervalMs: number;
+  clock: Clock;
+  log: Logger;
+}
+
+export interface MaintenanceLoopOptions extends ServiceOptions {
+  engine: Pick<Engine, 'sweep'>;
+  /** A pass that touched at least this many rows is followed by the next one at once. */
+  busyRows?: number;
+  onPass?(result: SweepResult): void;
+}
+
+/** A background service: `runOnce` on a loop that can be woken. */
+export interface Service {
+  start(): void;
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+/** Promotes delayed tasks, requeues lost claims, times out what is overdue, relays between workflows: once a second. */
+export class MaintenanceLoop implements Service {
+  readonly #options: MaintenanceLoopOptions;
+  readonly #loop: Loop;
+
+  constructor(options: MaintenanceLoopOptions) {
+    this.#options = options;
+    const { intervalMs, clock, log } = options;
+    this.#loop = new Loop({ name: 'maintenance', intervalMs, clock, log, runOnce: () => this.runOnce() });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async runOnce(): Promise<'again' | 'idle'> {
+    const { engine, busyRows = 500 } = this.#options;
+    const found = await engine.sweep();
+    this.#options.onPass?.(found);
+    return found.promoted + found.requeued + found.timed_out + found.relayed >= busyRows ? 'again' : 'idle';
+  }
+}
+
+export interface RetentionLoopOptions extends ServiceOptions {
+  engine: Pick<Engine, 'retain'>;
+  /** Rows that one pass may move or delete. */
+  limit: number;
+  onPass?(result: RetentionResult): void;
+}
+
+/** Moves ended workflows to the archive and deletes old ones, in sets, in the background. */
+export class RetentionLoop implements Service {
+  readonly #options: RetentionLoopOptions;
+  readonly #loop: Loop;
+
+  constructor(options: RetentionLoopOptions) {
+    this.#options = options;
+    const { intervalMs, clock, log } = options;
+    this.#loop = new Loop({ name: 'retention', intervalMs, clock, log, runOnce: () => this.runOnce() });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async runOnce(): Promise<'again' | 'idle'> {
+    const { engine, limit } = this.#options;
+    const { archived, deleted } = await engine.retain(limit);
+    this.#options.onPass?.({ archived, deleted });
+    return archived >= limit || deleted >= limit ? 'again' : 'idle';
+  }
+}
