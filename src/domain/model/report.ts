@@ -21,21 +21,40 @@ export interface ModelReport {
   new_failures?: number;
 }
 
-/** Settles a whole set of reports first, and propagates afterwards: no report of a set sees what another one caused. */
+/**
+ * Settles a whole set of reports first, and propagates afterwards: no report of a set sees what another one caused.
+ * Where a call names a task twice, its second report belongs to the next set.
+ */
 export function report(model: Model, reports: readonly ModelReport[], now: number): ModelOutcome[] {
-  const ended: TaskId[] = [];
-  const outcomes = forEachTask(
-    model,
-    reports,
-    ({ task_id }) => task_id,
-    (task, item) => {
-      const result = settle(model, task, item, now);
-      if (result === 'applied') ended.push(task.definition.id);
-      return result;
-    },
-  );
-  propagate(model, ended);
+  const outcomes: ModelOutcome[] = [];
+  for (const set of distinctSets(reports)) {
+    const ended: TaskId[] = [];
+    const ofSet = forEachTask(
+      model,
+      set.map(({ item }) => item),
+      ({ task_id }) => task_id,
+      (task, item) => {
+        const result = settle(model, task, item, now);
+        if (result === 'applied') ended.push(task.definition.id);
+        return result;
+      },
+    );
+    set.forEach(({ at }, n) => (outcomes[at] = ofSet[n]!));
+    propagate(model, ended);
+  }
   return outcomes;
+}
+
+/** The n-th reports of all tasks make the n-th set; `at` is where a report stood in the call. */
+function distinctSets(reports: readonly ModelReport[]): { item: ModelReport; at: number }[][] {
+  const sets: { item: ModelReport; at: number }[][] = [];
+  const seen = new Map<TaskId, number>();
+  for (const [at, item] of reports.entries()) {
+    const nth = seen.get(item.task_id) ?? 0;
+    seen.set(item.task_id, nth + 1);
+    (sets[nth] ??= []).push({ item, at });
+  }
+  return sets;
 }
 
 function settle(model: Model, task: ModelTask, item: ModelReport, now: number): ModelResult {
