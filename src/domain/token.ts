@@ -1,0 +1,37 @@
+/** What an API token may do. `operate` includes `read`, `admin` includes everything; `submit` includes nothing else. */
+export const TOKEN_SCOPES = ['read', 'submit', 'operate', 'admin'] as const;
+
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** A token as it is stored: by the SHA-256 of its text, never by the text. Times are milliseconds since the epoch. */
+export interface ApiToken {
+  id: string;
+  name: string;
+  token_hash: Uint8Array;
+  scopes: readonly TokenScope[];
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+  last_used_at: number | null;
+}
+
+const INCLUDED = {
+  read: ['read', 'operate', 'admin'],
+  submit: ['submit', 'admin'],
+  operate: ['operate', 'admin'],
+  admin: ['admin'],
+} as const satisfies Record<TokenScope, readonly TokenScope[]>;
+
+/** Whether a token of these scopes may do what asks for `needed`. */
+export function grants(scopes: readonly TokenScope[], needed: TokenScope): boolean {
+  return INCLUDED[needed].some((scope) => scopes.includes(scope));
+}
+
+export function isTokenScope(text: string): text is TokenScope {
+  return (TOKEN_SCOPES as readonly string[]).includes(text);
+}
+
+/** Whether the token is neither expired nor revoked. */
+export function isTokenLive(token: ApiToken, nowMs: number): boolean {
+  return token.revoked_at === null && (token.expires_at === null || token.expires_at > nowMs);
+}

@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+
+import { HeddleError } from '../domain/errors.ts';
+import { parseStrictJson } from './json/parse.ts';
+
+/**
+ * Reads bodies strictly. A fault is kept until the hooks before validation, so that it answers like any other and the
+ * connection stays open.
+ */
+export function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    const state = request.heddle;
+    state.bodyBytes = body.length;
+    if (body.length === 0) {
+      done(null, undefined);
+      return;
+    }
+    try {
+      done(null, parseStrictJson(body, request.routeOptions.config.bodyRoot ?? ''));
+    } catch (error) {
+      if (!(error instanceof HeddleError)) throw error;
+      state.bodyFault = error;
+      done(null, undefined);
+    }
+  });
+  app.addHook('preValidation', (request, _reply, done) => {
+    done(request.heddle.bodyFault ?? undefined);
+  });
+}

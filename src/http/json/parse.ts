@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { describeFaults, inspectValue } from './inspect.ts';
+import { locateTextFaults, positionOfSyntaxError } from './locate.ts';
+import { scanJson } from './scan.ts';
+
+/** Nesting that a request may have; deeper documents are refused before anything walks them. */
+export const MAX_JSON_DEPTH = 64;
+/** Faults that one answer names. */
+export const MAX_DETAILS = 100;
+
+/**
+ * Parses a request's body more strictly than JSON.parse: no repeated or dangerous member names, bounded depth, and nothing
+ * that would be stored as something else. Throws MALFORMED_BODY (not JSON) or VALIDATION_FAILED, naming each field.
+ *
+ * @param rootPath what paths start with: `tasks` for an array of them, empty for an object
+ */
+export function parseStrictJson(bytes: Buffer, rootPath: string): unknown {
+  if (bytes.length === 0) throw malformed('body: is empty; send a JSON document');
+  if (!isUtf8(bytes)) throw malformed('body: is not valid UTF-8; encode it as UTF-8');
+  const scan = scanJson(bytes);
+  const text = bytes.toString('utf8');
+  if (scan.depth > MAX_JSON_DEPTH) {
+    const { tooDeep } = locateTextFaults(text, rootPath, MAX_JSON_DEPTH, 0);
+    throw refused([
+      `${tooDeep ?? 'body'}: is nested deeper than ${MAX_JSON_DEPTH} levels; flatten it`.replace(/^:/, 'body:'),
+    ]);
+  }
+  const value = parse(text);
+  const inspection = inspectValue(value, scan.hasUnicodeEscape);
+  if (!inspection.faulty && inspection.members === scan.members) return value;
+  const { duplicates } = locateTextFaults(text, rootPath, MAX_JSON_DEPTH, MAX_DETAILS);
+  throw refused([
+    ...duplicates.map((path) => `${path}: is given more than once in its object; keep one`),
+    ...describeFaults(value, rootPath, MAX_DETAILS),
+  ]);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const { line, column } = positionOfSyntaxError(message, text);
+    throw malformed(`body: is not valid JSON at line ${line}, column ${column}`);
+  }
+}
+
+function malformed(detail: string): HeddleError {
+  return new HeddleError('MALFORMED_BODY', undefined, { details: [detail] });
+}
+
+function refused(details: string[]): HeddleError {
+  return new HeddleError('VALIDATION_FAILED', undefined, { details: details.slice(0, MAX_DETAILS) });
+}

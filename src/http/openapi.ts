@@ -1,0 +1,30 @@
+import swagger from '@fastify/swagger';
+
+import type { App } from './routes/context.ts';
+
+const DESCRIPTION = `Tasks with dependencies, rules, deduplication and webhooks. The paths at the root are the Task Runner
+API; everything newer lies under \`/v1\`. Errors are problem documents (RFC 9457): \`code\` is stable, \`details\` names each
+field. Where tokens are required, \`read\`, \`submit\`, \`operate\` (includes read) and \`admin\` (includes all) are their scopes.`;
+
+/** Describes every route that is added after it, from the schemas that validate. */
+export async function describeApi(app: App, version: string, hostUrl: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Heddle', version, description: DESCRIPTION, license: { name: 'Apache-2.0' } },
+      servers: [{ url: hostUrl }],
+      tags: [
+        { name: 'Tasks' },
+        { name: 'Batches' },
+        { name: 'Webhooks', description: 'The outbox of webhook deliveries.' },
+        { name: 'Definitions', description: 'Rules and actions that tasks name instead of repeating.' },
+        { name: 'Service', description: 'Health, metrics, this description.' },
+      ],
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'A token of `heddle token create`.' },
+        },
+      },
+    },
+  });
+}

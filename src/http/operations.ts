@@ -1,0 +1,126 @@
+import { HeddleError } from '../domain/errors.ts';
+import type {
+  Engine,
+  ProgressReport,
+  ProgressResult,
+  Report,
+  Submission,
+  SubmitResult,
+  TaskUpdate,
+  TransitionOutcome,
+} from '../engine/port.ts';
+import { Coalescer } from '../runtime/coalescer.ts';
+import { Permits } from '../runtime/permits.ts';
+
+/** Submissions of more tasks than this go by themselves. */
+const SHARED_TASKS_MAX = 1000;
+/** Tasks of one shared transaction. */
+const TASKS_PER_FLUSH = 5000;
+/** Large submissions under way at once; they hold a connection for long. */
+const LARGE_SUBMISSIONS = 2;
+
+/** What requests ask of the engine one by one, and the engine does in sets. */
+export class Operations {
+  readonly #engine: Engine;
+  readonly #submissions: Coalescer<Submission, SubmitResult>;
+  readonly #reports: Coalescer<Report, TransitionOutcome>;
+  readonly #updates: Coalescer<TaskUpdate, TransitionOutcome>;
+  readonly #progress: Coalescer<ProgressReport, ProgressResult>;
+  readonly #large = new Permits(LARGE_SUBMISSIONS);
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#submissions = new Coalescer({
+      flush: (items) => submitInParts(engine, items),
+      maxItems: 1000,
+      maxWaiting: 20_000,
+    });
+    this.#reports = new Coalescer({
+      flush: (items) => inRounds(items, (round) => engine.report(round)),
+      maxItems: 1000,
+      maxWaiting: 20_000,
+    });
+    this.#updates = new Coalescer({
+      flush: (items) => inRounds(items, (round) => engine.update(round)),
+      maxItems: 1000,
+      maxWaiting: 20_000,
+    });
+    this.#progress = new Coalescer({ flush: (items) => engine.progress(items), maxItems: 2000, maxWaiting: 50_000 });
+  }
+
+  /** Resolves after the commit. */
+  async submit(submission: Submission): Promise<SubmitResult> {
+    if (submission.tasks.length <= SHARED_TASKS_MAX) return this.#submissions.add(submission);
+    using _permit = await this.#large.acquire();
+    const [result] = await this.#engine.submit([submission]);
+    return result!;
+  }
+
+  report(report: Report): Promise<TransitionOutcome> {
+    return this.#reports.add(report);
+  }
+
+  update(update: TaskUpdate): Promise<TransitionOutcome> {
+    return this.#updates.add(update);
+  }
+
+  progress(report: ProgressReport): Promise<ProgressResult> {
+    return this.#progress.add(report);
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all([this.#submissions, this.#reports, this.#updates, this.#progress].map((each) => each.drain()));
+  }
+}
+
+/** Transactions of bounded size: many submissions of many tasks do not add up to one. */
+async function submitInParts(engine: Engine, submissions: Submission[]): Promise<PromiseSettledResult<SubmitResult>[]> {
+  const results: PromiseSettledResult<SubmitResult>[] = [];
+  let part: Submission[] = [];
+  let tasks = 0;
+  const flushPart = async (): Promise<void> => {
+    if (part.length > 0) results.push(...(await settleEach(engine, part)));
+    part = [];
+    tasks = 0;
+  };
+  for (const submission of submissions) {
+    if (tasks + submission.tasks.length > TASKS_PER_FLUSH) await flushPart();
+    part.push(submission);
+    tasks += submission.tasks.length;
+  }
+  await flushPart();
+  return results;
+}
+
+/** One refused submission (a key used with another body) does not take its neighbours with it. */
+async function settleEach(engine: Engine, part: Submission[]): Promise<PromiseSettledResult<SubmitResult>[]> {
+  const [whole] = await Promise.allSettled([engine.submit(part)]);
+  if (whole.status === 'fulfilled') return whole.value.map((value) => ({ status: 'fulfilled', value }));
+  // A database that is away is nobody's fault, and asking it once more for each would only take longer.
+  const away = whole.reason instanceof HeddleError && whole.reason.retryable;
+  if (away || part.length === 1) return part.map(() => whole);
+  const middle = part.length >> 1;
+  const first = await settleEach(engine, part.slice(0, middle));
+  return [...first, ...(await settleEach(engine, part.slice(middle)))];
+}
+
+/** Runs items in as few sets as possible with each task at most once in a set, in the order they came. */
+async function inRounds<Item extends { task_id: string }, Result>(
+  items: Item[],
+  run: (round: Item[]) => Promise<Result[]>,
+): Promise<PromiseSettledResult<Result>[] | Result[]> {
+  if (new Set(items.map((item) => item.task_id)).size === items.length) return run(items);
+  const results = new Array<PromiseSettledResult<Result>>(items.length);
+  let rest = items.map((item, index) => ({ item, index }));
+  while (rest.length > 0) {
+    const seen = new Set<string>();
+    const round = rest.filter(({ item }) => !seen.has(item.task_id) && seen.add(item.task_id));
+    const chosen = new Set(round);
+    rest = rest.filter((entry) => !chosen.has(entry));
+    const [outcome] = await Promise.allSettled([run(round.map(({ item }) => item))]);
+    round.forEach(({ index }, at) => {
+      results[index] = outcome.status === 'fulfilled' ? { status: 'fulfilled', value: outcome.value[at]! } : outcome;
+    });
+  }
+  return results;
+}

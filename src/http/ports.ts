@@ -1,0 +1,76 @@
+import type { ApiToken } from '../domain/token.ts';
+import type { Engine } from '../engine/port.ts';
+import type { BreakerState } from '../runtime/breaker.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { Tracing } from '../runtime/trace.ts';
+
+/** Looks tokens up; the store implements it. */
+export interface TokenReader {
+  findByHash(hash: Uint8Array): Promise<ApiToken | null>;
+  /** Records that the token was used. */
+  touch(id: string, atMs: number): Promise<void>;
+}
+
+export type DefinitionType = 'rule' | 'action';
+
+/** A stored rule or action, in the wire form it was given in. */
+export interface Definition {
+  name: string;
+  body: unknown;
+  /** Milliseconds since the epoch. */
+  updated_at: number;
+}
+
+export interface DefinitionRepository {
+  /** Those of the names that exist, by name. */
+  find(type: DefinitionType, names: readonly string[]): Promise<Map<string, Definition>>;
+  list(type: DefinitionType): Promise<Definition[]>;
+  put(type: DefinitionType, name: string, body: unknown): Promise<Definition>;
+  /** Whether there was one. */
+  remove(type: DefinitionType, name: string): Promise<boolean>;
+}
+
+/** The keys that handles are signed with: the current one first, then those being rotated out. */
+export interface SigningKeys {
+  keys(purpose: 'handle'): Promise<readonly Uint8Array[]>;
+}
+
+export interface HttpConfig {
+  /** The public base URL. */
+  hostUrl: string;
+  pagination: { default: number; max: number };
+  bodyLimitBytes: number;
+  /** Whether requests need a bearer token. */
+  authRequired: boolean;
+  /** Whether `/metrics` needs none. */
+  metricsPublic: boolean;
+  /** Says why a webhook address is not allowed; null where it is. */
+  ssrf: (url: string) => string | null;
+  /** Where the built page lies; null where there is none. */
+  pageDirectory: string | null;
+  version: string;
+  /** Milliseconds after a task's end during which its handles still answer. Default one hour. */
+  handleGraceMs?: number;
+  /** Event streams that may be open at once. Default 256. */
+  maxEventStreams?: number;
+  /** Time that a health check waits for the database, milliseconds. Default 2,000. */
+  healthTimeoutMs?: number;
+}
+
+export interface ServerDependencies {
+  engine: Engine;
+  tokens: TokenReader;
+  definitions: DefinitionRepository;
+  secrets: SigningKeys;
+  metrics: Metrics;
+  tracing: Tracing;
+  log: Logger;
+  clock: Clock;
+  database: { ping(): Promise<void>; stats(): { size: number; idle: number; waiting: number } };
+  breaker: { readonly state: BreakerState };
+  /** A new task or batch id. */
+  newId: () => string;
+  config: HttpConfig;
+}

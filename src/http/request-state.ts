@@ -1,0 +1,50 @@
+import type { FastifyRequest } from 'fastify';
+
+import type { TokenScope } from '../domain/token.ts';
+import type { HeddleError } from '../domain/errors.ts';
+
+/** What one request carries from hook to hook. */
+export interface RequestState {
+  startedAt: number;
+  /** The trace context to hand on; null where there is none. */
+  traceparent: string | null;
+  /** Ends the request's span, where there is one. */
+  endSpan: ((status: number) => void) | null;
+  /** The attempt that a valid handle speaks for; null where the caller is not a handle. */
+  handleAttempt: number | null;
+  /** The batch that this request would create. */
+  batchId: string | null;
+  bodyFault: HeddleError | null;
+  bodyBytes: number;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scope that the route asks for; null: open to everybody. */
+    scope?: TokenScope | null;
+    /** Whether a task's signed handle stands in for a token. */
+    handle?: boolean;
+    /** What paths into the body start with. */
+    bodyRoot?: string;
+  }
+  interface FastifyRequest {
+    heddle: RequestState;
+  }
+}
+
+export function newRequestState(startedAt: number): RequestState {
+  return {
+    startedAt,
+    traceparent: null,
+    endSpan: null,
+    handleAttempt: null,
+    batchId: null,
+    bodyFault: null,
+    bodyBytes: 0,
+  };
+}
+
+/** The pattern of the route that serves the request, never its address. */
+export function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? 'unknown';
+}

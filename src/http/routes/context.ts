@@ -1,0 +1,23 @@
+import type { FastifyInstance, FastifyBaseLogger, RawServerDefault } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+
+import type { Handles } from '../handles.ts';
+import type { EventStreams } from '../live/event-streams.ts';
+import type { Operations } from '../operations.ts';
+import type { ServerDependencies } from '../ports.ts';
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** What routes work with: what the server was given, and what it made of it. */
+export interface RouteContext extends ServerDependencies {
+  operations: Operations;
+  handles: Handles;
+  streams: EventStreams;
+}

@@ -1,0 +1,116 @@
+import { Type, type TSchema } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import type { Definition, DefinitionType } from '../ports.ts';
+import { ActionCheck } from '../submit/check-action.ts';
+import { FaultList } from '../validation/explain.ts';
+import { NewActionDto } from '../wire/action.ts';
+import { isoTime } from '../wire/basics.ts';
+import { ActionDefinitionDto, RuleDefinitionDto } from '../wire/definition.ts';
+import { RuleDto, ruleFault } from '../wire/rule.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { NameParameters, NoQuery } from './parameters.ts';
+
+interface DefinitionFamily {
+  type: DefinitionType;
+  url: string;
+  body: TSchema;
+  answer: TSchema;
+  /** What the schema cannot say. */
+  check(body: unknown, faults: FaultList): void;
+}
+
+/** Rules and actions that tasks name by `{ "ref": "…" }` instead of repeating them. A task keeps what it was given. */
+export function definitionRoutes(app: App, context: RouteContext): void {
+  family(app, context, {
+    type: 'rule',
+    url: '/v1/rules',
+    body: RuleDto,
+    answer: RuleDefinitionDto,
+    check: (body, faults) => {
+      const fault = ruleFault(body as RuleDto);
+      if (fault) faults.add(fault.field, fault.message);
+    },
+  });
+  family(app, context, {
+    type: 'action',
+    url: '/v1/actions',
+    body: NewActionDto,
+    answer: ActionDefinitionDto,
+    check: (body, faults) => new ActionCheck(context.config.ssrf).check(body as NewActionDto, '', faults),
+  });
+}
+
+function family(app: App, { definitions }: RouteContext, { type, url, body, answer, check }: DefinitionFamily): void {
+  const toWire = ({ name, body: stored, updated_at }: Definition) => ({
+    name,
+    [type]: stored,
+    updated_at: isoTime(updated_at),
+  });
+  const notFound = (name: string) =>
+    new HeddleError('NOT_FOUND', `There is no ${type} ${name}`, { details: [`name: nothing is stored as ${name}`] });
+  const one = { 200: { description: `The ${type}.`, schema: answer } };
+  const describe = (summary: string, scope: 'read' | 'operate', answers = one, problems = [404]) =>
+    documented({ summary, tag: 'Definitions', scope, answers, problems });
+
+  app.route({
+    method: 'GET',
+    url,
+    config: { scope: 'read' },
+    schema: {
+      ...describe(`List ${type}s`, 'read', { 200: { description: 'All, by name.', schema: Type.Array(answer) } }, []),
+      querystring: NoQuery,
+    },
+    handler: async () => (await definitions.list(type)).map(toWire),
+  });
+  app.route({
+    method: 'GET',
+    url: `${url}/:name`,
+    config: { scope: 'read' },
+    schema: { ...describe(`Get a ${type}`, 'read'), params: NameParameters, querystring: NoQuery },
+    handler: async ({ params: { name } }) => {
+      const found = (await definitions.find(type, [name])).get(name);
+      if (!found) throw notFound(name);
+      return toWire(found);
+    },
+  });
+  app.route({
+    method: 'PUT',
+    url: `${url}/:name`,
+    config: { scope: 'operate' },
+    schema: {
+      ...describe(`Store a ${type} under a name`, 'operate', one, [413, 415]),
+      params: NameParameters,
+      querystring: NoQuery,
+      body,
+    },
+    handler: async ({ params: { name }, body: given }) => {
+      const faults = new FaultList(20);
+      check(given, faults);
+      if (faults.faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.faults });
+      return toWire(await definitions.put(type, name, given));
+    },
+  });
+  app.route({
+    method: 'DELETE',
+    url: `${url}/:name`,
+    config: { scope: 'operate' },
+    schema: {
+      ...documented({
+        summary: `Remove a ${type}`,
+        description: 'Tasks that were submitted with it keep it.',
+        tag: 'Definitions',
+        scope: 'operate',
+        answers: { 204: { description: 'It is gone.' } },
+        problems: [404],
+      }),
+      params: NameParameters,
+      querystring: NoQuery,
+    },
+    handler: async ({ params: { name } }, reply) => {
+      if (!(await definitions.remove(type, name))) throw notFound(name);
+      return reply.code(204).send();
+    },
+  });
+}

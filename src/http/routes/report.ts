@@ -1,0 +1,156 @@
+import type { FastifyReply } from 'fastify';
+import type { Static } from 'typebox';
+import { Type } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { BATCH_WIRE_STATE, isTerminal } from '../../domain/task-state.ts';
+import type { Report, TransitionOutcome } from '../../engine/port.ts';
+import { readIdempotencyKey } from '../submit/submission.ts';
+import { checkMetadataSize } from '../submit/check-task.ts';
+import { FaultList } from '../validation/explain.ts';
+import { TaskDto, taskToWire } from '../wire/task.ts';
+import { ProgressDto, ProgressResultDto, TaskStatusDto, UpdateTaskDto } from '../wire/update.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { HandleQuery, idOf, TaskParameters } from './parameters.ts';
+import { prefersMinimal } from './submit.ts';
+import { conflictWith, requireApplied, requireTask, taskNotFound } from './transitions.ts';
+
+export function reportRoutes(app: App, context: RouteContext): void {
+  patchRoute(app, context);
+  progressRoute(app, context);
+}
+
+function patchRoute(app: App, context: RouteContext): void {
+  app.route({
+    method: 'PATCH',
+    url: '/task/:task_id',
+    config: { scope: 'operate', handle: true },
+    schema: {
+      ...documented({
+        summary: 'Finish or update a task',
+        description: `With a \`status\` the task ends: its actions fire and its children go on. Repeated with the same outcome it
+changes nothing. Counters are added, metadata is merged. With \`Prefer: return=minimal\` the answer holds id and status.`,
+        tag: 'Tasks',
+        scope: 'operate',
+        answers: { 200: { description: 'The task.', schema: Type.Union([TaskDto, TaskStatusDto]) } },
+        problems: [404, 409, 413, 415, 429],
+      }),
+      params: TaskParameters,
+      querystring: HandleQuery,
+      body: UpdateTaskDto,
+    },
+    handler: async (request, reply) => {
+      const id = idOf(request.params);
+      const { handleAttempt } = request.heddle;
+      const { body } = request;
+      requireMeaning(body);
+      const attempt = handleAttempt ?? body.attempt ?? null;
+      const outcome = await applyUpdate(id, attempt, body, context);
+      const minimal = prefersMinimal(request);
+      await requireHandleGrace(outcome, handleAttempt, context);
+      requireApplied(
+        outcome,
+        body.status === 'Failure' ? 'failed' : body.status ? 'finished' : 'updated',
+        handleAttempt !== null,
+      );
+      if (minimal && outcome.state !== null) return answerMinimal(reply, id, outcome.state);
+      return taskToWire(await requireTask(context.engine, id));
+    },
+  });
+}
+
+function answerMinimal(
+  reply: FastifyReply,
+  id: string,
+  state: keyof typeof BATCH_WIRE_STATE,
+): Static<typeof TaskStatusDto> {
+  void reply.header('preference-applied', 'return=minimal');
+  return { id, status: BATCH_WIRE_STATE[state] };
+}
+
+/** A handle ends a grace after its task; what the task answers until then is the engine's to say. */
+async function requireHandleGrace(
+  outcome: TransitionOutcome,
+  attempt: number | null,
+  { engine, handles }: RouteContext,
+): Promise<void> {
+  if (attempt === null || outcome.state === null || !isTerminal(outcome.state)) return;
+  if (outcome.result !== 'unchanged' && outcome.result !== 'conflict') return;
+  handles.requireCurrent(await requireTask(engine, outcome.task_id), attempt);
+}
+
+function applyUpdate(
+  id: string,
+  attempt: number | null,
+  body: UpdateTaskDto,
+  { operations }: RouteContext,
+): Promise<TransitionOutcome> {
+  const changes = {
+    task_id: id,
+    attempt,
+    ...(body.metadata === undefined ? {} : { metadata_patch: body.metadata as JsonObject }),
+    ...(body.new_success === undefined ? {} : { new_success: body.new_success }),
+    ...(body.new_failures === undefined ? {} : { new_failures: body.new_failures }),
+  };
+  if (body.status === undefined) return operations.update(changes);
+  const report: Report = { ...changes, outcome: body.status === 'Success' ? 'succeeded' : 'failed' };
+  if (body.failure_reason !== undefined) report.reason = body.failure_reason;
+  return operations.report(report);
+}
+
+/** What a schema cannot say of an update. */
+function requireMeaning(body: UpdateTaskDto): void {
+  const faults = new FaultList(20);
+  if (body.status === 'Failure' && body.failure_reason === undefined) {
+    faults.add('failure_reason', 'is required with status Failure');
+  }
+  if (body.status !== 'Failure' && body.failure_reason !== undefined) {
+    faults.add('failure_reason', 'goes with status Failure only; leave it out');
+  }
+  if (Object.keys(body).every((name) => name === 'attempt')) {
+    faults.add('status', 'is required, or one of new_success, new_failures, metadata');
+  }
+  if (body.metadata !== undefined) checkMetadataSize(body.metadata, 'metadata', faults);
+  if (faults.faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.faults });
+}
+
+function progressRoute(app: App, context: RouteContext): void {
+  const { engine, handles, operations } = context;
+  app.route({
+    method: 'PUT',
+    url: '/task/:task_id',
+    config: { scope: 'operate', handle: true },
+    schema: {
+      ...documented({
+        summary: 'Count progress',
+        description: `Adds to the counters and resets the clock of the timeout. The answer comes after the counts are durable;
+calls at one time share a commit. With the header \`Idempotency-Key\` a repeat counts nothing.`,
+        tag: 'Tasks',
+        scope: 'operate',
+        answers: { 202: { description: 'The counts are stored.', schema: ProgressResultDto } },
+        problems: [404, 409, 413, 415, 429],
+      }),
+      params: TaskParameters,
+      querystring: HandleQuery,
+      body: ProgressDto,
+    },
+    handler: async (request, reply) => {
+      const id = idOf(request.params);
+      const { new_success = 0, new_failures = 0 } = request.body;
+      if (new_success === 0 && new_failures === 0) {
+        throw new HeddleError('VALIDATION_FAILED', undefined, {
+          details: ['new_success: must not be zero together with new_failures; count at least one'],
+        });
+      }
+      const idempotency_key = readIdempotencyKey(request.headers['idempotency-key']);
+      const { handleAttempt } = request.heddle;
+      if (handleAttempt !== null) handles.requireCurrent(await requireTask(engine, id), handleAttempt);
+      const result = await operations.progress({ task_id: id, new_success, new_failures, idempotency_key });
+      if (result === 'not_found') throw taskNotFound(id);
+      if (result === 'terminal') throw conflictWith((await engine.getTask(id))?.state ?? null, 'counted on any more');
+      return reply.code(202).send({ id, result });
+    },
+  });
+}

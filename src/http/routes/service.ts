@@ -1,0 +1,110 @@
+import { Type } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { HealthDto, ReadyDto } from '../wire/health.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { NoQuery } from './parameters.ts';
+
+const HEALTH_TIMEOUT_DEFAULT_MS = 2000;
+
+/** What operators and their tools ask: health, readiness, metrics, the description of the API. */
+export function serviceRoutes(app: App, context: RouteContext): void {
+  healthRoutes(app, context);
+  const { metrics, config } = context;
+  const metricsScope = config.metricsPublic ? null : ('read' as const);
+  app.route({
+    method: 'GET',
+    url: '/metrics',
+    config: { scope: metricsScope },
+    schema: {
+      ...documented({
+        summary: 'Metrics for Prometheus',
+        tag: 'Service',
+        scope: metricsScope,
+        answers: { 200: { description: 'Text exposition format.', schema: Type.String(), type: 'text/plain' } },
+      }),
+    },
+    handler: async (_request, reply) => {
+      void reply.type(metrics.registry.contentType);
+      return reply.send(await metrics.registry.metrics());
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/v1/openapi.json',
+    config: { scope: null },
+    schema: {
+      ...documented({
+        summary: 'This description',
+        tag: 'Service',
+        scope: null,
+        answers: { 200: { description: 'OpenAPI 3.1.', schema: Type.Object({}, { additionalProperties: true }) } },
+      }),
+      querystring: NoQuery,
+    },
+    handler: () => app.swagger(),
+  });
+}
+
+function healthRoutes(app: App, { database, breaker, config, clock, streams }: RouteContext): void {
+  const timeoutMs = config.healthTimeoutMs ?? HEALTH_TIMEOUT_DEFAULT_MS;
+  const answers = async (): Promise<boolean> => {
+    const gaveUp = new AbortController();
+    const pinged = database.ping().then(
+      () => true,
+      () => false,
+    );
+    const healthy = await Promise.race([pinged, clock.sleep(timeoutMs, gaveUp.signal).then(() => false)]);
+    gaveUp.abort();
+    return healthy;
+  };
+  app.route({
+    method: 'GET',
+    url: '/health',
+    config: { scope: null },
+    schema: documented({
+      summary: 'Health',
+      tag: 'Service',
+      scope: null,
+      answers: {
+        200: { description: 'All is well.', schema: HealthDto },
+        503: { description: 'The database cannot be reached.', schema: HealthDto },
+      },
+    }),
+    handler: async (_request, reply) => {
+      const healthy = await answers();
+      const { size, idle } = database.stats();
+      return reply.code(healthy ? 200 : 503).send({
+        status: healthy ? 'ok' : 'degraded',
+        database: healthy ? 'healthy' : 'unhealthy',
+        pool_size: size,
+        pool_idle: idle,
+        breaker: breaker.state,
+        version: config.version,
+      });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/ready',
+    config: { scope: null },
+    schema: documented({
+      summary: 'Readiness',
+      description: 'Stricter than health: a connection must be free, and the server must not be stopping.',
+      tag: 'Service',
+      scope: null,
+      answers: { 200: { description: 'Requests are welcome.', schema: ReadyDto } },
+    }),
+    handler: async () => {
+      if (streams.closing) throw new HeddleError('SHUTTING_DOWN');
+      const { idle, waiting } = database.stats();
+      const exhausted = idle === 0 && waiting > 0;
+      if (exhausted || breaker.state === 'open' || !(await answers())) {
+        const reason = exhausted ? 'database: every connection is in use' : 'database: cannot be reached';
+        throw new HeddleError('DATABASE_UNAVAILABLE', undefined, { details: [reason], retryAfterSecs: 1 });
+      }
+      return { status: 'ready' as const };
+    },
+  });
+}

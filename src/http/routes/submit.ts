@@ -1,0 +1,97 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+
+import type { Submission, SubmitResult } from '../../engine/port.ts';
+import { isTerminal } from '../../domain/task-state.ts';
+import { buildSubmission, readIdempotencyKey } from '../submit/submission.ts';
+import { TASKS_PATH } from '../submit/read-tasks.ts';
+import { NewTaskList } from '../wire/new-task.ts';
+import { createdTaskToWire, TaskDto, TaskIdDto, taskToWire } from '../wire/task.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { NoQuery } from './parameters.ts';
+
+const BATCH_HEADER = { 'X-Batch-ID': 'The batch.' };
+
+const description = `Creates the tasks of an array as one batch, all or none. Dependencies name local ids (\`id\`) of the same
+request, in any order. An empty array answers 204. A task that its dedupe strategy finds unnecessary is left out of the
+answer; where all are, the answer is 204. With the header \`Idempotency-Key\` a repeat answers the first answer and creates
+nothing. With \`Prefer: return=minimal\` the answer holds ids only.`;
+
+export function submitRoutes(app: App, context: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/task',
+    config: { scope: 'submit', bodyRoot: TASKS_PATH },
+    schema: {
+      ...documented({
+        summary: 'Create tasks',
+        description,
+        tag: 'Tasks',
+        scope: 'submit',
+        answers: {
+          201: {
+            description: 'The created tasks, in the order of the request.',
+            schema: Type.Array(Type.Union([TaskDto, TaskIdDto])),
+            headers: BATCH_HEADER,
+          },
+          204: { description: 'Nothing had to be created.', headers: BATCH_HEADER },
+        },
+        problems: [413, 415, 422, 429],
+      }),
+      querystring: NoQuery,
+      // Checked by the handler, which looks at every task and at how they hang together before it answers.
+      body: NewTaskList,
+    },
+    preValidation: (request, _reply, done) => {
+      request.heddle.batchId = context.newId();
+      done();
+    },
+    handler: (request, reply) => submit(request, reply, context),
+  });
+}
+
+async function submit(request: FastifyRequest, reply: FastifyReply, context: RouteContext): Promise<unknown> {
+  const { body } = request;
+  if (Array.isArray(body) && body.length === 0) return reply.code(204).send();
+  const submission = await buildSubmission(body, {
+    batchId: request.heddle.batchId!,
+    traceparent: request.heddle.traceparent,
+    idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
+    newId: context.newId,
+    definitions: context.definitions,
+    ssrf: context.config.ssrf,
+  });
+  const result = await context.operations.submit(submission);
+  void reply.header('x-batch-id', result.workflow_id);
+  const created = result.tasks
+    .map((task, index) => ({ task, index }))
+    .filter(({ task }) => task.deduplicated_to === null);
+  if (created.length === 0) return reply.code(204).send();
+  if (prefersMinimal(request)) {
+    void reply.header('preference-applied', 'return=minimal');
+    return reply.code(201).send(created.map(({ task }) => ({ id: task.id })));
+  }
+  return reply
+    .code(201)
+    .send(await Promise.all(created.map(({ index }) => createdTask(index, submission, result, context))));
+}
+
+/** What was just created needs no reading back, unless it ended at once (its deduplicated parent had failed). */
+async function createdTask(
+  index: number,
+  submission: Submission,
+  result: SubmitResult,
+  context: RouteContext,
+): Promise<TaskDto> {
+  const created = result.tasks[index]!;
+  if (isTerminal(created.state)) {
+    const stored = await context.engine.getTask(created.id);
+    if (stored) return taskToWire(stored);
+  }
+  return createdTaskToWire(submission.tasks[index]!, created, result.workflow_id, result.created_at);
+}
+
+export function prefersMinimal(request: FastifyRequest): boolean {
+  return /(^|[,;\s])return\s*=\s*"?minimal"?\s*($|[,;])/i.test(String(request.headers.prefer ?? ''));
+}

@@ -1,0 +1,132 @@
+import type { TaskDetail } from '../../domain/task.ts';
+import type { Engine, TransitionOutcome } from '../../engine/port.ts';
+import { ExplanationDto, explanationToWire } from '../wire/explanation.ts';
+import { TaskDto, taskToWire } from '../wire/task.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { HandleQuery, idOf, NoQuery, TaskParameters } from './parameters.ts';
+import { requireApplied, requireTask, taskNotFound } from './transitions.ts';
+
+const TASK_ANSWER = { 200: { description: 'The task.', schema: TaskDto } };
+
+export function taskRoutes(app: App, context: RouteContext): void {
+  const { engine, handles } = context;
+  app.route({
+    method: 'GET',
+    url: '/task/:task_id',
+    config: { scope: 'read', handle: true },
+    schema: {
+      ...documented({
+        summary: 'Get a task',
+        description: 'With everything it was submitted with. Archived tasks are found too.',
+        tag: 'Tasks',
+        scope: 'read',
+        answers: TASK_ANSWER,
+        problems: [404],
+      }),
+      params: TaskParameters,
+      querystring: HandleQuery,
+    },
+    handler: async (request) => {
+      const task = await requireTask(engine, idOf(request.params));
+      handles.requireCurrent(task, request.heddle.handleAttempt);
+      return taskToWire(task);
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/v1/tasks/:task_id/explain',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Explain why a task is not running',
+        tag: 'Tasks',
+        scope: 'read',
+        answers: { 200: { description: 'What stands in its way.', schema: ExplanationDto } },
+        problems: [404],
+      }),
+      params: TaskParameters,
+      querystring: NoQuery,
+    },
+    handler: async (request) => {
+      const id = idOf(request.params);
+      const explanation = await engine.explain(id);
+      if (explanation === null) throw taskNotFound(id);
+      return explanationToWire(explanation);
+    },
+  });
+  for (const transition of TRANSITIONS) transitionRoute(app, engine, transition);
+}
+
+interface TransitionRoute {
+  method: 'DELETE' | 'PATCH' | 'POST';
+  url: string;
+  summary: string;
+  description: string;
+  /** Completes "it cannot be …". */
+  wanted: string;
+  run(engine: Engine, id: string): Promise<TransitionOutcome[]>;
+}
+
+const TRANSITIONS: readonly TransitionRoute[] = [
+  {
+    method: 'DELETE',
+    url: '/task/:task_id',
+    summary: 'Cancel a task',
+    description:
+      'Whatever has not ended. Children that require its success fail; cancel actions of a started task fire.',
+    wanted: 'canceled',
+    run: (engine, id) => engine.cancel([id]),
+  },
+  {
+    method: 'PATCH',
+    url: '/task/pause/:task_id',
+    summary: 'Pause a task',
+    description: 'A waiting or pending task does not start; a running one keeps its slot while its clock stands still.',
+    wanted: 'paused',
+    run: (engine, id) => engine.pause([id]),
+  },
+  {
+    method: 'PATCH',
+    url: '/task/resume/:task_id',
+    summary: 'Resume a paused task',
+    description: 'It goes to where it now belongs: parents that ended meanwhile count.',
+    wanted: 'resumed',
+    run: (engine, id) => engine.resume([id]),
+  },
+  {
+    method: 'POST',
+    url: '/v1/tasks/:task_id/retry',
+    summary: 'Retry a task that ended without success',
+    description: 'Opens the next attempt and re-opens what failed or was skipped because of it, also from the archive.',
+    wanted: 'retried',
+    run: (engine, id) => engine.retry([id]),
+  },
+];
+
+function transitionRoute(app: App, engine: Engine, transition: TransitionRoute): void {
+  app.route({
+    method: transition.method,
+    url: transition.url,
+    config: { scope: 'operate' },
+    schema: {
+      ...documented({
+        summary: transition.summary,
+        description: transition.description,
+        tag: 'Tasks',
+        scope: 'operate',
+        answers: TASK_ANSWER,
+        problems: [404, 409],
+      }),
+      params: TaskParameters,
+      querystring: NoQuery,
+    },
+    handler: async (request) => {
+      const id = idOf(request.params);
+      const [outcome] = await transition.run(engine, id);
+      requireApplied(outcome!, transition.wanted, false);
+      const task: TaskDetail = await requireTask(engine, id);
+      return taskToWire(task);
+    },
+  });
+}

@@ -1,0 +1,47 @@
+import { HeddleError } from '../../domain/errors.ts';
+import type { Task, TaskDetail } from '../../domain/task.ts';
+import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
+import type { Engine, TransitionOutcome } from '../../engine/port.ts';
+import { invalidHandle } from '../handles.ts';
+
+export function taskNotFound(id: string): HeddleError {
+  return new HeddleError('NOT_FOUND', `There is no task ${id}`, { details: [`task_id: no task is ${id}`] });
+}
+
+export function batchNotFound(id: string): HeddleError {
+  return new HeddleError('NOT_FOUND', `There is no batch ${id}`, { details: [`batch_id: no batch is ${id}`] });
+}
+
+/** The task, or NOT_FOUND. */
+export async function requireTask(engine: Engine, id: string): Promise<TaskDetail> {
+  const task = await engine.getTask(id);
+  if (task === null) throw taskNotFound(id);
+  return task;
+}
+
+export function conflictWith(state: Task['state'] | null, wanted: string): HeddleError {
+  const status = state === null ? 'in another state' : BATCH_WIRE_STATE[state];
+  return new HeddleError('CONFLICT', `The task is ${status}: it cannot be ${wanted}`, {
+    details: [`status: is ${status}, which does not allow this`],
+  });
+}
+
+/** Throws what a transition that was not applied means to its caller. `wanted` completes "it cannot be …". */
+export function requireApplied(outcome: TransitionOutcome, wanted: string, byHandle: boolean): void {
+  switch (outcome.result) {
+    case 'applied':
+    case 'retrying':
+    case 'unchanged':
+      return;
+    case 'not_found':
+      throw taskNotFound(outcome.task_id);
+    case 'not_started':
+    case 'conflict':
+      throw conflictWith(outcome.state, wanted);
+    case 'stale_attempt':
+      if (byHandle) throw invalidHandle('speaks for an attempt that is over');
+      throw new HeddleError('STALE_ATTEMPT', undefined, {
+        details: ['attempt: is not the current attempt of the task'],
+      });
+  }
+}

@@ -1,0 +1,83 @@
+import fastify from 'fastify';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+
+import { guardRequests, TokenGate } from './auth.ts';
+import { readBodies } from './body.ts';
+import { Handles } from './handles.ts';
+import { EventStreams } from './live/event-streams.ts';
+import { observeRequests } from './observe.ts';
+import { describeApi } from './openapi.ts';
+import { Operations } from './operations.ts';
+import type { ServerDependencies } from './ports.ts';
+import { answerProblems } from './problems.ts';
+import { batchRoutes } from './routes/batches.ts';
+import type { App, RouteContext } from './routes/context.ts';
+import { definitionRoutes } from './routes/definitions.ts';
+import { eventRoutes } from './routes/events.ts';
+import { pageRoutes } from './routes/page.ts';
+import { reportRoutes } from './routes/report.ts';
+import { serviceRoutes } from './routes/service.ts';
+import { submitRoutes } from './routes/submit.ts';
+import { taskListRoutes } from './routes/task-list.ts';
+import { taskRoutes } from './routes/task.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+import { addSecurityHeaders } from './security-headers.ts';
+import { answerUnmatched } from './unmatched.ts';
+import { compileValidator } from './validation/compiler.ts';
+
+export type { App } from './routes/context.ts';
+
+/** A path segment may be this long; names are shorter, and longer ones are told so by their route. */
+const PARAMETER_MAX_CHARS = 1000;
+
+/**
+ * The HTTP server, ready to listen. `close()` ends event streams, lets requests under way finish, and commits what was
+ * accepted.
+ */
+export function buildServer(dependencies: ServerDependencies): App {
+  const { engine, clock, log, config } = dependencies;
+  const app: App = fastify({
+    bodyLimit: config.bodyLimitBytes,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  const context: RouteContext = {
+    ...dependencies,
+    operations: new Operations(engine),
+    handles: new Handles(dependencies.secrets, clock, config.handleGraceMs),
+    streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
+  };
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+
+  // Hooks run in this order for each request: measured first, then guarded, then read.
+  observeRequests(app, dependencies);
+  addSecurityHeaders(app);
+  guardRequests(app, new TokenGate(dependencies.tokens, clock), context.handles, config);
+  readBodies(app);
+  answerProblems(app, log, config.bodyLimitBytes);
+  answerUnmatched(app);
+
+  app.register(async (scope) => {
+    const routed = scope.withTypeProvider<TypeBoxTypeProvider>();
+    await describeApi(routed, config.version, config.hostUrl);
+    addRoutes(routed, context);
+    await pageRoutes(routed, context);
+  });
+
+  app.addHook('preClose', () => context.streams.close());
+  app.addHook('onClose', () => context.operations.drain());
+  return app;
+}
+
+function addRoutes(app: App, context: RouteContext): void {
+  submitRoutes(app, context);
+  taskListRoutes(app, context);
+  taskRoutes(app, context);
+  reportRoutes(app, context);
+  batchRoutes(app, context);
+  eventRoutes(app, context);
+  webhookRoutes(app, context);
+  definitionRoutes(app, context);
+  serviceRoutes(app, context);
+}

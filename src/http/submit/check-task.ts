@@ -1,0 +1,43 @@
+import { elementPath } from '../json/path.ts';
+import type { FaultList } from '../validation/explain.ts';
+import type { NewActionOrReference } from '../wire/action.ts';
+import { METADATA_MAX_BYTES } from '../wire/new-task.ts';
+import { ruleFault } from '../wire/rule.ts';
+import type { ActionCheck } from './check-action.ts';
+import type { ReadTask } from './read-tasks.ts';
+import { resolveAction, resolveRule, type References } from './references.ts';
+
+/** What a schema cannot say of one task: sizes in bytes, addresses, rules that need other fields. */
+export function checkTask(task: ReadTask, found: References, actions: ActionCheck, faults: FaultList): void {
+  const { dto, path } = task;
+  if (dto.metadata !== undefined) checkMetadataSize(dto.metadata, `${path}.metadata`, faults);
+  const checkAction = (action: NewActionOrReference, at: string): void => {
+    const body = resolveAction(action, at, found, faults);
+    if (body !== null) actions.check(body, at, faults);
+  };
+  if (dto.on_start) checkAction(dto.on_start, `${path}.on_start`);
+  for (const trigger of ['on_success', 'on_failure', 'on_cancel'] as const) {
+    dto[trigger]?.forEach((action, index) => checkAction(action, elementPath(`${path}.${trigger}`, index)));
+  }
+  dto.rules?.forEach((rule, index) => {
+    const at = elementPath(`${path}.rules`, index);
+    const body = resolveRule(rule, at, found, faults);
+    if (body === null) return;
+    const fault = ruleFault(body);
+    if (fault) faults.add(`${at}.${fault.field}`, fault.message);
+    if (body.type === 'Capacity' && dto.expected_count === undefined) {
+      faults.add(`${path}.expected_count`, 'is required, since a capacity rule counts remaining work');
+    }
+  });
+}
+
+/** No character of JSON text takes more bytes than this. */
+const BYTES_PER_CODE_UNIT = 3;
+
+export function checkMetadataSize(metadata: Record<string, unknown>, path: string, faults: FaultList): void {
+  const text = JSON.stringify(metadata);
+  if (text.length * BYTES_PER_CODE_UNIT <= METADATA_MAX_BYTES) return;
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= METADATA_MAX_BYTES) return;
+  faults.add(path, `must have at most ${METADATA_MAX_BYTES} bytes as JSON, not ${bytes}; keep large data elsewhere`);
+}

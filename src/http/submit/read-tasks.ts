@@ -1,0 +1,40 @@
+import { elementPath } from '../json/path.ts';
+import { checkerOf } from '../validation/check.ts';
+import type { FaultList } from '../validation/explain.ts';
+import { MAX_TASKS, NewTaskDto, NewTaskList } from '../wire/new-task.ts';
+
+export const TASKS_PATH = 'tasks';
+
+const listChecker = checkerOf(NewTaskList);
+const taskChecker = checkerOf(NewTaskDto);
+
+/** A task of the request that fits its schema, with its path; those that do not are left out and told as faults. */
+export interface ReadTask {
+  index: number;
+  path: string;
+  dto: NewTaskDto;
+}
+
+/** The tasks of a request's body, by schema alone. */
+export function readTasks(body: unknown, faults: FaultList): ReadTask[] {
+  if (!Array.isArray(body)) {
+    listChecker.explain(body, '', faults);
+    return [];
+  }
+  if (body.length > MAX_TASKS) {
+    faults.add(
+      TASKS_PATH,
+      `must have at most ${MAX_TASKS} elements, not ${body.length}; send them in several requests`,
+    );
+    return [];
+  }
+  const all = listChecker.fits(body);
+  const read: ReadTask[] = [];
+  for (const [index, dto] of (body as unknown[]).entries()) {
+    const path = elementPath(TASKS_PATH, index);
+    if (all || taskChecker.fits(dto)) read.push({ index, path, dto: dto as NewTaskDto });
+    else if (faults.full) break;
+    else taskChecker.explain(dto, path, faults);
+  }
+  return read;
+}

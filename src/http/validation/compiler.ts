@@ -1,0 +1,24 @@
+import type { FastifySchemaCompiler } from 'fastify';
+import type { TObject, TSchema } from 'typebox';
+
+import { NewTaskList } from '../wire/new-task.ts';
+import { requireFit } from './check.ts';
+import { readQuery } from './query.ts';
+
+/** Validates what a route's schema describes; faults throw the coded error that names each of them. */
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  if (httpPart === 'querystring') return faultsAsResult((value) => readQuery(schema as TObject, value));
+  // A submission is checked as a whole by its handler.
+  if (httpPart === 'body' && (schema as unknown) === NewTaskList) return (value) => ({ value });
+  return faultsAsResult((value) => requireFit(schema, value));
+};
+
+function faultsAsResult(check: (value: unknown) => unknown): (value: unknown) => { value: unknown } | { error: Error } {
+  return (value) => {
+    try {
+      return { value: check(value) };
+    } catch (error) {
+      return { error: error as Error };
+    }
+  };
+}

@@ -1,0 +1,87 @@
+import { Type, type Static } from 'typebox';
+
+import type { Action, ActionTrigger } from '../../domain/task.ts';
+import { oneOf } from './basics.ts';
+
+export const REFERENCE_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';
+
+/** Names a stored rule or action in the place of its body. */
+export const Reference = Type.Object(
+  {
+    ref: Type.String({
+      pattern: REFERENCE_NAME,
+      patternMeaning: 'the name of a stored definition',
+      description: 'Name of a definition stored under /v1/rules or /v1/actions.',
+    }),
+  },
+  { additionalProperties: false, title: 'Reference' },
+);
+
+export const WebhookParamsDto = Type.Object(
+  {
+    url: Type.String({ minLength: 1, maxLength: 4096, description: 'Where the call goes: http or https.' }),
+    verb: oneOf(['Get', 'Post', 'Put', 'Patch', 'Delete']),
+    body: Type.Optional(Type.Unknown({ description: 'JSON sent as the body.' })),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 8192 }), {
+        maxProperties: 64,
+        description: 'Extra headers.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'WebhookParams' },
+);
+
+export const NewActionDto = Type.Object(
+  {
+    kind: oneOf(['Webhook']),
+    params: WebhookParamsDto,
+    max_tries: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Tries of one delivery before it is dead-lettered.' }),
+    ),
+    give_up_secs: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds from the first try to giving up.' }),
+    ),
+  },
+  { additionalProperties: false, title: 'NewActionDto' },
+);
+export type NewActionDto = Static<typeof NewActionDto>;
+
+export const NewActionOrReference = Type.Union([NewActionDto, Reference]);
+export type NewActionOrReference = Static<typeof NewActionOrReference>;
+
+export const ActionDto = Type.Object(
+  {
+    ...NewActionDto.properties,
+    trigger: oneOf(['Start', 'End', 'Cancel'], { description: 'What fires it.' }),
+    condition: Type.Optional(oneOf(['Success', 'Failure'], { description: 'With `End`: which end fires it.' })),
+  },
+  { additionalProperties: false, title: 'ActionDto' },
+);
+export type ActionDto = Static<typeof ActionDto>;
+
+const WIRE_TRIGGER = {
+  start: { trigger: 'Start' },
+  success: { trigger: 'End', condition: 'Success' },
+  failure: { trigger: 'End', condition: 'Failure' },
+  cancel: { trigger: 'Cancel' },
+} as const satisfies Record<ActionTrigger, Pick<ActionDto, 'trigger' | 'condition'>>;
+
+export function actionToWire(action: Action): ActionDto {
+  return {
+    kind: 'Webhook',
+    ...WIRE_TRIGGER[action.trigger],
+    params: action.params,
+    ...(action.max_tries === undefined ? {} : { max_tries: action.max_tries }),
+    ...(action.give_up_secs === undefined ? {} : { give_up_secs: action.give_up_secs }),
+  };
+}
+
+export function actionFromWire(dto: NewActionDto, trigger: ActionTrigger): Action {
+  return {
+    trigger,
+    params: dto.params as Action['params'],
+    ...(dto.max_tries === undefined ? {} : { max_tries: dto.max_tries }),
+    ...(dto.give_up_secs === undefined ? {} : { give_up_secs: dto.give_up_secs }),
+  };
+}

@@ -1,0 +1,96 @@
+import { Type, type Static } from 'typebox';
+
+import { BATCH_WIRE_STATE, type TaskState } from '../../domain/task-state.ts';
+import type { TaskId } from '../../domain/ids.ts';
+import type { Explanation, Obstacle } from '../../engine/port.ts';
+import { isoTime, isoTimeOrNull, Metadata, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
+import { BasicTaskDto, basicTaskToWire } from './task.ts';
+
+const NamedTask = Type.Object(
+  { id: Uuid('The task.'), name: Type.String(), status: Status },
+  { additionalProperties: false },
+);
+
+const variant = <const Name extends string, Fields extends Record<string, import('typebox').TSchema>>(
+  name: Name,
+  fields: Fields,
+) => Type.Object({ type: oneOf([name]), ...fields }, { additionalProperties: false });
+
+export const ObstacleDto = Type.Union([
+  variant('parents', {
+    parents: Type.Array(
+      Type.Object({ ...NamedTask.properties, requires_success: Type.Boolean() }, { additionalProperties: false }),
+    ),
+    total: Type.Integer(),
+  }),
+  variant('rule', {
+    rule: oneOf(['Concurency', 'Capacity']),
+    kind: Type.String(),
+    fields: Metadata('Values of the fields that the rule compares.'),
+    max: Type.Integer(),
+    used: Type.Integer(),
+    holders: Type.Array(NamedTask),
+  }),
+  variant('paused', { since: Timestamp('When it was paused') }),
+  variant('delayed', { until: Timestamp('When it may start'), attempt: Type.Integer() }),
+  variant('no_worker', { lane: Type.String(), last_seen: nullable(Timestamp('When a worker last asked')) }),
+  variant('queued', { ahead: Type.Integer() }),
+  variant('delivering', {
+    tries: Type.Integer(),
+    last_error: nullable(Type.String()),
+    next_try_at: nullable(Timestamp('When the start webhook is tried next')),
+  }),
+]);
+export type ObstacleDto = Static<typeof ObstacleDto>;
+
+export const ExplanationDto = Type.Object(
+  {
+    task: BasicTaskDto,
+    summary: Type.String({ description: 'One sentence that answers why the task is not running.' }),
+    obstacles: Type.Array(ObstacleDto, { description: 'Most important first.' }),
+  },
+  { additionalProperties: false, title: 'Explanation' },
+);
+export type ExplanationDto = Static<typeof ExplanationDto>;
+
+function namedTask(task: { id: TaskId; name: string; state: TaskState }): Static<typeof NamedTask> {
+  return { id: task.id, name: task.name, status: BATCH_WIRE_STATE[task.state] };
+}
+
+function obstacleToWire(obstacle: Obstacle): ObstacleDto {
+  switch (obstacle.type) {
+    case 'parents':
+      return {
+        type: 'parents',
+        parents: obstacle.parents.map((parent) => ({
+          ...namedTask(parent),
+          requires_success: parent.requires_success,
+        })),
+        total: obstacle.total,
+      };
+    case 'rule':
+      return {
+        ...obstacle,
+        rule: obstacle.rule === 'capacity' ? 'Capacity' : 'Concurency',
+        holders: obstacle.holders.map(namedTask),
+      };
+    case 'paused':
+      return { type: 'paused', since: isoTime(obstacle.since) };
+    case 'delayed':
+      return { type: 'delayed', until: isoTime(obstacle.until), attempt: obstacle.attempt };
+    case 'no_worker':
+      return { type: 'no_worker', lane: obstacle.lane, last_seen: isoTimeOrNull(obstacle.last_seen) };
+    case 'queued':
+      return { type: 'queued', ahead: obstacle.ahead };
+    case 'delivering':
+      return { ...obstacle, next_try_at: isoTimeOrNull(obstacle.next_try_at) };
+  }
+}
+
+export function explanationToWire(explanation: Explanation): ExplanationDto {
+  return {
+    task: basicTaskToWire(explanation.task),
+    summary: explanation.summary,
+    obstacles: explanation.obstacles.map(obstacleToWire),
+  };
+}
