@@ -8,6 +8,9 @@ import type { Palette } from './palette.ts';
 const STRIPE_WIDTH = 30;
 const STRIPE_PERCENT = (100 * STRIPE_WIDTH) / CARD_WIDTH;
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';
+/** The font of a card's label, as a canvas takes it. */
+export const CARD_FONT = `500 13px ${FONT}`;
+const DARK_TEXT = '#10161d';
 
 /** The cue beside the colour: outline and shape, so that no state is told by hue alone. */
 const CUE: Record<Status, Css.Node> = {
@@ -21,18 +24,24 @@ const CUE: Record<Status, Css.Node> = {
   Canceled: { shape: 'rectangle', 'border-style': 'dashed', 'border-width': 1.5 },
 };
 
+/** The same for plain boxes, with as few properties as will do. */
+const PLAIN_CUE: Record<Status, Css.Node> = {
+  Waiting: { 'border-width': 3, 'border-style': 'dashed', 'border-color': '#ffffff' },
+  Pending: { color: DARK_TEXT },
+  Claimed: { 'border-width': 4, 'border-style': 'double', 'border-color': '#ffffff' },
+  Running: { 'border-width': 4, 'border-color': '#ffffff' },
+  Paused: { shape: 'barrel', color: DARK_TEXT },
+  Success: {},
+  Failure: { shape: 'cut-rectangle' },
+  Canceled: { shape: 'rhomboid' },
+};
+
 const DARK_ON: ReadonlySet<Status> = new Set<Status>(['Pending', 'Paused']);
 
-/** The style of a graph. A large one drops what costs time on every frame: gradients, icons, curves and arrows. */
+/** The style of a graph: cards with icons and curves, or, for a large one, plain boxes and lines. */
 export function graphStyle(palette: Palette, large: boolean): StylesheetJson {
   return [
-    { selector: 'node', style: baseNode(palette) },
-    ...STATUSES.map((status) => ({
-      selector: `node[status = "${status}"]`,
-      style: large ? solidNode(palette, status) : cardNode(palette, status),
-    })),
-    ...(large ? [] : farNodes(palette)),
-    { selector: 'edge', style: large ? plainEdge(palette) : curvedEdge(palette) },
+    ...(large ? plainStyle(palette) : cardStyle(palette)),
     { selector: 'edge[!required]', style: { 'line-style': 'dashed' } },
     { selector: '.dim', style: { opacity: 0.13 } },
     { selector: 'edge.near', style: nearEdge(palette, large) },
@@ -40,7 +49,41 @@ export function graphStyle(palette: Palette, large: boolean): StylesheetJson {
       selector: 'node:selected',
       style: { 'outline-width': 4, 'outline-color': palette.accent, 'outline-offset': 3, 'outline-opacity': 1 },
     },
-    { selector: 'node.match', style: { 'outline-width': 3, 'outline-color': palette.accent, 'outline-offset': 1 } },
+  ];
+}
+
+/**
+ * A large graph does without gradients, icons, curves and arrows, which cost time on every frame, and says no more than
+ * it must: Cytoscape walks an element's edges for each property that it applies, so every line here costs time.
+ */
+function plainStyle(palette: Palette): StylesheetJson {
+  return [
+    {
+      selector: 'node',
+      style: {
+        shape: 'rectangle',
+        width: CARD_WIDTH,
+        height: CARD_HEIGHT,
+        label: 'data(label)',
+        color: '#ffffff',
+        'text-valign': 'center',
+        'min-zoomed-font-size': 6,
+      },
+    },
+    ...STATUSES.map((status) => ({
+      selector: `node[status = "${status}"]`,
+      style: { 'background-color': palette.status[status], ...PLAIN_CUE[status] },
+    })),
+    { selector: 'edge', style: { 'line-color': palette.edgeFaint } },
+  ];
+}
+
+function cardStyle(palette: Palette): StylesheetJson {
+  return [
+    { selector: 'node', style: baseNode(palette) },
+    ...STATUSES.map((status) => ({ selector: `node[status = "${status}"]`, style: cardNode(palette, status) })),
+    ...farNodes(palette),
+    { selector: 'edge', style: curvedEdge(palette) },
   ];
 }
 
@@ -59,7 +102,6 @@ function baseNode(palette: Palette): Css.Node {
     'text-margin-x': -(CARD_WIDTH - STRIPE_WIDTH - 9),
     'corner-radius': '8',
     'overlay-opacity': 0,
-    'z-index': 10,
   };
 }
 
@@ -94,31 +136,17 @@ function cardNode(palette: Palette, status: Status): Css.Node {
 function farNodes(palette: Palette): StylesheetJson {
   return STATUSES.map((status) => ({
     selector: `node.far[status = "${status}"]`,
-    style: { 'background-fill': 'solid', 'background-color': palette.status[status], 'background-image-opacity': 0 },
+    style: {
+      ...solidText(status),
+      'background-fill': 'solid',
+      'background-color': palette.status[status],
+      'background-image-opacity': 0,
+    },
   }));
 }
 
-function solidNode(palette: Palette, status: Status): Css.Node {
-  return {
-    ...CUE[status],
-    'border-color': palette.text,
-    'border-opacity': 0.35,
-    'background-color': palette.status[status],
-    color: DARK_ON.has(status) ? '#10161d' : '#ffffff',
-    'text-margin-x': -(CARD_WIDTH - 10),
-  };
-}
-
-function plainEdge(palette: Palette): Css.Edge {
-  return {
-    'curve-style': 'haystack',
-    'haystack-radius': 0,
-    width: 1.5,
-    'line-color': palette.edge,
-    'line-opacity': 0.55,
-    'overlay-opacity': 0,
-    events: 'no',
-  };
+function solidText(status: Status): Css.Node {
+  return { color: DARK_ON.has(status) ? DARK_TEXT : '#ffffff', 'text-margin-x': -(CARD_WIDTH - 10) };
 }
 
 function curvedEdge(palette: Palette): Css.Edge {
@@ -142,10 +170,8 @@ function curvedEdge(palette: Palette): Css.Edge {
 
 function nearEdge(palette: Palette, large: boolean): Css.Edge {
   return {
-    width: large ? 4 : 2.6,
+    width: large ? 5 : 2.6,
     'line-color': palette.edgeStrong,
-    'line-opacity': 1,
     'target-arrow-color': palette.edgeStrong,
-    'z-index': 5,
   };
 }

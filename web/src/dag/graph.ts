@@ -1,11 +1,12 @@
 import cytoscape from 'cytoscape';
 import type { Core, ElementDefinition, NodeSingular } from 'cytoscape';
+import type { Link } from '../api/wire.ts';
 import { computeLayout } from '../layout/client.ts';
 import { levelCurve } from '../layout/curves.ts';
-import { CARD_WIDTH } from '../layout/geometry.ts';
+import { CARD_HEIGHT, CARD_WIDTH } from '../layout/geometry.ts';
 import type { LayoutInput, LayoutOutput } from '../layout/geometry.ts';
 import { onThemeChange } from '../theme.ts';
-import { graphStyle } from './graph-style.ts';
+import { CARD_FONT, graphStyle } from './graph-style.ts';
 import { readPalette } from './palette.ts';
 import { progressOf } from './task-store.ts';
 import type { TaskStore, TaskView } from './task-store.ts';
@@ -43,6 +44,8 @@ export class Graph {
   private large: boolean;
   private far = false;
   private generation = 0;
+  private dimmed: ReadonlySet<string> = new Set();
+  private extent = { x1: 0, y1: 0, x2: 1, y2: 1 };
 
   constructor(container: HTMLElement, store: TaskStore, onSelect: (id: string | null) => void) {
     this.store = store;
@@ -84,13 +87,14 @@ export class Graph {
     if (window.__heddle === this.hook) delete window.__heddle;
   }
 
-  /** Shows the whole graph. */
+  /** Shows the whole graph. The extent is known from the layout: Cytoscape would measure every label for it. */
   fit(): void {
-    this.cy.fit(undefined, FIT_PADDING);
-    if (this.cy.zoom() > FIT_ZOOM_MAX) {
-      this.cy.zoom(FIT_ZOOM_MAX);
-      this.cy.center();
-    }
+    const { x1, y1, x2, y2 } = this.extent;
+    const [width, height] = [this.cy.width(), this.cy.height()];
+    const room = Math.min((width - 2 * FIT_PADDING) / (x2 - x1), (height - 2 * FIT_PADDING) / (y2 - y1));
+    const zoom = Math.min(FIT_ZOOM_MAX, Math.max(this.cy.minZoom(), room));
+    const pan = { x: width / 2 - (zoom * (x1 + x2)) / 2, y: height / 2 - (zoom * (y1 + y2)) / 2 };
+    this.cy.viewport({ zoom, pan });
   }
 
   zoomBy(factor: number): void {
@@ -115,16 +119,21 @@ export class Graph {
     if (id !== null) this.reveal(id);
   }
 
-  /** Fades every task for which `keep` says no; null shows all. Links stay while both ends do. */
+  /** Fades every task for which `keep` says no, and the links of faded tasks; null shows all. */
   highlight(keep: ((task: TaskView) => boolean) | null): void {
+    const next = new Set<string>();
+    if (keep !== null) for (const task of this.store.tasks.values()) if (!keep(task)) next.add(task.id);
+    const last = this.dimmed;
+    this.dimmed = next;
+    if (next.size === 0 && last.size === 0) return;
     this.cy.batch(() => {
-      this.cy.nodes().forEach((node) => {
-        const task = this.store.tasks.get(node.id());
-        node.toggleClass('dim', keep !== null && task !== undefined && !keep(task));
-      });
-      this.cy.edges().forEach((edge) => {
-        edge.toggleClass('dim', edge.source().hasClass('dim') || edge.target().hasClass('dim'));
-      });
+      for (const id of next) if (!last.has(id)) this.cy.getElementById(id).addClass('dim');
+      for (const id of last) if (!next.has(id)) this.cy.getElementById(id).removeClass('dim');
+      for (const link of this.store.links) {
+        const dim = next.has(link.parent_id) || next.has(link.child_id);
+        const was = last.has(link.parent_id) || last.has(link.child_id);
+        if (dim !== was) this.cy.getElementById(edgeId(link)).toggleClass('dim', dim);
+      }
     });
   }
 
@@ -157,11 +166,13 @@ export class Graph {
     if (generation !== this.generation) return;
     const first = this.cy.nodes().empty();
     this.large = tasks.length > LARGE_GRAPH;
+    this.extent = extentOf(output.positions);
     const elements = elementsOf(tasks, this.store, output, this.large);
     this.cy.batch(() => {
       this.cy.elements().remove();
       this.cy.add(elements);
     });
+    this.dimmed = new Set();
     // States may have moved on while the worker was at it.
     this.recolour(tasks.map((task) => task.id).filter((id, i) => this.store.tasks.get(id) !== tasks[i]));
     if (first) this.fit();
@@ -181,6 +192,10 @@ export class Graph {
     this.far = far;
     this.cy.batch(() => this.cy.nodes().toggleClass('far', far));
   }
+}
+
+function edgeId(link: Link): string {
+  return `${link.parent_id}>${link.child_id}`;
 }
 
 function nodeData(task: TaskView): { status: string; progress: number | null } {
@@ -203,7 +218,9 @@ function elementsOf(
   output: LayoutOutput,
   large: boolean,
 ): ElementDefinition[] {
-  const shorten = shortener(CARD_WIDTH - (large ? 20 : 48));
+  const shorten = large
+    ? shortener(CARD_WIDTH - 12, '16px Helvetica, Arial, sans-serif')
+    : shortener(CARD_WIDTH - 48, CARD_FONT);
   const place = new Map<string, { x: number; y: number }>();
   const elements: ElementDefinition[] = tasks.map((task, i) => {
     const position = { x: output.positions[2 * i]!, y: output.positions[2 * i + 1]! };
@@ -214,33 +231,46 @@ function elementsOf(
       position: { ...position },
     };
   });
-  const bends = new Map(output.bends.map((bend) => [bend.edge, bend]));
+  const lanes = new Map(output.lanes.map((lane) => [lane.edge, lane.points]));
   let edge = 0;
   for (const link of store.links) {
     const from = place.get(link.parent_id);
     const to = place.get(link.child_id);
     // A parent in another batch has no card here.
     if (from === undefined || to === undefined) continue;
-    const { weights, distances } = large ? { weights: [], distances: [] } : (bends.get(edge) ?? levelCurve(from, to));
+    const curve = large ? {} : levelCurve(from, to, lanes.get(edge));
     edge += 1;
     elements.push({
       group: 'edges',
+      selectable: false,
       data: {
-        id: `${link.parent_id}>${link.child_id}`,
+        id: edgeId(link),
         source: link.parent_id,
         target: link.child_id,
         required: link.requires_success,
-        ...(large ? {} : { weights, distances }),
+        ...curve,
       },
     });
   }
   return elements;
 }
 
+/** The rectangle around all cards. */
+function extentOf(positions: Float32Array): { x1: number; y1: number; x2: number; y2: number } {
+  const box = { x1: Infinity, y1: Infinity, x2: -Infinity, y2: -Infinity };
+  for (let i = 0; i < positions.length; i += 2) {
+    box.x1 = Math.min(box.x1, positions[i]! - CARD_WIDTH / 2);
+    box.x2 = Math.max(box.x2, positions[i]! + CARD_WIDTH / 2);
+    box.y1 = Math.min(box.y1, positions[i + 1]! - CARD_HEIGHT / 2);
+    box.y2 = Math.max(box.y2, positions[i + 1]! + CARD_HEIGHT / 2);
+  }
+  return box;
+}
+
 /** Cuts a name to a width in pixels; measured once here, since Cytoscape would do it again on every change. */
-function shortener(widthMax: number): (name: string) => string {
+function shortener(widthMax: number, font: string): (name: string) => string {
   const context = document.createElement('canvas').getContext('2d')!;
-  context.font = '500 13px system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';
+  context.font = font;
   return (raw) => {
     const name = raw.replace(/\s+/g, ' ');
     if (context.measureText(name).width <= widthMax) return name;
@@ -252,6 +282,9 @@ function shortener(widthMax: number): (name: string) => string {
       else high = middle - 1;
     }
     // A cut through a surrogate pair would leave half a character.
-    return `${name.slice(0, low).replace(/[\uD800-\uDBFF]$/, '').trimEnd()}…`;
+    return `${name
+      .slice(0, low)
+      .replace(/[\uD800-\uDBFF]$/, '')
+      .trimEnd()}…`;
   };
 }

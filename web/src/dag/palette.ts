@@ -10,6 +10,8 @@ export interface Palette {
   done: Record<Status, string>;
   text: string;
   edge: string;
+  /** Blended by hand: an opacity of its own would cost time on large graphs. */
+  edgeFaint: string;
   edgeStrong: string;
   accent: string;
 }
@@ -43,6 +45,7 @@ export function readPalette(): Palette {
     done,
     text: text(read('--text')),
     edge: text(read('--edge')),
+    edgeFaint: text(mix(read('--edge'), read('--bg'), 0.6)),
     edgeStrong: text(read('--edge-strong')),
     accent: text(read('--accent')),
   };

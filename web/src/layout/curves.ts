@@ -1,31 +1,81 @@
-import { CARD_WIDTH } from './geometry.ts';
+import { CARD_HEIGHT, CARD_WIDTH } from './geometry.ts';
+import type { Point } from './geometry.ts';
 
+/** Control points as Cytoscape wants them: relative to the line between the ends. */
 export interface Curve {
-  /** Where along the line between the ends each control point lies. */
+  /** Where along the line each lies, 0 to 1. */
   weights: number[];
-  /** How far from that line it lies. */
+  /** How far from the line each lies. */
   distances: number[];
 }
 
-interface Point {
-  x: number;
-  y: number;
+/** A curve from the right side of one card to the left side of another that leaves, crosses levels and arrives level. */
+export function levelCurve(from: Point, to: Point, lanes: readonly Point[] = []): Curve {
+  const start = { x: from.x + CARD_WIDTH / 2, y: from.y };
+  const end = { x: to.x - CARD_WIDTH / 2, y: to.y };
+  const points: Point[] = [];
+  let exit = start;
+  for (const lane of lanes) {
+    points.push(...bend(exit, { x: lane.x - CARD_WIDTH / 2, y: lane.y }));
+    exit = { x: lane.x + CARD_WIDTH / 2, y: lane.y };
+  }
+  points.push(...bend(exit, end));
+  return relativeTo(start, end, points);
 }
 
-/** An S from the right side of one card to the left side of another that leaves and arrives level. */
-export function levelCurve(from: Point, to: Point): Curve {
-  const a = { x: from.x + CARD_WIDTH / 2, y: from.y };
-  const b = { x: to.x - CARD_WIDTH / 2, y: to.y };
-  const dx = b.x - a.x;
-  const dy = b.y - a.y;
-  const length = Math.hypot(dx, dy) || 1;
-  const reach = Math.max(28, Math.abs(dx) / 2.4);
-  const points = [
-    { x: a.x + reach, y: a.y },
-    { x: b.x - reach, y: b.y },
+/** The two control points of an S between two points that are level at both. */
+function bend(from: Point, to: Point): Point[] {
+  const reach = Math.max(28, Math.abs(to.x - from.x) / 2.4);
+  return [
+    { x: from.x + reach, y: from.y },
+    { x: to.x - reach, y: to.y },
   ];
+}
+
+function relativeTo(start: Point, end: Point, points: readonly Point[]): Curve {
+  const dx = end.x - start.x;
+  const dy = end.y - start.y;
+  const length = Math.hypot(dx, dy) || 1;
   return {
-    weights: points.map((p) => ((p.x - a.x) * dx + (p.y - a.y) * dy) / length ** 2),
-    distances: points.map((p) => ((p.x - a.x) * -dy + (p.y - a.y) * dx) / length),
+    weights: points.map((p) => ((p.x - start.x) * dx + (p.y - start.y) * dy) / length ** 2),
+    distances: points.map((p) => ((p.x - start.x) * -dy + (p.y - start.y) * dx) / length),
   };
+}
+
+const ROUNDS = 12;
+
+/**
+ * Recovers the points that cytoscape-dagre left as control points. It counts weights from where the edge leaves the
+ * first card to where it meets the second, and these depend on the points in turn: a few rounds settle them.
+ */
+export function pointsOf({ weights, distances }: Curve, from: Point, to: Point): Point[] {
+  const dx = to.x - from.x;
+  const dy = to.y - from.y;
+  const length = Math.hypot(dx, dy) || 1;
+  const along = (share: number, distance: number): Point => ({
+    x: from.x + dx * share - (dy / length) * distance,
+    y: from.y + dy * share + (dx / length) * distance,
+  });
+  const shareOf = (p: Point): number => ((p.x - from.x) * dx + (p.y - from.y) * dy) / length ** 2;
+  let first = 0;
+  let last = 1;
+  let points: Point[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    points = weights.map((weight, i) => along(first + weight * (last - first), distances[i]!));
+    if (points.length === 0) return points;
+    first = shareOf(borderTowards(from, points[0]!));
+    last = shareOf(borderTowards(to, points.at(-1)!));
+  }
+  return points;
+}
+
+/** Where the line from a card's centre to a point crosses the card's border. */
+function borderTowards(centre: Point, towards: Point): Point {
+  const dx = towards.x - centre.x;
+  const dy = towards.y - centre.y;
+  const scale = Math.min(
+    dx === 0 ? Infinity : CARD_WIDTH / 2 / Math.abs(dx),
+    dy === 0 ? Infinity : CARD_HEIGHT / 2 / Math.abs(dy),
+  );
+  return Number.isFinite(scale) ? { x: centre.x + dx * scale, y: centre.y + dy * scale } : centre;
 }

@@ -1,6 +1,7 @@
 import cytoscape from 'cytoscape';
 import dagre from 'cytoscape-dagre';
 import type { DagreLayoutOptions } from 'cytoscape-dagre';
+import { pointsOf } from './curves.ts';
 import { CARD_HEIGHT, CARD_WIDTH, GAP_ACROSS, GAP_ALONG } from './geometry.ts';
 import type { LayoutInput, LayoutOutput } from './geometry.ts';
 
@@ -31,15 +32,17 @@ export function dagreLayout(input: LayoutInput): LayoutOutput {
     positions[2 * i] = node.position('x');
     positions[2 * i + 1] = node.position('y');
   });
-  const bends: LayoutOutput['bends'] = [];
+  const lanes: LayoutOutput['lanes'] = [];
   cy.edges().forEach((edge, i) => {
     const weights = edge.scratch('controlPointWeights') as number[] | undefined;
     const distances = edge.scratch('controlPointDistances') as number[] | undefined;
-    if (weights !== undefined && distances !== undefined && weights.length > 1)
-      bends.push({ edge: i, weights, distances });
+    // One point only: the edge ends on the next level. Every second point lies between two levels.
+    if (weights === undefined || distances === undefined || weights.length < 3) return;
+    const points = pointsOf({ weights, distances }, edge.source().position(), edge.target().position());
+    lanes.push({ edge: i, points: points.filter((_, at) => at % 2 === 1) });
   });
   cy.destroy();
-  return { engine: 'dagre', positions, bends };
+  return { engine: 'dagre', positions, lanes };
 }
 
 function elementsOf({ count, edges }: LayoutInput): cytoscape.ElementsDefinition {

@@ -10,10 +10,15 @@ export interface LayoutInput {
   edges: Int32Array;
 }
 
+export interface Point {
+  x: number;
+  y: number;
+}
+
 export interface LayoutOutput {
   engine: 'dagre' | 'layered';
   /** Centres of the cards, x and y in turn, by index. */
   positions: Float32Array;
-  /** For edges that bend around cards: the index of the edge and its control points. */
-  bends: { edge: number; weights: number[]; distances: number[] }[];
+  /** For edges that pass levels on their way: the index of the edge and where it crosses each of them. */
+  lanes: { edge: number; points: Point[] }[];
 }

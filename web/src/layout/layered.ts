@@ -8,6 +8,8 @@ const CELL_WIDTH = CARD_WIDTH + GAP_ACROSS;
 /** Width by height that a whole graph aims at: that of a screen beside a panel. */
 const ASPECT = 1.5;
 const SWEEPS = 4;
+/** A band breaks after no fewer levels than this. */
+const BAND_LEVELS_MIN = 24;
 const COMPONENT_GAP = 2 * CELL_HEIGHT;
 
 /** A rectangle of cards with its origin at its upper left corner. */
@@ -93,7 +95,7 @@ function layGrid(nodes: number[], rowLimit: number): Block {
 /** Sets levels side by side; where the row grows far beyond the aspect, it goes on in a band below, as text does. */
 function joinColumns(columns: Block[]): Block {
   const area = columns.reduce((sum, column) => sum + (column.width + GAP_ALONG) * (column.height + GAP_ACROSS), 0);
-  const widthLimit = Math.max(Math.sqrt(area * ASPECT) * 1.5, 8 * (CELL_WIDTH + GAP_ALONG));
+  const widthLimit = Math.max(Math.sqrt(area * ASPECT) * 1.5, BAND_LEVELS_MIN * (CELL_WIDTH + GAP_ALONG));
   const placed: { block: Block; left: number; top: number }[] = [];
   let band: Block[] = [];
   let top = 0;

@@ -17,7 +17,7 @@ function suitsDagre(input: LayoutInput): boolean {
 
 function layOut(input: LayoutInput): LayoutOutput {
   if (suitsDagre(input)) return dagreLayout(input);
-  return { engine: 'layered', positions: layeredLayout(input), bends: [] };
+  return { engine: 'layered', positions: layeredLayout(input), lanes: [] };
 }
 
 addEventListener('message', (event: MessageEvent<{ ticket: number; input: LayoutInput }>) => {
