@@ -1,6 +1,7 @@
 import type { TaskId } from '../ids.ts';
 import { gateOf, restingState } from '../readiness.ts';
-import { isTerminal } from '../task-state.ts';
+import { isTerminal, satisfiesRequiredSuccess } from '../task-state.ts';
+import type { TaskState } from '../task-state.ts';
 import { forEachTask } from './answer.ts';
 import type { ModelOutcome } from './answer.ts';
 import { propagate } from './propagate.ts';
@@ -58,21 +59,38 @@ function restartClock(task: ModelTask, now: number): void {
 
 /**
  * The operator's way out of a bad end. It re-opens the task, every descendant that failed only because of what is now
- * open again, and the gates of those that were ready but had not started.
+ * open again, and the gates of those that were ready but had not started. A task that failed because of a parent is
+ * refused while that parent stays as it ended: it is the parent that wants the retry.
  */
 export function retry(model: Model, ids: readonly TaskId[]): ModelOutcome[] {
-  const reopened: TaskId[] = [];
+  const reopened = retryable(model, ids);
   const outcomes = forEachTask(model, ids, itself, (task, id) => {
     if (task.state === 'waiting' || task.state === 'pending') return 'unchanged';
-    if (!isTerminal(task.state) || task.state === 'succeeded' || task.state === 'disabled') return 'conflict';
+    if (!reopened.has(id)) return 'conflict';
     reopen(task);
     task.run_at = null;
-    reopened.push(id);
     return 'applied';
   });
   reopenDescendants(model, reopened);
   for (const id of reopened) taskOf(model, id).state = restingState(openGates(model, taskOf(model, id)));
   return outcomes.map((outcome) => ({ ...outcome, state: model.tasks.get(outcome.task_id)?.state ?? null }));
+}
+
+/** Those of a set that may be re-opened together: parents and children of one set help each other. */
+function retryable(model: Model, ids: readonly TaskId[]): Set<TaskId> {
+  const chosen = new Set(ids.filter((id) => isBadEnd(model.tasks.get(id)?.state)));
+  for (;;) {
+    const held = [...chosen].filter((id) => {
+      const task = taskOf(model, id);
+      return task.failed_by !== null && brokenParents(model, task).some((parent) => !chosen.has(parent));
+    });
+    if (held.length === 0) return chosen;
+    for (const id of held) chosen.delete(id);
+  }
+}
+
+function isBadEnd(state: TaskState | undefined): boolean {
+  return state !== undefined && isTerminal(state) && !satisfiesRequiredSuccess(state);
 }
 
 function reopen(task: ModelTask): void {
@@ -81,13 +99,13 @@ function reopen(task: ModelTask): void {
   task.failed_by = null;
 }
 
-function reopenDescendants(model: Model, reopened: readonly TaskId[]): void {
+function reopenDescendants(model: Model, reopened: ReadonlySet<TaskId>): void {
   let level = new Set(reopened);
   while (level.size > 0) {
     const next = new Set<TaskId>();
     for (const child of childrenOf(model, level)) {
       if (child.state === 'pending') child.state = 'waiting';
-      if (child.failed_by === null || hasBrokenGate(model, child)) continue;
+      if (child.failed_by === null || brokenParents(model, child).length > 0) continue;
       reopen(child);
       next.add(child.definition.id);
     }
@@ -95,8 +113,8 @@ function reopenDescendants(model: Model, reopened: readonly TaskId[]): void {
   }
 }
 
-function hasBrokenGate(model: Model, task: ModelTask): boolean {
-  return task.parents.some(
-    ({ parent_id, requires_success }) => gateOf(taskOf(model, parent_id).state, requires_success) === 'broken',
-  );
+function brokenParents(model: Model, task: ModelTask): TaskId[] {
+  return task.parents
+    .filter(({ parent_id, requires_success }) => gateOf(taskOf(model, parent_id).state, requires_success) === 'broken')
+    .map(({ parent_id }) => parent_id);
 }
