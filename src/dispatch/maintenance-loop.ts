@@ -89,6 +89,6 @@ export class RetentionLoop implements Service {
     const { engine, limit } = this.#options;
     const { archived, deleted } = await engine.retain(limit);
     this.#options.onPass?.({ archived, deleted });
-    return archived >= limit || deleted >= limit ? 'again' : 'idle';
+    return Math.max(archived, deleted) * 2 >= limit ? 'again' : 'idle';
   }
 }

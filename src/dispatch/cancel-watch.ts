@@ -1,0 +1,41 @@
+import { isTerminal } from '../domain/task-state.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Engine } from '../engine/port.ts';
+import type { TaskRun } from './task-run.ts';
+
+/** Most tasks that one pass looks up. */
+const LOOKED_UP_MAX = 100;
+
+/**
+ * Tells executors that listen to their signal when their task ended without them: canceled, timed out, or taken over by
+ * a later attempt. Only runs that lasted for a whole interval are looked up, so quick tasks cost nothing.
+ */
+export function cancelWatch(options: {
+  engine: Pick<Engine, 'getTask'>;
+  runs: ReadonlySet<TaskRun>;
+  intervalMs: number;
+  clock: Clock;
+  log: Logger;
+}): Loop {
+  const { engine, runs, intervalMs, clock, log } = options;
+  const seen = new WeakSet<TaskRun>();
+  const runOnce = async (signal: AbortSignal): Promise<'idle'> => {
+    const old: TaskRun[] = [];
+    for (const run of runs) {
+      if (seen.has(run) && run.listens && old.length < LOOKED_UP_MAX) old.push(run);
+      else seen.add(run);
+    }
+    for (const run of old) {
+      if (signal.aborted) break;
+      const task = await engine.getTask(run.task.id);
+      if (task === null || isTerminal(task.state)) run.abort('the task is over');
+      else if (task.attempt !== run.task.attempt) run.abort('a later attempt of the task took over');
+      // Looked up again only after the others had their turn.
+      seen.delete(run);
+    }
+    return 'idle';
+  };
+  return new Loop({ name: 'cancel watch', intervalMs, clock, log, runOnce });
+}

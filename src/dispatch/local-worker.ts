@@ -1,0 +1,280 @@
+import { Coalescer } from '../runtime/coalescer.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { Loop } from '../runtime/loop.ts';
+import type { Random } from '../runtime/random.ts';
+import type { ClaimedTask, Engine, ProgressReport, ProgressResult, Report } from '../engine/port.ts';
+import { cancelWatch } from './cancel-watch.ts';
+import { FetchAhead } from './fetch-ahead.ts';
+import { ReportOutbox, storable } from './report-outbox.ts';
+import type { ExecutorResult, Switchboard } from './switchboard.ts';
+import { TaskQueue } from './task-queue.ts';
+import { TaskRun } from './task-run.ts';
+import type { RunEnvironment } from './task-run.ts';
+
+export interface LocalWorkerOptions {
+  engine: Pick<Engine, 'claim' | 'report' | 'progress' | 'getTask' | 'onReady'>;
+  switchboard: Switchboard;
+  holder: string;
+  /** Executors under way at once, 24 by default. Those that return at once do not count. */
+  concurrency?: number;
+  /** Largest set of one claim or report, 1,000 by default. */
+  maxSet?: number;
+  /** Claims and reports under way at once, 2 each by default. */
+  claimsUnderWay?: number;
+  reportsUnderWay?: number;
+  /** How often to look without having been woken. */
+  intervalMs: number;
+  /** How often tasks whose executors listen to their signal are looked up; 5,000 ms by default. */
+  watchIntervalMs?: number;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** Time that executors have after their signal at a stop, and reports after that, milliseconds. */
+const ABORT_GRACE_MS = 1000;
+const REPORT_GRACE_MS = 5000;
+/** Longest stretch of executors that return at once before other work gets a turn, milliseconds. */
+const BURST_MS = 10;
+const TASKS_BETWEEN_CLOCK_LOOKS = 64;
+const PROGRESS_SET_MAX = 500;
+const PROGRESS_WAITING_MAX = 100_000;
+
+/**
+ * Runs tasks in this process: claims sets ahead of its executors, runs them with bounded concurrency and reports in sets
+ * while the next claim is under way.
+ */
+export class LocalWorker {
+  readonly #options: LocalWorkerOptions;
+  readonly #concurrency: number;
+  readonly #maxSet: number;
+  readonly #claimsMax: number;
+  readonly #lanes: readonly string[];
+  readonly #outbox: ReportOutbox;
+  readonly #ahead: FetchAhead;
+  readonly #watch: Loop;
+  readonly #environment: RunEnvironment & { stopped: boolean };
+  readonly #queue = new TaskQueue();
+  readonly #runs = new Set<TaskRun>();
+  readonly #claims = new Set<Promise<void>>();
+  /** Tasks that the claims under way may still bring. */
+  #asked = 0;
+  #state: 'new' | 'running' | 'stopping' = 'new';
+  /** Something may be ready that no claim has looked for. */
+  #woken = false;
+  /** The last claim came back full, so the next one is worth sending at once. */
+  #flowing = false;
+  /** A claim failed; the next one waits for the poll. */
+  #paused = false;
+  #working = false;
+  #unsubscribe: (() => void) | undefined;
+  #cancelPoll: (() => void) | undefined;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: LocalWorkerOptions) {
+    const { clock, random, log, engine } = options;
+    this.#options = options;
+    this.#concurrency = options.concurrency ?? 24;
+    this.#maxSet = options.maxSet ?? 1000;
+    this.#claimsMax = options.claimsUnderWay ?? 2;
+    this.#lanes = options.switchboard.lanes();
+    this.#ahead = new FetchAhead(this.#maxSet * this.#claimsMax, clock.monotonic());
+    this.#outbox = new ReportOutbox({
+      engine,
+      maxSet: this.#maxSet,
+      maxUnderWay: options.reportsUnderWay ?? 2,
+      clock,
+      random,
+      log,
+      onRoom: () => this.#claimMore(),
+    });
+    const progress = new Coalescer<ProgressReport, ProgressResult>({
+      flush: (reports) => engine.progress(reports),
+      maxItems: PROGRESS_SET_MAX,
+      maxWaiting: PROGRESS_WAITING_MAX,
+    });
+    this.#environment = { log, progress, stopped: false };
+    const intervalMs = options.watchIntervalMs ?? 5000;
+    this.#watch = cancelWatch({ engine, runs: this.#runs, intervalMs, clock, log });
+  }
+
+  /** Executors under way. */
+  get running(): number {
+    return this.#runs.size;
+  }
+
+  /** Starts claiming. A worker runs once: after a stop, make another. */
+  start(): void {
+    if (this.#state !== 'new') throw new Error('a worker is started once');
+    this.#state = 'running';
+    if (this.#lanes.length === 0) return;
+    this.#unsubscribe = this.#options.engine.onReady(this.#lanes, () => this.wake());
+    this.#watch.start();
+    this.#poll();
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#claimMore();
+  }
+
+  /**
+   * Claims nothing more, lets what was claimed end within the grace, then aborts the signals. What has not ended a moment
+   * later is reported as failed, for its retry policy to judge.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#state = 'stopping';
+    this.#unsubscribe?.();
+    this.#cancelPoll?.();
+    await this.#watch.stop();
+    await Promise.all(this.#claims);
+    await this.#idleWithin(graceMs);
+    this.#environment.stopped = true;
+    for (const run of this.#runs) run.abort('the worker stopped');
+    if (this.#runs.size > 0) await this.#idleWithin(ABORT_GRACE_MS);
+    for (const run of this.#runs) this.#outbox.push(failure(run.task, 'the worker stopped while the task ran'));
+    this.#runs.clear();
+    for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) {
+      this.#outbox.push(failure(task, 'the worker stopped before the task ran'));
+    }
+    await this.#environment.progress.drain();
+    const lost = await this.#outbox.close(REPORT_GRACE_MS);
+    if (lost > 0) this.#options.log.error({ lost }, 'reports were not stored before the worker stopped');
+  }
+
+  #poll(): void {
+    this.#paused = false;
+    this.wake();
+    this.#cancelPoll = this.#options.clock.after(this.#options.intervalMs, () => this.#poll());
+  }
+
+  #claimMore(): void {
+    while (this.#mayClaim()) {
+      const ahead = this.#ahead.tasks;
+      const wanted = this.#concurrency + ahead - this.#runs.size - this.#queue.size - this.#asked;
+      // Sets are worth waiting for: half of what is held ahead must be gone before the next claim.
+      if (wanted < Math.max(1, ahead >> 1)) return;
+      this.#woken = false;
+      const claim = this.#claim(Math.min(wanted, this.#maxSet)).finally(() => {
+        this.#claims.delete(claim);
+        this.#work();
+        this.#claimMore();
+      });
+      this.#claims.add(claim);
+    }
+  }
+
+  #mayClaim(): boolean {
+    if (this.#state !== 'running' || this.#paused || this.#claims.size >= this.#claimsMax) return false;
+    // A database that does not take reports gets no more work out of it either.
+    return (this.#woken || this.#flowing) && this.#outbox.waiting < 2 * this.#maxSet;
+  }
+
+  async #claim(limit: number): Promise<void> {
+    this.#asked += limit;
+    try {
+      const tasks = await this.#options.engine.claim({ lanes: this.#lanes, limit, holder: this.#options.holder });
+      this.#flowing = tasks.length >= limit;
+      this.#queue.push(tasks);
+    } catch (error) {
+      this.#flowing = false;
+      this.#paused = true;
+      this.#options.log.error({ err: error }, 'a claim of tasks failed; the next one waits for the poll');
+    } finally {
+      this.#asked -= limit;
+    }
+  }
+
+  /** Starts what is queued while executors are free. */
+  #work(): void {
+    if (this.#working) return;
+    this.#working = true;
+    const { clock } = this.#options;
+    const startedAt = clock.monotonic();
+    let started = 0;
+    let ended = 0;
+    while (this.#runs.size < this.#concurrency && !this.#environment.stopped) {
+      const task = this.#queue.shift();
+      if (task === undefined) break;
+      if (this.#execute(task)) ended += 1;
+      started += 1;
+      if (started % TASKS_BETWEEN_CLOCK_LOOKS !== 0 || clock.monotonic() - startedAt < BURST_MS) continue;
+      clock.after(0, () => this.#work());
+      break;
+    }
+    this.#working = false;
+    if (ended > 0) this.#noteEnded(ended);
+  }
+
+  /** Starts one task; true where it ended at once. */
+  #execute(task: ClaimedTask): boolean {
+    const executor = this.#options.switchboard.executorOf(task.kind);
+    if (executor === undefined) {
+      this.#outbox.push(failure(task, `no executor for the kind ${task.kind} in this process`));
+      return true;
+    }
+    const run = new TaskRun(task, this.#environment);
+    try {
+      const returned = executor(task, run);
+      if (!isThenable(returned)) {
+        this.#outbox.push(success(task, returned));
+        return true;
+      }
+      this.#runs.add(run);
+      returned.then(
+        (result) => this.#finish(run, success(task, result)),
+        (error: unknown) => this.#finish(run, failure(task, reasonOf(error))),
+      );
+      return false;
+    } catch (error) {
+      this.#outbox.push(failure(task, reasonOf(error)));
+      return true;
+    }
+  }
+
+  #finish(run: TaskRun, report: Report): void {
+    // One that ended too late was reported at the stop.
+    if (!this.#runs.delete(run)) return;
+    this.#outbox.push(report);
+    this.#work();
+    this.#noteEnded(1);
+  }
+
+  #noteEnded(count: number): void {
+    this.#ahead.noteEnded(count, this.#options.clock.monotonic());
+    this.#claimMore();
+    if (!this.#idle) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  get #idle(): boolean {
+    return this.#runs.size === 0 && (this.#queue.size === 0 || this.#environment.stopped);
+  }
+
+  async #idleWithin(ms: number): Promise<void> {
+    if (this.#idle) return;
+    const ended = new AbortController();
+    const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve)).then(() => ended.abort());
+    await Promise.race([idle, this.#options.clock.sleep(ms, ended.signal)]);
+  }
+}
+
+function isThenable(value: ExecutorResult | Promise<ExecutorResult>): value is Promise<ExecutorResult> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function success(task: ClaimedTask, result: ExecutorResult): Report {
+  const report: Report = { task_id: task.id, attempt: task.attempt, outcome: 'succeeded', unlinked: !task.linked };
+  if (result !== undefined) report.result = result;
+  return report;
+}
+
+function failure(task: ClaimedTask, reason: string): Report {
+  return { task_id: task.id, attempt: task.attempt, outcome: 'failed', unlinked: !task.linked, reason };
+}
+
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return storable(message === '' ? 'the executor failed without a message' : message);
+}

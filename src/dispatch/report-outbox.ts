@@ -1,0 +1,140 @@
+import { HeddleError } from '../domain/errors.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Engine, Report } from '../engine/port.ts';
+
+export interface ReportOutboxOptions {
+  engine: Pick<Engine, 'report'>;
+  /** Largest set of one call. */
+  maxSet: number;
+  /** Calls under way at once. */
+  maxUnderWay: number;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Called when room appears. */
+  onRoom(): void;
+}
+
+const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };
+
+/**
+ * Carries reports to the engine in sets: what arrives while calls are under way forms the next one. No promise and no
+ * timer for a single report. A set that fails is sent again until the outbox is closed; one bad report takes no other
+ * with it.
+ */
+export class ReportOutbox {
+  readonly #options: ReportOutboxOptions;
+  #waiting: Report[] = [];
+  #sending = 0;
+  #scheduled = false;
+  #whenEmpty: (() => void)[] = [];
+  readonly #abandon = new AbortController();
+
+  constructor(options: ReportOutboxOptions) {
+    this.#options = options;
+  }
+
+  /** Reports that no call has taken yet. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  push(report: Report): void {
+    this.#waiting.push(report);
+    if (this.#scheduled || this.#sending >= this.#options.maxUnderWay) return;
+    this.#scheduled = true;
+    // What the same turn of code reports belongs to the same set.
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#sendWaiting();
+    });
+  }
+
+  /** Resolves when every report was taken, or gives the rest up after `ms`; returns how many were lost. */
+  async close(ms: number): Promise<number> {
+    const ended = new AbortController();
+    const empty = new Promise<void>((resolve) => {
+      this.#whenEmpty.push(resolve);
+      this.#noteEmpty();
+    }).then(() => ended.abort());
+    await Promise.race([empty, this.#options.clock.sleep(ms, ended.signal)]);
+    if (ended.signal.aborted) return 0;
+    this.#abandon.abort();
+    return this.#waiting.length;
+  }
+
+  #sendWaiting(): void {
+    const { maxSet, maxUnderWay } = this.#options;
+    while (this.#waiting.length > 0 && this.#sending < maxUnderWay && !this.#abandon.signal.aborted) {
+      const all = this.#waiting;
+      const set = all.length <= maxSet ? all : all.slice(0, maxSet);
+      this.#waiting = all.length <= maxSet ? [] : all.slice(maxSet);
+      this.#sending += 1;
+      void this.#sendUntilTaken(set).then(() => {
+        this.#sending -= 1;
+        this.#sendWaiting();
+        this.#noteEmpty();
+        this.#options.onRoom();
+      });
+    }
+  }
+
+  #noteEmpty(): void {
+    if (this.#waiting.length > 0 || this.#sending > 0) return;
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+
+  async #sendUntilTaken(set: readonly Report[]): Promise<void> {
+    const { engine, clock, random, log } = this.#options;
+    const { signal } = this.#abandon;
+    for (let retry = 1; ; retry += 1) {
+      try {
+        await engine.report(set);
+        return;
+      } catch (error) {
+        if (!mayPass(error)) {
+          await this.#isolate(set, error);
+          return;
+        }
+        log.warn({ err: error, reports: set.length, retry }, 'reports could not be stored; they are sent again');
+        const delayMs = backoffMs(BACKOFF, retry, () => random.next());
+        await clock.sleep(delayMs, signal);
+        if (signal.aborted) return;
+      }
+    }
+  }
+
+  /** Halves the set until the bad report stands alone; its task then fails, and says why. */
+  async #isolate(set: readonly Report[], error: unknown): Promise<void> {
+    const [only] = set;
+    if (set.length > 1) {
+      const middle = set.length >> 1;
+      await this.#sendUntilTaken(set.slice(0, middle));
+      await this.#sendUntilTaken(set.slice(middle));
+      return;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    this.#options.log.error({ task_id: only!.task_id, err: error }, 'the report of a task cannot be stored');
+    const { task_id, attempt } = only!;
+    const substitute: Report = { task_id, attempt, outcome: 'failed', reason: storable(message) };
+    await this.#options.engine.report([substitute]).catch((again: unknown) => {
+      this.#options.log.error({ task_id, err: again }, 'the task is left to its timeout');
+    });
+  }
+}
+
+/** Errors of the catalogue say whether trying again helps; of anything else a set of one is the judge. */
+function mayPass(error: unknown): boolean {
+  return error instanceof HeddleError && error.retryable;
+}
+
+const REASON_CHARACTERS_MAX = 1000;
+
+/** Text as a database and a reader can take it. */
+export function storable(text: string): string {
+  const cut = text.length > REASON_CHARACTERS_MAX ? `${text.slice(0, REASON_CHARACTERS_MAX - 1)}…` : text;
+  return cut.replaceAll('\u0000', '\ufffd').toWellFormed();
+}

@@ -1,0 +1,33 @@
+import type { ClaimedTask } from '../engine/port.ts';
+
+/** Tasks that were claimed and wait for an executor, first come, first served; kept as the sets they came in. */
+export class TaskQueue {
+  #sets: ClaimedTask[][] = [];
+  /** Where the next task stands in the first set. */
+  #at = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(set: ClaimedTask[]): void {
+    if (set.length === 0) return;
+    this.#sets.push(set);
+    this.#size += set.length;
+  }
+
+  /** The oldest task; undefined where none waits. */
+  shift(): ClaimedTask | undefined {
+    const [set] = this.#sets;
+    if (set === undefined) return undefined;
+    const task = set[this.#at];
+    this.#at += 1;
+    this.#size -= 1;
+    if (this.#at === set.length) {
+      this.#sets.shift();
+      this.#at = 0;
+    }
+    return task;
+  }
+}

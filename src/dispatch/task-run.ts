@@ -1,0 +1,58 @@
+import type { Coalescer } from '../runtime/coalescer.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { ClaimedTask, ProgressReport, ProgressResult } from '../engine/port.ts';
+import type { TaskContext } from './switchboard.ts';
+
+/** What the runs of one worker share. */
+export interface RunEnvironment {
+  readonly log: Logger;
+  readonly progress: Coalescer<ProgressReport, ProgressResult>;
+  /** Whether the worker has given up waiting: a signal that is asked for only now is aborted from the start. */
+  readonly stopped: boolean;
+}
+
+/** The context of one task under way. Most tasks ask for nothing of it, so everything is made when asked for. */
+export class TaskRun implements TaskContext {
+  readonly task: ClaimedTask;
+  readonly #environment: RunEnvironment;
+  #abort: AbortController | undefined;
+  #log: Logger | undefined;
+
+  constructor(task: ClaimedTask, environment: RunEnvironment) {
+    this.task = task;
+    this.#environment = environment;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#environment.stopped) this.abort('the worker stopped');
+    }
+    return this.#abort.signal;
+  }
+
+  /** Whether the executor listens to its signal. */
+  get listens(): boolean {
+    return this.#abort !== undefined && !this.#abort.signal.aborted;
+  }
+
+  get log(): Logger {
+    const { id, kind, attempt } = this.task;
+    return (this.#log ??= this.#environment.log.child({ task_id: id, kind, attempt }));
+  }
+
+  progress(newSuccess: number, newFailures: number): Promise<ProgressResult> {
+    const report = { task_id: this.task.id, new_success: newSuccess, new_failures: newFailures, idempotency_key: null };
+    const counted = this.#environment.progress.add(report).then((result) => {
+      if (result === 'terminal' || result === 'not_found') this.abort('the task is over');
+      return result;
+    });
+    // An executor that does not wait for its progress must not take the process down with it.
+    counted.catch((error: unknown) => this.log.warn({ err: error }, 'progress could not be counted'));
+    return counted;
+  }
+
+  abort(why: string): void {
+    this.#abort?.abort(new Error(why));
+  }
+}
