@@ -1,0 +1,50 @@
+/**
+ * `npm run build`: what the published package holds. Compiles `src/` to `dist/`, copies the SQL files beside the code
+ * that reads them, builds the page, and checks that the command can be started.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+const COMMAND = 'dist/cli/main.js';
+const SHEBANG = '#!/usr/bin/env node\n';
+
+/** Runs a script with this very Node and ends the build where it fails. */
+function node(script: string, ...args: string[]): void {
+  const { status, error } = spawnSync(process.execPath, [script, ...args], { cwd: ROOT, stdio: 'inherit' });
+  if (error !== undefined) throw error;
+  if (status !== 0) fail(`${script} ended with ${status}`);
+}
+
+function fail(reason: string): never {
+  console.error(`build: ${reason}`);
+  process.exit(1);
+}
+
+function compile(): void {
+  rmSync(join(ROOT, 'dist'), { recursive: true, force: true });
+  node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
+}
+
+/** Returns how many files were copied. */
+function copySql(): number {
+  const files = globSync('**/*.sql', { cwd: join(ROOT, 'src') });
+  for (const file of files) cpSync(join(ROOT, 'src', file), join(ROOT, 'dist', file));
+  return files.length;
+}
+
+/** npm links the command as it is: it must name its interpreter, and be executable for those who run it in place. */
+function checkCommand(): void {
+  const path = join(ROOT, COMMAND);
+  if (!existsSync(path)) fail(`${COMMAND} is missing: is there a src/cli/main.ts?`);
+  if (!readFileSync(path, 'utf8').startsWith(SHEBANG)) fail(`${COMMAND} must begin with ${SHEBANG.trim()}`);
+  chmodSync(path, 0o755);
+  node(COMMAND, '--version');
+}
+
+compile();
+const copied = copySql();
+node('scripts/build-page.ts');
+checkCommand();
+console.log(`build: dist/ and web/dist/ are ready (${copied} SQL files)`);
