@@ -52,6 +52,8 @@ export interface ClaimedTask {
   attempt: number;
   metadata: JsonObject;
   timeout_secs: number;
+  /** Whether its workflow has dependencies; worth handing back with the report. */
+  linked: boolean;
 }
 
 /** What a worker or a webhook target says of a task. A null attempt speaks for the current one. */
@@ -64,6 +66,8 @@ export interface Report {
   new_success?: number;
   new_failures?: number;
   result?: JsonValue;
+  /** True where the claim said that the task is not linked: the report then skips the lock on its workflow. */
+  unlinked?: boolean;
 }
 
 /**
@@ -234,6 +238,7 @@ export interface Engine {
   report(reports: readonly Report[]): Promise<TransitionOutcome[]>;
   update(updates: readonly TaskUpdate[]): Promise<TransitionOutcome[]>;
   progress(reports: readonly ProgressReport[]): Promise<ProgressResult[]>;
+  /** An attempt that is open keeps its slots until it reports or its deadline passes: its work may go on. */
   cancel(ids: readonly TaskId[], reason?: string): Promise<TransitionOutcome[]>;
   cancelWorkflow(id: WorkflowId): Promise<number | null>;
   pause(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
@@ -255,6 +260,7 @@ export interface Engine {
   getDag(id: WorkflowId): Promise<Dag | null>;
   dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;
   getWorkflow(id: WorkflowId): Promise<WorkflowSummary | null>;
+  countStates(id: WorkflowId): Promise<Partial<Record<TaskState, number>>>;
   listWorkflows(page: { offset: number; limit: number; open?: boolean }): Promise<WorkflowSummary[]>;
   explain(id: TaskId): Promise<Explanation | null>;
   /** Current tasks by state, and running ones by kind (at most `kind_limit` kinds): for gauges. */
@@ -265,4 +271,6 @@ export interface Engine {
   onDeliveryDue(wake: () => void): () => void;
   /** Calls back when tasks of the workflow changed (debounced). */
   onWorkflowChange(id: WorkflowId, wake: () => void): () => void;
+  /** Stops listening and sends the notifications that wait. */
+  close(): Promise<void>;
 }

@@ -72,7 +72,7 @@ function sessionSettings(limits: Partial<SessionLimits>): string {
 
 /**
  * Opens one connection with Heddle's parsers (int8 and timestamptz as numbers, the latter in milliseconds) and session
- * settings. It never emits an unhandled 'error'; `onLost` hears of the end of the connection once, whatever ended it.
+ * settings. It never emits an unhandled 'error'; once it is established, `onLost` hears of its end, whatever ended it.
  *
  * @throws ConnectionFailure
  */
@@ -89,17 +89,19 @@ export async function connect(
     pipeline: options.pipeline ?? true,
     types: typesOfHeddle,
   });
-  let lost = false;
+  let lost: Error | undefined;
+  let established = false;
   const lose = (error: Error): void => {
-    if (lost) return;
-    lost = true;
-    onLost(error);
+    if (lost !== undefined) return;
+    lost = error;
+    if (established) onLost(error);
   };
   client.on('error', lose);
   client.on('end', () => lose(new Error('Connection terminated')));
   try {
     await client.connect();
     await client.query(sessionSettings(options));
+    established = true;
     return client;
   } catch (error) {
     abandon(client);

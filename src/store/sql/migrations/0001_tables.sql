@@ -96,6 +96,7 @@ create table edge (
   requires_success boolean not null,
   -- The two tasks are of different workflows: the relay carries this one, once.
   crosses boolean not null default false,
+  relayed boolean not null default false,
   primary key (parent_id, child_id),
   check (parent_id <> child_id)
 );

@@ -1,0 +1,93 @@
+import { claimTasks, claimTasksForDelivery, markClaimerSeen } from '../store/claims.ts';
+import type { EngineContext } from './context.ts';
+import type { ClaimedTask, ClaimRequest } from './port.ts';
+
+/** How often a claimer's presence on its lanes is written down, ms. */
+const PRESENCE_INTERVAL_MS = 10_000;
+
+const WEBHOOK_LANE = 0;
+
+/** Lane names to the numbers that tables use: `webhook`, or `kind:NAME`. */
+export async function laneIds(context: EngineContext, lanes: readonly string[]): Promise<number[]> {
+  const kinds = lanes.filter((lane) => lane !== 'webhook').map(kindOfLane);
+  const ids = new Map(kinds.map((kind, index) => [kind, index]));
+  const known = await context.kinds.ids(kinds);
+  return lanes.map((lane) => (lane === 'webhook' ? WEBHOOK_LANE : known[ids.get(kindOfLane(lane))!]!));
+}
+
+function kindOfLane(lane: string): string {
+  if (!lane.startsWith('kind:')) throw new Error(`a lane is "webhook" or "kind:NAME", not "${lane}"`);
+  return lane.slice('kind:'.length);
+}
+
+/** Hands ready tasks to claimers, and remembers who claims where. */
+export class Claims {
+  readonly #context: EngineContext;
+  readonly #seenAt = new Map<string, number>();
+
+  constructor(context: EngineContext) {
+    this.#context = context;
+  }
+
+  /** Takes tasks that the caller runs itself; they are running when this returns. */
+  async claim(request: ClaimRequest): Promise<ClaimedTask[]> {
+    const { database, observer, kinds, settings } = this.#context;
+    const lanes = await laneIds(this.#context, request.lanes);
+    await this.#markSeen(lanes, request.holder);
+    const rows = await claimTasks(
+      database,
+      lanes,
+      request.limit,
+      request.holder,
+      settings.claimTimeoutMs,
+      this.#context.now(),
+    );
+    if (rows.length === 0) return [];
+    const names = await kinds.names(rows.map((row) => row.kind_id));
+    const waits = new Map<number, number[]>();
+    for (const row of rows) {
+      const list = waits.get(row.kind_id);
+      if (list === undefined) waits.set(row.kind_id, [row.waited_ms]);
+      else list.push(row.waited_ms);
+    }
+    await observer.claimed('pending', 'running', [...waits]);
+    return rows.map((row) => ({
+      id: row.id,
+      workflow_id: row.workflow_id,
+      kind: names.get(row.kind_id)!,
+      name: row.name,
+      attempt: row.attempt,
+      metadata: row.metadata,
+      timeout_secs: row.timeout_secs,
+      linked: row.linked,
+    }));
+  }
+
+  /** Claims tasks that start by a webhook and writes their start deliveries; returns how many. */
+  async claimForDelivery(holder: string, limit: number): Promise<number> {
+    const { database, observer, signals, settings } = this.#context;
+    await this.#markSeen([WEBHOOK_LANE], holder);
+    const rows = await claimTasksForDelivery(database, limit, holder, settings.claimTimeoutMs, this.#context.now());
+    if (rows.length === 0) return 0;
+    signals.emit({ deliveries: true, workflows: [...new Set(rows.map((row) => row.workflow_id))].slice(0, 17) });
+    const counts = new Map<number, number[]>();
+    for (const row of rows) {
+      const list = counts.get(row.kind_id);
+      if (list === undefined) counts.set(row.kind_id, [0]);
+      else list.push(0);
+    }
+    await observer.claimed('pending', 'claimed', [...counts]);
+    return rows.length;
+  }
+
+  async #markSeen(lanes: readonly number[], holder: string): Promise<void> {
+    const now = this.#context.clock.monotonic();
+    const due = lanes.filter((lane) => {
+      const seenAt = this.#seenAt.get(`${lane}:${holder}`);
+      return seenAt === undefined || now - seenAt >= PRESENCE_INTERVAL_MS;
+    });
+    if (due.length === 0) return;
+    for (const lane of due) this.#seenAt.set(`${lane}:${holder}`, now);
+    await markClaimerSeen(this.#context.database, [...new Set(due)], holder, this.#context.now());
+  }
+}

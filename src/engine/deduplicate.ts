@@ -1,0 +1,95 @@
+import { canonicalJson } from '../domain/json.ts';
+import type { NewTask } from '../domain/task.ts';
+import { TASK_STATE_CODE } from '../domain/task-state.ts';
+import type { Queryable } from '../store/database.ts';
+import { findDuplicates, type DedupeProbe } from '../store/submissions.ts';
+import type { EngineContext } from './context.ts';
+import type { Submission } from './port.ts';
+import { sortedFields } from './submission-rows.ts';
+
+interface AskedProbe {
+  taskIndex: number;
+  shape: number;
+  states: readonly number[];
+  inRequestKey: string;
+}
+
+/**
+ * Says for each task of a submission which existing task makes it unnecessary, or null. Tasks of the same submission
+ * count in the order of the request. The keys stay locked until the transaction ends, which makes the answer exact:
+ * of two concurrent submissions with one key, the second sees the first one's task.
+ */
+export async function deduplicate(
+  context: EngineContext,
+  tx: Queryable,
+  submission: Submission,
+): Promise<(string | null)[]> {
+  const { tasks } = submission;
+  const asked = await probesOf(context, tasks);
+  if (asked.length === 0) return tasks.map(() => null);
+  const kindIds = await context.kinds.ids([...new Set(tasks.flatMap(kindsOf))]);
+  const probes = asked.map((probe, n): DedupeProbe => {
+    return { n, s: probe.shape, m: tasks[probe.taskIndex]!.metadata, t: [...probe.states] };
+  });
+  const found = new Map<number, string | null>();
+  for (const answer of await findDuplicates(tx, kindIds, probes)) found.set(answer.n, answer.task_id);
+
+  const byTask = new Map<number, number[]>();
+  asked.forEach((probe, n) => byTask.set(probe.taskIndex, [...(byTask.get(probe.taskIndex) ?? []), n]));
+  const shapesOfKind = shapesByKind(asked, tasks);
+  const created = new Map<string, { id: string; state: number }[]>();
+  return tasks.map((task, index) => {
+    for (const n of byTask.get(index) ?? []) {
+      const stored = found.get(n);
+      if (stored !== null && stored !== undefined) return stored;
+      const earlier = created
+        .get(asked[n]!.inRequestKey)
+        ?.find((candidate) => asked[n]!.states.includes(candidate.state));
+      if (earlier !== undefined) return earlier.id;
+    }
+    const state = task.dependencies.length > 0 ? TASK_STATE_CODE.waiting : TASK_STATE_CODE.pending;
+    for (const fields of shapesOfKind.get(task.kind) ?? []) {
+      const key = requestKey(task.kind, fields, task);
+      created.set(key, [...(created.get(key) ?? []), { id: task.id, state }]);
+    }
+    return null;
+  });
+}
+
+function kindsOf(task: NewTask): string[] {
+  return [task.kind, ...task.dedupe.map((matcher) => matcher.kind)];
+}
+
+async function probesOf(context: EngineContext, tasks: readonly NewTask[]): Promise<AskedProbe[]> {
+  const asked: AskedProbe[] = [];
+  for (const [taskIndex, task] of tasks.entries()) {
+    for (const matcher of task.dedupe) {
+      const [kindId] = await context.kinds.ids([matcher.kind]);
+      const fields = sortedFields(matcher.fields);
+      asked.push({
+        taskIndex,
+        shape: await context.kinds.dedupeShape(kindId!, fields),
+        states: matcher.states.map((state) => TASK_STATE_CODE[state]),
+        inRequestKey: requestKey(matcher.kind, fields, task),
+      });
+    }
+  }
+  return asked;
+}
+
+function shapesByKind(asked: readonly AskedProbe[], tasks: readonly NewTask[]): Map<string, string[][]> {
+  const shapes = new Map<string, Map<string, string[]>>();
+  for (const { taskIndex } of asked) {
+    for (const matcher of tasks[taskIndex]!.dedupe) {
+      const fields = sortedFields(matcher.fields);
+      const ofKind = shapes.get(matcher.kind) ?? new Map<string, string[]>();
+      shapes.set(matcher.kind, ofKind.set(JSON.stringify(fields), fields));
+    }
+  }
+  return new Map([...shapes].map(([kind, ofKind]) => [kind, [...ofKind.values()]]));
+}
+
+function requestKey(kind: string, fields: readonly string[], task: NewTask): string {
+  const values = fields.map((field) => (Object.hasOwn(task.metadata, field) ? task.metadata[field]! : null));
+  return `${kind}\n${JSON.stringify(fields)}\n${canonicalJson(values)}`;
+}

@@ -1,0 +1,114 @@
+import { newId, type Random } from '../runtime/random.ts';
+import { systemClock, type Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { Database } from '../store/database.ts';
+import { Kinds } from '../store/kinds.ts';
+import { Claims, laneIds } from './claim.ts';
+import type { EngineContext, EngineSettings } from './context.ts';
+import { progress } from './counters.ts';
+import { explain } from './explain.ts';
+import { Observer } from './observe.ts';
+import * as operate from './operate.ts';
+import * as outbox from './outbox.ts';
+import type { Engine } from './port.ts';
+import * as read from './read.ts';
+import { report, update } from './report.ts';
+import { Signals } from './signals.ts';
+import { submit } from './submit.ts';
+import { retain, sweep } from './sweep.ts';
+
+export interface EngineOptions extends Partial<EngineSettings> {
+  database: Database;
+  /** The system's clock lets the database say what time it is; any other (a test's) is taken at its word. */
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  metrics?: Metrics;
+}
+
+const DEFAULTS: EngineSettings = {
+  claimTimeoutMs: 30_000,
+  archiveAfterMs: 3_600_000,
+  deleteAfterMs: 30 * 86_400_000,
+};
+
+/** Joins the verbs to one database. Any number of engines, in any number of processes, may share it. */
+export function createEngine(options: EngineOptions): Engine {
+  const context = contextOf(options);
+  const claims = new Claims(context);
+  const { signals } = context;
+  return {
+    submit: (submissions) => submit(context, submissions),
+    claim: (request) => claims.claim(request),
+    claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
+    report: (reports) => report(context, reports),
+    update: (updates) => update(context, updates),
+    progress: (reports) => progress(context, reports),
+    cancel: (ids, reason) => operate.cancel(context, ids, reason ?? 'it was canceled'),
+    cancelWorkflow: (id) => operate.cancelWorkflow(context, id),
+    pause: (ids) => operate.pause(context, ids),
+    resume: (ids) => operate.resume(context, ids),
+    retry: (ids) => operate.retry(context, ids),
+    claimDeliveries: (request) => outbox.claimDeliveries(context, request),
+    settleDeliveries: (results) => outbox.settleDeliveries(context, results),
+    listDeliveries: (filter) => outbox.listDeliveries(context, filter),
+    replayDeliveries: (ids) => outbox.replayDeliveries(context, ids),
+    sweep: () => sweep(context),
+    retain: (limit) => retain(context, limit),
+    getTask: (id) => read.getTask(context, id),
+    listTasks: (filter) => read.listTasks(context, filter),
+    getDag: (id) => read.getDag(context, id),
+    dagChanges: (id, cursor) => read.dagChanges(context, id, cursor),
+    getWorkflow: (id) => read.getWorkflow(context, id),
+    countStates: (id) => read.countStates(context, id),
+    listWorkflows: (page) => read.listWorkflows(context, page),
+    explain: (id) => explain(context, id),
+    gauges: (kindLimit) => read.gauges(context, kindLimit),
+    onReady: (lanes, wake) => onReady(context, lanes, wake),
+    onDeliveryDue: (wake) => signals.onDeliveryDue(wake),
+    onWorkflowChange: (id, wake) => signals.onWorkflowChange(id, wake),
+    close: () => signals.close(),
+  };
+}
+
+function contextOf(options: EngineOptions): EngineContext {
+  const { database, clock, random, log, metrics } = options;
+  const kinds = new Kinds(database);
+  const signals = new Signals(database, clock, log, newId());
+  return {
+    database,
+    clock,
+    random,
+    log,
+    metrics,
+    kinds,
+    signals,
+    observer: new Observer(metrics, kinds, signals),
+    settings: {
+      claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
+      archiveAfterMs: options.archiveAfterMs ?? DEFAULTS.archiveAfterMs,
+      deleteAfterMs: options.deleteAfterMs ?? DEFAULTS.deleteAfterMs,
+    },
+    now: () => (clock === systemClock ? null : new Date(clock.now()).toISOString()),
+  };
+}
+
+/** Lanes are known by name outside; the numbers are looked up first, so the subscription begins a moment later. */
+function onReady(context: EngineContext, lanes: readonly string[], wake: () => void): () => void {
+  let ended = false;
+  let unsubscribe = (): void => {
+    ended = true;
+  };
+  laneIds(context, lanes)
+    .then((ids) => {
+      if (ended) return;
+      unsubscribe = context.signals.onReady(ids, wake);
+      wake();
+    })
+    .catch((error: unknown) => context.log.warn({ err: error }, 'Cannot look up lanes; polling goes on'));
+  return () => {
+    ended = true;
+    unsubscribe();
+  };
+}

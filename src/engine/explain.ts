@@ -1,0 +1,118 @@
+import type { JsonObject } from '../domain/json.ts';
+import type { Task } from '../domain/task.ts';
+import { isTerminal, taskStateOf } from '../domain/task-state.ts';
+import * as obstacles from '../store/obstacles.ts';
+import { databaseNow } from '../store/task-reads.ts';
+import type { EngineContext } from './context.ts';
+import type { Explanation, Obstacle } from './port.ts';
+import { getTask } from './read.ts';
+
+/** A lane where nobody claimed for this long has no worker. */
+const CLAIMER_GONE_MS = 60_000;
+
+/** Says why a task is not running: everything that stands in its way, what matters most first. */
+export async function explain(context: EngineContext, id: string): Promise<Explanation | null> {
+  const task = await getTask(context, id);
+  if (task === null) return null;
+  const found = await obstaclesOf(context, task);
+  return { task, summary: summaryOf(task, found), obstacles: found };
+}
+
+async function obstaclesOf(context: EngineContext, task: Task): Promise<Obstacle[]> {
+  const { database } = context;
+  if (isTerminal(task.state) || task.state === 'running' || task.state === 'expanding') return [];
+  if (task.state === 'claimed') {
+    const delivery = await obstacles.findStartDelivery(database, task.id);
+    return delivery === null ? [] : [{ type: 'delivering', ...delivery }];
+  }
+  const found: Obstacle[] = [];
+  if (task.state === 'paused') {
+    found.push({ type: 'paused', since: (await obstacles.findPausedSince(database, task.id)) ?? task.updated_at });
+  }
+  const parents = await parentsOf(context, task.id);
+  if (parents !== null) found.push(parents);
+  const now = context.now() === null ? await databaseNow(database) : context.clock.now();
+  if (task.run_at !== null && task.run_at > now) {
+    found.push({ type: 'delayed', until: task.run_at, attempt: task.attempt + 1 });
+  }
+  found.push(...(await rulesOf(context, task.id)));
+  if (found.length > 0) return found;
+  const seen = await obstacles.findLastClaimer(database, task.id);
+  if (seen === null || now - seen > CLAIMER_GONE_MS) {
+    return [{ type: 'no_worker', lane: `kind:${task.kind}`, last_seen: seen }];
+  }
+  return [{ type: 'queued', ahead: await obstacles.countAhead(database, task.id) }];
+}
+
+async function parentsOf(context: EngineContext, id: string): Promise<Obstacle | null> {
+  const rows = await obstacles.findOpenParents(context.database, id);
+  if (rows.length === 0) return null;
+  return {
+    type: 'parents',
+    total: rows[0]!.total,
+    parents: rows.map((row) => ({
+      id: row.id,
+      name: row.name,
+      state: taskStateOf(row.state),
+      requires_success: row.requires_success,
+    })),
+  };
+}
+
+async function rulesOf(context: EngineContext, id: string): Promise<Obstacle[]> {
+  const found: Obstacle[] = [];
+  for (const rule of await obstacles.findRules(context.database, id)) {
+    if (rule.used < rule.max) continue;
+    const fields: JsonObject = {};
+    rule.fields.forEach((field, index) => {
+      fields[field] = rule.key[index] ?? null;
+    });
+    const holders = await obstacles.findHolders(context.database, rule.slot);
+    found.push({
+      type: 'rule',
+      rule: rule.type === 1 ? 'concurrency' : 'capacity',
+      kind: rule.kind,
+      fields,
+      max: rule.max,
+      used: rule.used,
+      holders: holders.map((holder) => ({ ...holder, state: taskStateOf(holder.state) })),
+    });
+  }
+  return found;
+}
+
+function summaryOf(task: Task, found: readonly Obstacle[]): string {
+  if (isTerminal(task.state)) {
+    const why = task.failure_reason === null ? '' : `: ${task.failure_reason}`;
+    return `It is over (${task.state})${why}.`;
+  }
+  const first = found[0];
+  if (first === undefined) return task.state === 'claimed' ? 'It was claimed and is about to start.' : 'It is running.';
+  switch (first.type) {
+    case 'parents': {
+      const names = first.parents.slice(0, 3).map((parent) => `"${parent.name}" (${parent.state})`);
+      const more = first.total > 3 ? ` and ${first.total - 3} more` : '';
+      return `It waits for ${first.total === 1 ? 'a task' : `${first.total} tasks`} to end: ${names.join(', ')}${more}.`;
+    }
+    case 'rule':
+      return first.rule === 'concurrency'
+        ? `A rule lets ${first.max} tasks of kind "${first.kind}" run at once, and ${first.used} do.`
+        : `A rule lets tasks of kind "${first.kind}" have ${first.max} units of work left at once, and they have ${first.used}.`;
+    case 'paused':
+      return 'It is paused; resume it to let it go on.';
+    case 'delayed':
+      return `It does not start before ${new Date(first.until).toISOString()}${first.attempt > 1 ? ` (attempt ${first.attempt})` : ''}.`;
+    case 'no_worker':
+      return first.last_seen === null
+        ? `No worker has ever asked for tasks of ${first.lane}; start one.`
+        : `No worker has asked for tasks of ${first.lane} since ${new Date(first.last_seen).toISOString()}; start one.`;
+    case 'queued':
+      return first.ahead === 0
+        ? 'It is next in its lane and starts as soon as a worker asks.'
+        : `It is ready; ${first.ahead} tasks of its lane come first.`;
+    case 'delivering':
+      return first.tries === 0
+        ? 'Its start webhook is about to be called.'
+        : `Its start webhook was tried ${first.tries} times${first.last_error === null ? '' : ` (${first.last_error})`} and is tried again.`;
+  }
+}

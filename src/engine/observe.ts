@@ -1,0 +1,129 @@
+import { BATCH_WIRE_STATE, isTerminal, taskStateOf, type TaskState } from '../domain/task-state.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import type { Kinds } from '../store/kinds.ts';
+import type { DeliveriesMoved } from '../store/deliveries.ts';
+import type { Moved } from '../store/transitions.ts';
+import type { Signals } from './signals.ts';
+
+const PARENT_OUTCOME = {
+  succeeded: 'success',
+  failed: 'failure',
+  timed_out: 'failure',
+  partially_failed: 'failure',
+  canceled: 'canceled',
+  disabled: 'success',
+} as const;
+
+/** Codes that transitions answer with, as the engine's port names them. */
+export const TRANSITION_RESULTS = [
+  'applied',
+  'retrying',
+  'unchanged',
+  'conflict',
+  'not_started',
+  'stale_attempt',
+  'not_found',
+] as const;
+
+/** Tells metrics and waiting loops what a committed transition did. */
+export class Observer {
+  readonly #metrics: Metrics | undefined;
+  readonly #kinds: Kinds;
+  readonly #signals: Signals;
+
+  constructor(metrics: Metrics | undefined, kinds: Kinds, signals: Signals) {
+    this.#metrics = metrics;
+    this.#kinds = kinds;
+    this.#signals = signals;
+  }
+
+  async moved(moved: Moved): Promise<void> {
+    this.#signals.emit({
+      lanes: moved.lanes ?? [],
+      deliveries: (moved.deliveries ?? 0) > 0,
+      workflows: moved.workflows ?? [],
+    });
+    if (this.#metrics === undefined) return;
+    const kindIds = [...(moved.moved ?? []), ...(moved.cascaded ?? [])].map(([kind]) => kind);
+    await this.#learn(kindIds);
+    for (const [kind, from, to, durations, count] of moved.moved ?? []) {
+      this.#count(kind, taskStateOf(from), taskStateOf(to), durations ?? [], count ?? durations?.length ?? 1);
+    }
+    const unblocked = moved.unblocked ?? 0;
+    if (unblocked > 0) {
+      this.#metrics.tasksUnblocked.inc(unblocked);
+      this.#metrics.taskStatusTransitions.inc({ from_status: 'Waiting', to_status: 'Pending' }, unblocked);
+    }
+    for (const [kind, count] of moved.cascaded ?? []) {
+      this.#metrics.tasksFailedByDependency.inc(count);
+      this.#metrics.tasksCompleted.inc({ outcome: 'failure', kind: this.#name(kind) }, count);
+      this.#metrics.taskStatusTransitions.inc({ from_status: 'Waiting', to_status: 'Failure' }, count);
+    }
+    this.#countLate(moved.codes ?? []);
+  }
+
+  /** Tasks that a claim took, with how long each had been ready. */
+  async claimed(from: 'pending', to: 'claimed' | 'running', waits: readonly [number, number[]][]): Promise<void> {
+    if (this.#metrics === undefined) return;
+    await this.#learn(waits.map(([kind]) => kind));
+    for (const [kind, waitsMs] of waits) {
+      this.#metrics.taskStatusTransitions.inc(
+        { from_status: BATCH_WIRE_STATE[from], to_status: BATCH_WIRE_STATE[to] },
+        waitsMs.length,
+      );
+      if (to === 'running') this.#observeWaits(kind, waitsMs);
+    }
+  }
+
+  async delivered(moved: DeliveriesMoved): Promise<void> {
+    this.#signals.emit({ deliveries: moved.deliveries > 0, workflows: moved.workflows ?? [] });
+    if (moved.settled !== null) await this.moved(moved.settled);
+    if (this.#metrics === undefined || moved.begun === null) return;
+    await this.#learn(moved.begun.map(([kind]) => kind));
+    for (const [kind, waitsMs] of moved.begun) {
+      this.#metrics.taskStatusTransitions.inc({ from_status: 'Claimed', to_status: 'Running' }, waitsMs.length);
+      this.#observeWaits(kind, waitsMs);
+    }
+  }
+
+  created(tasks: number, withDependencies: number): void {
+    this.#metrics?.tasksCreated.inc(tasks);
+    if (withDependencies > 0) this.#metrics?.tasksWithDependencies.inc(withDependencies);
+  }
+
+  #count(kindId: number, from: TaskState, to: TaskState, durationsMs: readonly number[], count: number): void {
+    const metrics = this.#metrics!;
+    const kind = this.#name(kindId);
+    metrics.taskStatusTransitions.inc({ from_status: BATCH_WIRE_STATE[from], to_status: BATCH_WIRE_STATE[to] }, count);
+    if (!isTerminal(to)) return;
+    if (to === 'canceled') metrics.tasksCancelled.inc(count);
+    if (to === 'timed_out') metrics.tasksTimedOut.inc(count);
+    metrics.dependencyPropagations.inc({ parent_outcome: PARENT_OUTCOME[to] }, count);
+    if (to === 'canceled' || to === 'disabled') return;
+    const outcome = to === 'succeeded' ? 'success' : 'failure';
+    metrics.tasksCompleted.inc({ outcome, kind }, count);
+    for (const duration of durationsMs) metrics.taskDurationSeconds.observe({ kind, outcome }, duration / 1000);
+  }
+
+  #observeWaits(kindId: number, waitsMs: readonly number[]): void {
+    const kind = this.#name(kindId);
+    for (const wait of waitsMs) this.#metrics!.taskWaitSeconds.observe({ kind }, wait / 1000);
+  }
+
+  #countLate(codes: readonly number[]): void {
+    for (const code of codes) {
+      if (code === 2) this.#metrics!.lateReports.inc({ kind: 'repeated' });
+      else if (code === 3) this.#metrics!.lateReports.inc({ kind: 'conflict' });
+      else if (code === 5) this.#metrics!.lateReports.inc({ kind: 'stale_attempt' });
+    }
+  }
+
+  async #learn(kindIds: readonly number[]): Promise<void> {
+    if (kindIds.some((id) => this.#kinds.knownName(id) === undefined)) await this.#kinds.names(kindIds);
+  }
+
+  #name(kindId: number): string {
+    return this.#kinds.knownName(kindId) ?? 'unknown';
+  }
+}
+

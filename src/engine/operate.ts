@@ -1,0 +1,73 @@
+import type { TaskState } from '../domain/task-state.ts';
+import {
+  cancelTasks,
+  findOpenTasks,
+  pauseTasks,
+  resumeTasks,
+  retryTasks,
+  type Moved,
+} from '../store/transitions.ts';
+import { findTask, findWorkflow, taskOf } from '../store/task-reads.ts';
+import type { EngineContext } from './context.ts';
+import type { TransitionOutcome } from './port.ts';
+import { TRANSITION_RESULTS } from './observe.ts';
+
+type Operation = (ids: readonly string[]) => Promise<Moved>;
+
+async function operate(
+  context: EngineContext,
+  ids: readonly string[],
+  operation: Operation,
+): Promise<TransitionOutcome[]> {
+  const distinct = [...new Set(ids)];
+  if (distinct.length === 0) return [];
+  const moved = await operation(distinct);
+  await context.observer.moved({ ...moved, codes: null });
+  const codes = new Map(distinct.map((id, index) => [id, moved.codes?.[index] ?? 0]));
+  const states = await statesOf(context, distinct);
+  return ids.map((task_id) => ({
+    task_id,
+    result: TRANSITION_RESULTS[codes.get(task_id)!]!,
+    state: states.get(task_id) ?? null,
+  }));
+}
+
+/** The states to answer with, for the few tasks that one call names; larger sets are answered without. */
+async function statesOf(context: EngineContext, ids: readonly string[]): Promise<Map<string, TaskState>> {
+  const states = new Map<string, TaskState>();
+  if (ids.length > 100) return states;
+  for (const id of ids) {
+    const row = await findTask(context.database, id);
+    if (row !== null) states.set(id, taskOf(row).state);
+  }
+  return states;
+}
+
+export function cancel(context: EngineContext, ids: readonly string[], reason: string): Promise<TransitionOutcome[]> {
+  return operate(context, ids, (set) => cancelTasks(context.database, set, reason, context.now()));
+}
+
+/** Cancels every open task of a workflow; returns how many, or null where there is no such workflow. */
+export async function cancelWorkflow(context: EngineContext, id: string): Promise<number | null> {
+  if ((await findWorkflow(context.database, id)) === null) return null;
+  const open = await findOpenTasks(context.database, id);
+  if (open.length === 0) return 0;
+  const moved = await cancelTasks(context.database, open, 'its workflow was canceled', context.now());
+  await context.observer.moved({ ...moved, codes: null });
+  return moved.codes?.filter((code) => code === 0).length ?? open.length;
+}
+
+export function pause(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
+  return operate(context, ids, (set) => pauseTasks(context.database, set, context.now()));
+}
+
+export function resume(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
+  return operate(context, ids, (set) => resumeTasks(context.database, set, context.now()));
+}
+
+/** Re-opens tasks that ended badly, also out of the archive, with what failed because of them. */
+export function retry(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
+  return operate(context, ids, (set) =>
+    context.database.transaction((tx) => retryTasks(tx, set, context.now())),
+  );
+}

@@ -1,0 +1,108 @@
+import { taskStateOf, TASK_STATE_CODE, type TaskState } from '../domain/task-state.ts';
+import { saveResults, settle, updateTasks, type Moved } from '../store/transitions.ts';
+import type { EngineContext } from './context.ts';
+import { TRANSITION_RESULTS } from './observe.ts';
+import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
+
+/** Longest reason that is kept, characters. */
+const REASON_MAX = 2_000;
+
+/** Splits into sets without a repeated task, so that of two reports on one task the second meets the first's result. */
+export function distinctRounds<T extends { task_id: string }>(items: readonly T[]): number[][] {
+  const seen = new Map<string, number>();
+  const rounds: number[][] = [];
+  items.forEach((item, index) => {
+    const round = seen.get(item.task_id) ?? 0;
+    seen.set(item.task_id, round + 1);
+    (rounds[round] ??= []).push(index);
+  });
+  return rounds;
+}
+
+export function outcomesOf(
+  ids: readonly string[],
+  moved: Moved,
+  applied: (index: number) => TaskState,
+): TransitionOutcome[] {
+  return ids.map((task_id, index) => {
+    const result = TRANSITION_RESULTS[moved.codes?.[index] ?? 0]!;
+    const state = moved.states?.[index];
+    if (state !== undefined && state !== null) return { task_id, result, state: taskStateOf(state) };
+    return { task_id, result, state: result === 'not_found' ? null : applied(index) };
+  });
+}
+
+/** Settles reports in sets: one statement moves them all and everything that follows from them. */
+export async function report(context: EngineContext, reports: readonly Report[]): Promise<TransitionOutcome[]> {
+  const outcomes = new Array<TransitionOutcome>(reports.length);
+  for (const round of distinctRounds(reports)) {
+    const set = round.map((index) => reports[index]!);
+    const results = await settleSet(context, set);
+    round.forEach((index, at) => {
+      outcomes[index] = results[at]!;
+    });
+  }
+  return outcomes;
+}
+
+async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
+  const ids = set.map((report) => report.task_id);
+  const states = set.map((report) => TASK_STATE_CODE[report.outcome]);
+  const now = context.now();
+  const input = {
+    ids,
+    attempts: set.map((report) => report.attempt),
+    states,
+    reasons: set.map((report) => report.reason?.slice(0, REASON_MAX) ?? null),
+    extras: extrasOf(set),
+    unlinked: set.every((report) => report.unlinked === true),
+    jitter: context.random.next(),
+    now,
+  };
+  const results = set.filter((report) => report.result !== undefined);
+  const moved =
+    results.length === 0
+      ? await settle(context.database, input)
+      : await context.database.transaction(async (tx) => {
+          const settled = await settle(tx, input);
+          const accepted = set.filter(
+            (report, index) => report.result !== undefined && (settled.codes?.[index] ?? 0) === 0,
+          );
+          if (accepted.length > 0) {
+            await saveResults(tx, JSON.stringify(accepted.map((report) => ({ i: report.task_id, d: report.result }))), now);
+          }
+          return settled;
+        });
+  await context.observer.moved(moved);
+  return outcomesOf(ids, moved, (index) => set[index]!.outcome);
+}
+
+/** Merges metadata and adds counters without a change of state. */
+export async function update(context: EngineContext, updates: readonly TaskUpdate[]): Promise<TransitionOutcome[]> {
+  const outcomes = new Array<TransitionOutcome>(updates.length);
+  for (const round of distinctRounds(updates)) {
+    const set = round.map((index) => updates[index]!);
+    const ids = set.map((item) => item.task_id);
+    const moved = await updateTasks(
+      context.database,
+      ids,
+      set.map((item) => item.attempt),
+      extrasOf(set) ?? '[]',
+      context.now(),
+    );
+    await context.observer.moved({ ...moved, codes: null });
+    outcomesOf(ids, moved, () => 'running').forEach((outcome, at) => {
+      outcomes[round[at]!] = outcome;
+    });
+  }
+  return outcomes;
+}
+
+function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
+  const extras = set.flatMap((item) =>
+    item.metadata_patch === undefined && item.new_success === undefined && item.new_failures === undefined
+      ? []
+      : [{ i: item.task_id, m: item.metadata_patch, s: item.new_success, f: item.new_failures }],
+  );
+  return extras.length === 0 ? null : JSON.stringify(extras);
+}

@@ -1,0 +1,126 @@
+import type { NewTask } from '../domain/task.ts';
+import type { EdgeRow, SpecRow, SubmissionRows, TaskRow } from '../store/submissions.ts';
+import type { EngineContext } from './context.ts';
+import type { Submission } from './port.ts';
+import { storedAction } from './outbox.ts';
+
+/** What became of a new task's dependencies before it was stored: how many gates are open, or how it ended already. */
+export interface Fate {
+  open_gates: number;
+  linked: boolean;
+  ended?: { state: number; reason: string; cause: string };
+}
+
+const SHAPE_TYPE = { concurrency: 1, capacity: 2 } as const;
+
+/** Collects the rows of submissions for one insert. */
+export class RowBuilder {
+  readonly rows: SubmissionRows & { kindIds: number[] } = { workflows: [], tasks: [], specs: [], edges: [], kindIds: [] };
+  readonly #context: EngineContext;
+  readonly #kindIds = new Map<string, number>();
+  readonly #shapes = new Map<string, number>();
+
+  constructor(context: EngineContext) {
+    this.#context = context;
+  }
+
+  /** Makes sure that the kinds and rule shapes of these tasks exist, each looked up once. */
+  async prepare(submissions: readonly Submission[]): Promise<void> {
+    const kinds = new Set<string>();
+    const shapes = new Map<string, { kind: string; type: 1 | 2; fields: string[] }>();
+    for (const { tasks } of submissions) {
+      for (const task of tasks) {
+        kinds.add(task.kind);
+        for (const rule of task.rules) {
+          kinds.add(rule.matcher.kind);
+          const fields = sortedFields(rule.matcher.fields);
+          const type = SHAPE_TYPE[rule.type];
+          shapes.set(shapeKey(rule.matcher.kind, type, fields), { kind: rule.matcher.kind, type, fields });
+        }
+      }
+    }
+    const names = [...kinds];
+    const ids = await this.#context.kinds.ids(names);
+    names.forEach((name, index) => this.#kindIds.set(name, ids[index]!));
+    for (const [key, shape] of shapes) {
+      const id = await this.#context.kinds.shape(this.#kindIds.get(shape.kind)!, shape.type, shape.fields);
+      this.#shapes.set(key, id);
+    }
+    this.rows.kindIds = [...new Set(ids)];
+  }
+
+  kindId(kind: string): number {
+    return this.#kindIds.get(kind)!;
+  }
+
+  addWorkflow(submission: Submission, counts: { tasks: number; ended: number }, linked: boolean): void {
+    this.rows.workflows.push({
+      id: submission.workflow_id,
+      name: submission.name,
+      linked,
+      task_count: counts.tasks,
+      remaining: counts.tasks - counts.ended,
+      traceparent: submission.traceparent,
+    });
+  }
+
+  addEdge(edge: EdgeRow): void {
+    this.rows.edges.push(edge);
+  }
+
+  /** Absent members are left out of the row: what is not sent costs nothing to parse. */
+  addTask(task: NewTask, workflowId: string, fate: Fate): void {
+    const row: TaskRow = { i: task.id, w: workflowId, k: this.kindId(task.kind), n: task.name, t: task.timeout_secs };
+    if (task.local_id !== null) row.l = task.local_id;
+    if (task.deadline_basis === 'activity') row.b = 1;
+    if (task.priority !== 0) row.p = task.priority;
+    if (task.delay_ms > 0) row.d = task.delay_ms;
+    for (const _ in task.metadata) {
+      row.m = task.metadata;
+      break;
+    }
+    if (task.expected_count !== null) row.e = task.expected_count;
+    if (fate.open_gates > 0) row.g = fate.open_gates;
+    if (fate.linked) row.x = true;
+    if (fate.ended !== undefined) {
+      row.z = fate.ended.state;
+      row.f = fate.ended.reason;
+      row.c = fate.ended.cause;
+    }
+    const spec = this.#specOf(task);
+    if (spec !== null) {
+      row.s = true;
+      if (task.actions.some((action) => action.trigger === 'start')) row.h = true;
+      if (task.rules.length > 0) row.r = this.#shapesOf(task);
+      this.rows.specs.push(spec);
+    }
+    this.rows.tasks.push(row);
+  }
+
+  #specOf(task: NewTask): SpecRow | null {
+    if (task.actions.length === 0 && task.rules.length === 0 && task.dedupe.length === 0 && task.retry === null) {
+      return null;
+    }
+    const spec: SpecRow = { i: task.id };
+    if (task.actions.length > 0) spec.actions = task.actions.map(storedAction);
+    if (task.rules.length > 0) spec.rules = { list: task.rules, shapes: this.#shapesOf(task) };
+    if (task.dedupe.length > 0) spec.dedupe = task.dedupe;
+    if (task.retry !== null) spec.retry = task.retry;
+    return spec;
+  }
+
+  #shapesOf(task: NewTask): [number, number][] {
+    return task.rules.map((rule) => {
+      const key = shapeKey(rule.matcher.kind, SHAPE_TYPE[rule.type], sortedFields(rule.matcher.fields));
+      return [this.#shapes.get(key)!, rule.max];
+    });
+  }
+}
+
+export function sortedFields(fields: readonly string[]): string[] {
+  return [...new Set(fields)].sort();
+}
+
+function shapeKey(kind: string, type: 1 | 2, fields: readonly string[]): string {
+  return JSON.stringify([kind, type, fields]);
+}

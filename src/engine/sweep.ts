@@ -1,0 +1,61 @@
+import { forgetClaimers } from '../store/claims.ts';
+import { releaseStuck } from '../store/deliveries.ts';
+import { archiveWorkflows, deleteArchived, deleteIdleSlots } from '../store/retention.ts';
+import { forgetIdempotencyKeys } from '../store/submissions.ts';
+import { promoteDelayed, relayOne, sweepLeases } from '../store/transitions.ts';
+import type { EngineContext } from './context.ts';
+import type { RetentionResult, SweepResult } from './port.ts';
+
+const PROMOTE_MAX = 5_000;
+const LEASES_MAX = 50;
+const RELAYS_MAX = 100;
+const IDLE_SLOTS_MAX = 1_000;
+
+/** One pass of everything that only time sets in motion. Each step is bounded; a busy pass is followed by another. */
+export async function sweep(context: EngineContext): Promise<SweepResult> {
+  const now = context.now();
+  const promoted = await promoteDelayed(context.database, PROMOTE_MAX, now);
+  await context.observer.moved({ lanes: promoted.lanes ?? [] });
+  const swept = await sweepLeases(
+    context.database,
+    LEASES_MAX,
+    context.settings.claimTimeoutMs,
+    context.random.next(),
+    now,
+  );
+  let timedOut = 0;
+  if (swept !== null) {
+    context.signals.emit({ lanes: swept.lanes });
+    if (swept.requeued > 0) context.metrics?.claimsExpired.inc(swept.requeued);
+    if (swept.settled !== null) {
+      timedOut = (swept.settled.moved ?? []).reduce((sum, [, , , durations]) => sum + (durations?.length ?? 0), 0);
+      await context.observer.moved({ ...swept.settled, codes: null });
+    }
+  }
+  const relayed = await relayAll(context, now);
+  const released = await releaseStuck(context.database, now);
+  if (released > 0) context.signals.emit({ deliveries: true });
+  await context.signals.lookForOthers();
+  return { promoted: promoted.promoted, requeued: swept?.requeued ?? 0, timed_out: timedOut, relayed };
+}
+
+async function relayAll(context: EngineContext, now: string | null): Promise<number> {
+  for (let relayed = 0; relayed < RELAYS_MAX; relayed += 1) {
+    const moved = await relayOne(context.database, now);
+    if (moved === null) return relayed;
+    await context.observer.moved(moved);
+  }
+  return RELAYS_MAX;
+}
+
+/** Archives ended workflows and deletes what has been archived for long, about `limit` tasks of each. */
+export async function retain(context: EngineContext, limit: number): Promise<RetentionResult> {
+  const { database, settings } = context;
+  const now = context.now();
+  const archived = await archiveWorkflows(database, settings.archiveAfterMs, limit, now);
+  const deleted = await deleteArchived(database, settings.deleteAfterMs, limit, now);
+  await forgetIdempotencyKeys(database, now);
+  await forgetClaimers(database, now);
+  await deleteIdleSlots(database, IDLE_SLOTS_MAX);
+  return { archived, deleted };
+}

@@ -1,0 +1,117 @@
+import type { Queryable, Statement } from './database.ts';
+
+const ADD_KINDS: Statement = {
+  name: 'kinds.add',
+  text: `insert into kind (name) select unnest($1::text[]) on conflict (name) do nothing`,
+};
+
+const FIND_KINDS: Statement = {
+  name: 'kinds.find',
+  text: `select id, name from kind where name = any($1::text[])`,
+};
+
+const NAME_KINDS: Statement = {
+  name: 'kinds.name',
+  text: `select id, name from kind where id = any($1::integer[])`,
+};
+
+const FIND_KINDS_LIKE: Statement = {
+  name: 'kinds.find_like',
+  text: `select id, name from kind where position(lower($1) in lower(name)) > 0`,
+};
+
+const REGISTER_SHAPE: Statement = {
+  name: 'kinds.register_shape',
+  text: `select register_shape($1, $2::smallint, $3::text[]) as id`,
+};
+
+const REGISTER_DEDUPE_SHAPE: Statement = {
+  name: 'kinds.register_dedupe_shape',
+  text: `select register_dedupe_shape($1, $2::text[]) as id`,
+};
+
+interface KindRow {
+  id: number;
+  name: string;
+}
+
+/**
+ * Kinds and what is counted of them, by the small numbers that tables and locks use. Kinds and shapes are never removed,
+ * so what was read once stays true; the caches are bounded and start over when full.
+ */
+export class Kinds {
+  static readonly cacheMax = 10_000;
+  readonly #database: Queryable;
+  readonly #ids = new Map<string, number>();
+  readonly #names = new Map<number, string>();
+  readonly #shapes = new Map<string, number>();
+
+  constructor(database: Queryable) {
+    this.#database = database;
+  }
+
+  /** The id of each kind, in the order of the names; unknown ones are added. */
+  async ids(names: readonly string[]): Promise<number[]> {
+    const missing = [...new Set(names)].filter((name) => !this.#ids.has(name));
+    if (missing.length > 0) {
+      await this.#database.query(ADD_KINDS, [missing]);
+      this.#learn(await this.#database.query<KindRow>(FIND_KINDS, [missing]), names);
+    }
+    return names.map((name) => this.#ids.get(name)!);
+  }
+
+  /** The name of each id; ids that do not exist are left out. */
+  async names(ids: readonly number[]): Promise<Map<number, string>> {
+    const missing = [...new Set(ids)].filter((id) => !this.#names.has(id));
+    if (missing.length > 0) this.#learn(await this.#database.query<KindRow>(NAME_KINDS, [missing]), []);
+    const found = new Map<number, string>();
+    for (const id of ids) {
+      const name = this.#names.get(id);
+      if (name !== undefined) found.set(id, name);
+    }
+    return found;
+  }
+
+  /** The name where this process has met the kind. */
+  knownName(id: number): string | undefined {
+    return this.#names.get(id);
+  }
+
+  async idsContaining(text: string): Promise<number[]> {
+    return (await this.#database.query<KindRow>(FIND_KINDS_LIKE, [text])).map((row) => row.id);
+  }
+
+  /** The id of what a rule counts: type 1 open attempts, type 2 remaining work. `fields` are sorted. */
+  shape(kindId: number, type: 1 | 2, fields: readonly string[]): Promise<number> {
+    return this.#register(`${kindId}:${type}:${JSON.stringify(fields)}`, REGISTER_SHAPE, [kindId, type, fields]);
+  }
+
+  /** The id of what a dedupe strategy compares. `fields` are sorted. */
+  dedupeShape(kindId: number, fields: readonly string[]): Promise<number> {
+    return this.#register(`${kindId}:d:${JSON.stringify(fields)}`, REGISTER_DEDUPE_SHAPE, [kindId, fields]);
+  }
+
+  async #register(key: string, statement: Statement, values: readonly unknown[]): Promise<number> {
+    const known = this.#shapes.get(key);
+    if (known !== undefined) return known;
+    const [row] = await this.#database.query<{ id: number }>(statement, values);
+    if (this.#shapes.size >= Kinds.cacheMax) this.#shapes.clear();
+    this.#shapes.set(key, row!.id);
+    return row!.id;
+  }
+
+  #learn(rows: readonly KindRow[], keep: readonly string[]): void {
+    if (this.#ids.size + rows.length > Kinds.cacheMax) {
+      const kept = keep.flatMap((name) => (this.#ids.has(name) ? [{ id: this.#ids.get(name)!, name }] : []));
+      this.#ids.clear();
+      this.#names.clear();
+      for (const row of kept) this.#remember(row);
+    }
+    for (const row of rows) this.#remember(row);
+  }
+
+  #remember(row: KindRow): void {
+    this.#ids.set(row.name, row.id);
+    this.#names.set(row.id, row.name);
+  }
+}

@@ -1,0 +1,106 @@
+import type { JsonValue } from '../domain/json.ts';
+import type { Queryable, Statement } from './database.ts';
+
+const OPEN_PARENTS: Statement = {
+  name: 'explain.open_parents',
+  text: `select p.id, p.name, p.state, e.requires_success, count(*) over () as total
+    from edge e join task_all p on p.id = e.parent_id
+    where e.child_id = $1 and case when e.crosses then not e.relayed else p.state < 10 end
+    order by p.id limit 20`,
+};
+
+const RULES: Statement = {
+  name: 'explain.rules',
+  text: `select sh.type, k.name as kind, sh.fields, coalesce(sl.key, slot_key_of(sh.fields, t.metadata)) as key,
+      coalesce(sl.used, 0) as used, (r.value ->> 1)::bigint as max, n.slot::text as slot
+    from task t join task_spec sp on sp.task_id = t.id
+    cross join jsonb_array_elements(sp.rules -> 'shapes') r(value)
+    join shape sh on sh.id = (r.value ->> 0)::integer join kind k on k.id = sh.kind_id
+    cross join lateral (select slot_of(sh.id, sh.type, sh.fields, t.metadata) as slot) n
+    left join slot sl on sl.id = n.slot
+    where t.id = $1`,
+};
+
+const HOLDERS: Statement = {
+  name: 'explain.holders',
+  text: `select t.id, t.name, t.state
+    from (select distinct unnest(task_ids) as id from lease) l join task t on t.id = l.id
+    where $1::text::bigint = any(t.slots) order by t.id limit 10`,
+};
+
+const LAST_CLAIMER: Statement = {
+  name: 'explain.last_claimer',
+  text: `select max(c.seen_at) as seen_at from task t
+    left join claimer c on c.lane = case when t.starts_by_webhook then 0 else t.kind_id end
+    where t.id = $1`,
+};
+
+const AHEAD: Statement = {
+  name: 'explain.ahead',
+  text: `select count(*) as n from (
+    select 1 from task t join ready r on r.lane = case when t.starts_by_webhook then 0 else t.kind_id end
+      and (r.rank, r.task_id) < (-t.priority, t.id)
+    where t.id = $1 limit 10000) x`,
+};
+
+const START_DELIVERY: Statement = {
+  name: 'explain.start_delivery',
+  text: `select d.tries, d.last_error, d.next_try_at from delivery d join task t on t.id = d.task_id
+    where d.task_id = $1 and d.trigger = 'start' and d.attempt = t.attempt and d.state = 'due'`,
+};
+
+const PAUSED_SINCE: Statement = { name: 'explain.paused_since', text: `select paused_at from task where id = $1` };
+
+export function findOpenParents(
+  queryable: Queryable,
+  id: string,
+): Promise<{ id: string; name: string; state: number; requires_success: boolean; total: number }[]> {
+  return queryable.query(OPEN_PARENTS, [id]);
+}
+
+export interface RuleRow {
+  type: 1 | 2;
+  kind: string;
+  fields: string[];
+  key: JsonValue[];
+  used: number;
+  max: number;
+  slot: string;
+}
+
+export function findRules(queryable: Queryable, id: string): Promise<RuleRow[]> {
+  return queryable.query(RULES, [id]);
+}
+
+export function findHolders(
+  queryable: Queryable,
+  slot: string,
+): Promise<{ id: string; name: string; state: number }[]> {
+  return queryable.query(HOLDERS, [slot]);
+}
+
+export async function findLastClaimer(queryable: Queryable, id: string): Promise<number | null> {
+  return (await queryable.query<{ seen_at: number | null }>(LAST_CLAIMER, [id]))[0]?.seen_at ?? null;
+}
+
+/** Ready tasks of the same lane that come first, counted up to 10,000. */
+export async function countAhead(queryable: Queryable, id: string): Promise<number> {
+  return (await queryable.query<{ n: number }>(AHEAD, [id]))[0]!.n;
+}
+
+export async function findStartDelivery(
+  queryable: Queryable,
+  id: string,
+): Promise<{ tries: number; last_error: string | null; next_try_at: number | null } | null> {
+  return (
+    (
+      await queryable.query<{ tries: number; last_error: string | null; next_try_at: number | null }>(START_DELIVERY, [
+        id,
+      ])
+    )[0] ?? null
+  );
+}
+
+export async function findPausedSince(queryable: Queryable, id: string): Promise<number | null> {
+  return (await queryable.query<{ paused_at: number | null }>(PAUSED_SINCE, [id]))[0]?.paused_at ?? null;
+}

@@ -1,0 +1,241 @@
+-- Decides which of the locked pending tasks may start, in the order given, and takes their slots: all or none each.
+-- Tasks that may not start leave the ready lanes for the lane of the slot that stopped them.
+-- p_grants: per task the slots that were handed to its ready row already, as text of an array, or null.
+create or replace function admit(p_ids uuid[], p_lanes integer[], p_grants text[])
+returns uuid[] language plpgsql as $$
+declare
+  v_needs uuid[];
+  v_slots bigint[];
+  v_contended bigint[];
+  v_used bigint[];
+  v_refused uuid[] := '{}';
+  v_refused_slots bigint[] := '{}';
+  v_task record;
+  v_at integer;
+  v_stop bigint;
+  v_regrant bigint[];
+  v_locked integer;
+begin
+  -- Slots computed for an older version of the kind, or for metadata that changed, are computed anew.
+  update task t set wants = wanted_slots(t.kind_id, t.metadata), slot_version = k.slot_version,
+    rule_slots = case when t.rule_slots is null then null else rule_slots_of(t.id, t.metadata) end
+  from kind k where k.id = t.kind_id and t.id = any(p_ids) and t.slot_version <> k.slot_version;
+
+  select array_agg(t.id) into v_needs
+  from unnest(p_ids, p_grants) u(id, granted) join task t on t.id = u.id
+  where (t.wants is not null or t.rule_slots is not null)
+    and (u.granted is null or t.wants is null or not u.granted::bigint[] = t.wants);
+  -- A grant that no longer is what the task takes goes back before the needs are looked at.
+  perform return_slots(array_agg(g.slot), array_agg(1::bigint))
+  from unnest(p_ids, p_grants) u(id, granted), unnest(u.granted::bigint[]) g(slot)
+  where u.id = any(v_needs) having count(*) > 0;
+  if v_needs is null then return p_ids; end if;
+
+  select array_agg(distinct n.slot) into v_slots
+  from task t, unnest(coalesce(t.wants, '{}') || coalesce(t.rule_slots, '{}')) n(slot) where t.id = any(v_needs);
+  loop
+    perform 1 from slot where id = any(v_slots) order by id for no key update;
+    get diagnostics v_locked = row_count;
+    exit when v_locked = cardinality(v_slots);
+    -- Idle slots are removed in time, so any may be missing.
+    insert into slot (id, shape_id, key)
+    select distinct on (n.id) n.id, n.shape_id, n.key from (
+      select slot_of(s.id, s.type, s.fields, t.metadata) as id, s.id as shape_id, slot_key_of(s.fields, t.metadata) as key
+      from task t join shape s on s.kind_id = t.kind_id or s.id in (
+        select (r.value ->> 0)::integer from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') r
+        where sp.task_id = t.id and t.rule_slots is not null)
+      where t.id = any(v_needs)) n
+    order by n.id on conflict do nothing;
+  end loop;
+
+  -- Slots that cannot hold everything this set asks of them; the others need no look at single tasks.
+  with need as (
+    select n.slot, n.amount, n.max from task t
+    cross join lateral (
+      select w.slot, slot_amount(w.slot, t.expected_count, t.success_count, t.failure_count) as amount,
+        null::bigint as max, false as takes_nothing
+      from unnest(t.wants) w(slot)
+      union all
+      select r.slot, 0, r.max, r.slot & 1 = 1 or r.slot <> all(coalesce(t.wants, '{}'))
+      from unnest(t.rule_slots, t.rule_max) r(slot, max)) n
+    where t.id = any(v_needs)
+  ), demand as (
+    select slot, sum(amount) as amount, min(max) as max, bool_or(takes_nothing) as takes_nothing
+    from need group by slot
+  )
+  select array_agg(d.slot), array_agg(s.used) into v_contended, v_used
+  from demand d join slot s on s.id = d.slot
+  where d.max is not null and s.used + d.amount + d.takes_nothing::integer > d.max;
+
+  if v_contended is not null then
+    for v_task in
+      select u.ord, t.id, t.expected_count, t.success_count, t.failure_count, t.wants, t.rule_slots, t.rule_max
+      from unnest(p_ids) with ordinality u(id, ord) join task t on t.id = u.id
+      where t.id = any(v_needs) and (t.wants && v_contended or t.rule_slots && v_contended)
+      order by u.ord
+    loop
+      v_stop := null;
+      for i in 1 .. coalesce(cardinality(v_task.rule_slots), 0) loop
+        v_at := array_position(v_contended, v_task.rule_slots[i]);
+        if v_at is not null and v_used[v_at] >= v_task.rule_max[i] then
+          v_stop := v_task.rule_slots[i];
+          exit;
+        end if;
+      end loop;
+      if v_stop is not null then
+        v_refused := v_refused || v_task.id;
+        v_refused_slots := v_refused_slots || v_stop;
+        continue;
+      end if;
+      for i in 1 .. coalesce(cardinality(v_task.wants), 0) loop
+        v_at := array_position(v_contended, v_task.wants[i]);
+        if v_at is not null then
+          v_used[v_at] := v_used[v_at] + slot_amount(v_task.wants[i], v_task.expected_count, v_task.success_count,
+            v_task.failure_count);
+        end if;
+      end loop;
+    end loop;
+    insert into blocked (slot_id, rank, task_id, lane, max, sole)
+    select r.slot, -t.priority, t.id, u.lane, t.rule_max[array_position(t.rule_slots, r.slot)],
+      t.wants = array[r.slot] and r.slot & 1 = 0 and t.rule_slots = array[r.slot]
+    from unnest(v_refused, v_refused_slots) r(id, slot)
+    join task t on t.id = r.id join unnest(p_ids, p_lanes) u(id, lane) on u.id = r.id
+    on conflict do nothing;
+  end if;
+
+  update slot s set used = s.used + d.amount
+  from (
+    select w.slot, sum(slot_amount(w.slot, t.expected_count, t.success_count, t.failure_count)) as amount
+    from task t, unnest(t.wants) w(slot)
+    where t.id = any(v_needs) and t.id <> all(v_refused) group by w.slot) d
+  where s.id = d.slot and d.amount <> 0;
+  -- Capacity that is left may let in tasks that came to wait while others of this set were counted.
+  if v_contended is not null then
+    select array_agg(c) into v_regrant from unnest(v_contended) c where c & 1 = 1;
+    perform grant_slots(v_regrant);
+  end if;
+  return array(select u.id from unnest(p_ids) with ordinality u(id, ord) where u.id <> all(v_refused) order by u.ord);
+end $$;
+
+-- The slots that a task's own rules look at, for metadata that changed.
+create or replace function rule_slots_of(p_task uuid, p_metadata jsonb)
+returns bigint[] language sql stable as $$
+  select array_agg(slot_of(s.id, s.type, s.fields, p_metadata) order by r.ord)
+  from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') with ordinality r(value, ord)
+  join shape s on s.id = (r.value ->> 0)::integer
+  where sp.task_id = p_task
+$$;
+
+-- Claims pending tasks of these lanes, highest priority first, oldest first among equals.
+-- p_deliver: false, they are running at once (the claimer runs them itself); true, they are claimed and their start
+-- deliveries are written (lane 0). Returns them in the order of the claim.
+create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_deliver boolean,
+  p_claim_timeout_ms integer, p_now timestamptz)
+returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
+  timeout_secs integer, linked boolean, waited_ms bigint)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_ids uuid[];
+  v_tids tid[];
+  v_lanes integer[];
+  v_grants text[];
+  v_pending uuid[];
+  v_kinds integer[];
+  v_ruled boolean;
+  v_lease bigint;
+begin
+  select array_agg(c.task_id), array_agg(c.tid), array_agg(c.lane), array_agg(c.slots::text)
+  into v_ids, v_tids, v_lanes, v_grants
+  from (
+    select r.tid, r.task_id, r.rank, r.slots, l.lane
+    from unnest(p_lanes) l(lane)
+    cross join lateral (
+      select y.ctid as tid, y.task_id, y.rank, y.slots from ready y where y.lane = l.lane
+      order by y.rank, y.task_id limit p_limit for update skip locked) r
+    order by r.rank, r.task_id limit p_limit) c;
+  if v_ids is null then return; end if;
+
+  -- A task that somebody else holds right now keeps its ready row and is met again.
+  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = 1), bool_or(t.rule_slots is not null)
+  into v_pending, v_kinds, v_ruled
+  from (
+    select t.id, t.kind_id, t.state, t.rule_slots from task t
+    where t.id = any(v_ids) order by t.id for no key update skip locked) t;
+  if v_pending is null then return; end if;
+  if cardinality(v_pending) < cardinality(v_ids)
+     and exists (select 1 from task t where t.id = any(v_ids) and t.id <> all(v_pending)) then
+    select array_agg(u.id order by u.ord), array_agg(u.tid order by u.ord), array_agg(u.lane order by u.ord),
+      array_agg(u.grants order by u.ord)
+    into v_ids, v_tids, v_lanes, v_grants
+    from unnest(v_ids, v_tids, v_lanes, v_grants) with ordinality u(id, tid, lane, grants, ord)
+    where not exists (select 1 from task t where t.id = u.id and t.id <> all(v_pending));
+  end if;
+  delete from ready where ctid = any(v_tids);
+  if v_kinds is null then
+    perform return_stale_grants(v_ids, v_grants, v_now);
+    return;
+  end if;
+
+  perform pg_advisory_xact_lock_shared(7201, k) from (select unnest(v_kinds) as k order by 1) o;
+  v_ruled := coalesce(v_ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_kinds))
+    or exists (select 1 from unnest(v_grants) g(slots) where g.slots is not null);
+  if v_ruled then
+    perform return_stale_grants(v_ids, v_grants, v_now);
+    select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
+    into v_ids, v_lanes, v_grants
+    from unnest(v_ids, v_lanes, v_grants) with ordinality u(id, lane, grants, ord)
+    join task t on t.id = u.id where t.state + 0 = 1 and (t.run_at is null or t.run_at <= v_now);
+    if v_ids is null then return; end if;
+    v_ids := admit(v_ids, v_lanes, v_grants);
+    if cardinality(v_ids) = 0 then return; end if;
+  end if;
+
+  v_lease := nextval(pg_get_serial_sequence('lease', 'id'));
+  return query
+  with taken as (
+    update task t set
+      state = case when p_deliver then 2 else 3 end,
+      attempt = t.attempt + 1,
+      started_at = case when p_deliver then null else v_now end,
+      updated_at = v_now,
+      deadline_at = case when p_deliver then null else v_now + t.timeout_secs * interval '1 second' end,
+      lease_id = v_lease,
+      slots = case when v_ruled then t.wants end
+    where t.id = any(v_ids) and (t.state + 0) = 1 and (t.run_at is null or t.run_at <= v_now)
+    returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.linked,
+      coalesce(t.run_at, t.created_at) as since
+  ), leased as (
+    insert into lease (id, holder, claimed_at, check_at, open, task_ids)
+    overriding system value
+    select v_lease, p_holder, v_now,
+      v_now + case when p_deliver then p_claim_timeout_ms * interval '1 millisecond'
+        else min(taken.timeout_secs) * interval '1 second' end,
+      count(*)::integer, array_agg(taken.id)
+    from taken having count(*) > 0
+  ), started as (
+    insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
+      next_try_at, traceparent, created_at)
+    select gen_random_uuid(), taken.id, taken.workflow_id, taken.attempt, 'start', 0, a.value ->> 'origin', a.value,
+      taken.id || ':start' || case when taken.attempt > 1 then ':attempt-' || taken.attempt else '' end,
+      'due', v_now, w.traceparent, v_now
+    from taken join task_spec sp on sp.task_id = taken.id
+    join workflow w on w.id = taken.workflow_id
+    cross join jsonb_array_elements(sp.actions) a(value)
+    where p_deliver and a.value ->> 'trigger' = 'start'
+    on conflict do nothing
+  )
+  select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs, taken.linked,
+    (extract(epoch from v_now - taken.since) * 1000)::bigint
+  from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
+end $$;
+
+-- Gives back the slots of ready rows whose task is not pending any more.
+create or replace function return_stale_grants(p_ids uuid[], p_grants text[], p_now timestamptz)
+returns void language sql as $$
+  select return_slots(array_agg(g.slot), array_agg(1::bigint))
+  from unnest(p_ids, p_grants) u(id, granted), unnest(u.granted::bigint[]) g(slot)
+  where not exists (select 1 from task t where t.id = u.id and (t.state + 0) = 1 and (t.run_at is null or t.run_at <= p_now))
+  having count(*) > 0
+$$;

@@ -1,0 +1,193 @@
+-- Closes the gates behind tasks that ended, level by level: one round a level of depth. Returns the tasks that ended
+-- because of it and the lanes where tasks became ready. The caller holds the workflows and the parents.
+create or replace function propagate(p_parents uuid[], p_now timestamptz, out failed_ids uuid[],
+  out unblocked integer, out lanes integer[])
+language plpgsql as $$
+declare
+  v_front uuid[] := p_parents;
+  v_children uuid[];
+  v_closed integer[];
+  v_causes uuid[];
+  v_locked uuid[];
+  v_states smallint[];
+  v_from smallint[];
+  v_next uuid[];
+  v_open uuid[];
+begin
+  failed_ids := '{}';
+  unblocked := 0;
+  lanes := '{}';
+  while cardinality(v_front) > 0 loop
+    -- Aggregated by child: two parents of one child in a set close two gates.
+    select array_agg(c.child_id order by c.child_id), array_agg(c.closed order by c.child_id),
+      array_agg(c.cause order by c.child_id)
+    into v_children, v_closed, v_causes
+    from (
+      select e.child_id, count(*)::integer as closed,
+        (array_agg(coalesce(p.cause, p.id) order by p.id)
+          filter (where e.requires_success and p.state not in (10, 15)))[1] as cause
+      from unnest(v_front) f(id) join task p on p.id = f.id join edge e on e.parent_id = f.id
+      where not e.crosses
+      group by e.child_id) c;
+    exit when v_children is null;
+    select array_agg(t.id), array_agg(t.state), array_agg(t.paused_from) into v_locked, v_states, v_from
+    from (select t.id, t.state, t.paused_from from task t where t.id = any(v_children) order by t.id for no key update) t;
+
+    with moved as (
+      update task t set
+        open_gates = t.open_gates - c.closed,
+        state = case when c.fails then 11 when c.opens then 1 else t.state end,
+        run_at = case when c.opens then greatest(t.run_at, p_now) else t.run_at end,
+        updated_at = case when c.fails or c.opens then p_now else t.updated_at end,
+        ended_at = case when c.fails then p_now else t.ended_at end,
+        paused_at = case when c.fails then null else t.paused_at end,
+        paused_from = case when c.fails then null else t.paused_from end,
+        cause = case when c.fails then c.cause else t.cause end,
+        reason = case when c.fails then c.reason else t.reason end
+      from (
+        select g.child_id, g.closed, g.cause,
+          g.cause is not null and (l.state = 0 or (l.state = 5 and l.paused_from in (0, 1))) as fails,
+          g.cause is null and l.state = 0 and y.open_gates = g.closed as opens,
+          case when g.cause is not null then (
+            select 'the task it depends on, "' || left(r.name, 200) || '" (' || r.id || '), '
+              || case r.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end
+            from task r where r.id = g.cause) end as reason
+        from unnest(v_children, v_closed, v_causes) g(child_id, closed, cause)
+        join unnest(v_locked, v_states, v_from) l(id, state, paused_from) on l.id = g.child_id
+        join task y on y.id = g.child_id) c
+      where t.id = c.child_id
+      returning t.id, c.fails, c.opens
+    )
+    select array_agg(id) filter (where fails), array_agg(id) filter (where opens) into v_next, v_open from moved;
+
+    if v_open is not null then
+      unblocked := unblocked + cardinality(v_open);
+      lanes := lanes || make_ready(v_open, p_now);
+    end if;
+    failed_ids := failed_ids || v_next;
+    v_front := v_next;
+  end loop;
+end $$;
+
+-- Puts pending tasks where claims find them: in their lane, or aside until their moment comes.
+create or replace function make_ready(p_ids uuid[], p_now timestamptz)
+returns integer[] language sql as $$
+  with fresh as (
+    select t.id, t.run_at, -t.priority as rank, case when t.starts_by_webhook then 0 else t.kind_id end as lane
+    from task t where t.id = any(p_ids)
+  ), later as (
+    insert into delayed (run_at, task_id) select f.run_at, f.id from fresh f where f.run_at > p_now on conflict do nothing
+  ), now as (
+    insert into ready (lane, rank, task_id)
+    select f.lane, f.rank, f.id from fresh f where f.run_at is null or f.run_at <= p_now
+    on conflict do nothing returning lane
+  )
+  select coalesce(array_agg(distinct lane), '{}') from now
+$$;
+
+-- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
+-- workflows' counts. p_workflows, p_leases, p_slots and p_amounts are what the transition that ended them saw; p_linked
+-- and p_spec say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
+create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_spec boolean,
+  p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz,
+  out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer)
+language plpgsql as $$
+declare
+  v_workflows uuid[] := p_workflows;
+begin
+  cascaded := '{}';
+  unblocked := 0;
+  lanes := '{}';
+  deliveries := 0;
+  if p_linked then
+    select p.failed_ids, p.unblocked, p.lanes into cascaded, unblocked, lanes from propagate(p_ids, p_now) p;
+    insert into relay (parent_id, created_at)
+    select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ids || cascaded) and e.crosses
+    on conflict do nothing;
+    if cardinality(cascaded) > 0 then
+      v_workflows := v_workflows || array(select t.workflow_id from task t where t.id = any(cascaded));
+    end if;
+  end if;
+  perform close_leases(p_leases);
+  lanes := lanes || return_slots(p_slots, p_amounts);
+  if p_spec or cardinality(cascaded) > 0 then
+    deliveries := write_end_deliveries(p_ids || cascaded, p_now);
+  end if;
+  ended_workflows := count_ended(v_workflows, p_now);
+end $$;
+
+-- Takes ended attempts off their leases; a lease without open attempts goes.
+create or replace function close_leases(p_leases bigint[])
+returns void language plpgsql as $$
+begin
+  if p_leases is null then return; end if;
+  perform 1 from lease where id = any(p_leases) order by id for update;
+  update lease l set open = l.open - c.n
+  from (select u.id, count(*)::integer as n from unnest(p_leases) u(id) where u.id is not null group by u.id) c
+  where l.id = c.id;
+  delete from lease where id = any(p_leases) and open <= 0;
+end $$;
+
+-- Writes what the ends of tasks announce. While a start delivery of the task is under way, they wait for it.
+create or replace function write_end_deliveries(p_ids uuid[], p_now timestamptz)
+returns integer language plpgsql as $$
+declare
+  v_written integer;
+begin
+  insert into delivery as d (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key,
+    state, next_try_at, traceparent, created_at)
+  select gen_random_uuid(), t.id, t.workflow_id, t.attempt, a.trigger, a.ordinal, a.action ->> 'origin', a.action,
+    t.id || case a.trigger when 'cancel' then ':cancel' else ':end:' || a.trigger end
+      || case when a.ordinal > 0 then ':action-' || a.ordinal + 1 else '' end
+      || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,
+    case when h.held then 'held' else 'due' end, case when h.held then null else p_now end, w.traceparent, p_now
+  from task t
+  join task_spec sp on sp.task_id = t.id
+  join workflow w on w.id = t.workflow_id
+  cross join lateral (
+    select x.value as action, x.value ->> 'trigger' as trigger,
+      (row_number() over (order by x.ord) - 1)::smallint as ordinal
+    from jsonb_array_elements(sp.actions) with ordinality x(value, ord)
+    where x.value ->> 'trigger' = case when t.state = 10 then 'success' when t.state in (11, 12, 13) then 'failure'
+      when t.state = 14 and t.deadline_at is not null then 'cancel' end) a
+  cross join lateral (
+    select exists (select 1 from delivery s
+      where s.task_id = t.id and s.attempt = t.attempt and s.trigger = 'start' and s.state = 'due') as held) h
+  where t.id = any(p_ids) and t.has_spec
+  on conflict (task_id, attempt, trigger, ordinal) do update
+    set state = excluded.state, next_try_at = excluded.next_try_at, tries = 0, first_try_at = null, holder = null
+    where d.state in ('delivered', 'dead');
+  get diagnostics v_written = row_count;
+  return v_written;
+end $$;
+
+-- Counts ended tasks off their workflows (one entry a task), in the order of the workflows' ids; workflows without
+-- dependencies are locked only here, last of all.
+create or replace function count_ended(p_workflows uuid[], p_now timestamptz)
+returns integer language plpgsql as $$
+declare
+  v_workflows uuid[];
+  v_counts integer[];
+  v_ended integer;
+begin
+  select array_agg(c.id), array_agg(c.n) into v_workflows, v_counts from (
+    select u.id, count(*)::integer as n from unnest(p_workflows) u(id) group by u.id order by u.id) c;
+  perform 1 from workflow where id = any(v_workflows) order by id for no key update;
+  with counted as (
+    update workflow w set remaining = w.remaining - c.n,
+      ended_at = case when w.remaining = c.n then p_now else w.ended_at end
+    from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id
+    returning w.remaining
+  )
+  select count(*) filter (where remaining = 0) into v_ended from counted;
+  return v_ended;
+end $$;
+
+-- Locks the workflows with dependencies that these tasks belong to, in the order of their ids: first of all locks.
+create or replace function lock_workflows(p_ids uuid[])
+returns void language plpgsql as $$
+begin
+  perform 1 from workflow w
+  where w.id in (select t.workflow_id from task t where t.id = any(p_ids) and t.linked)
+  order by w.id for no key update;
+end $$;

@@ -1,0 +1,175 @@
+-- Settles a set of reports (distinct ids; a null attempt speaks for the current one) in one transaction: the reports'
+-- extras, the tasks' ends or next attempts, and everything that follows from them.
+-- p_expire: only tasks whose deadline has passed end. p_unlinked: the caller knows that no task has dependencies.
+-- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures}], applied to what is accepted.
+-- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
+-- [duration in ms]]]; cascaded: [[kind, count]]; lanes; deliveries; unblocked; workflows}. Codes: 0 applied,
+-- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found.
+create or replace function settle(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
+  p_extras jsonb, p_expire boolean, p_unlinked boolean, p_jitter double precision, p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_states smallint[];
+  v_ids uuid[];
+  v_workflows uuid[];
+  v_leases bigint[];
+  v_to smallint[];
+  v_reasons text[];
+  v_linked boolean;
+  v_spec boolean;
+  v_holds boolean;
+  v_uniform boolean;
+  v_moved json;
+  v_lanes integer[];
+begin
+  if not p_unlinked then perform lock_workflows(p_ids); end if;
+  with locked as (
+    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.attempt, t.lease_id, t.linked, t.has_spec,
+      t.slots is not null as holds, t.started_at, t.deadline_at
+    from task t where t.id = any(p_ids) order by t.id for no key update
+  ), decided as (
+    select r.ord, r.id, r.target, r.reason, l.workflow_id, l.kind_id, l.state, l.lease_id, l.linked, l.has_spec, l.holds,
+      l.started_at,
+      case
+        when l.id is null then 6
+        when r.attempt <> l.attempt then 5
+        when l.state >= 10 then case when l.state = r.target then 2 else 3 end
+        when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 4
+        when p_expire and (l.state = 5 or l.deadline_at is null or l.deadline_at > v_now) then 3
+        else 0
+      end::smallint as code
+    from unnest(p_ids, p_attempts, p_states, p_reasons) with ordinality r(id, attempt, target, reason, ord)
+    left join locked l on l.id = r.id
+  ), accepted as (
+    select * from decided where code = 0
+  )
+  select
+    (select array_agg(d.code order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
+    (select array_agg(d.state order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
+    array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target), array_agg(a.reason),
+    bool_or(a.linked), bool_or(a.has_spec), bool_or(a.holds),
+    (select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) from (
+      select m.kind_id, m.state, m.target,
+        json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
+          as durations
+      from accepted m group by m.kind_id, m.state, m.target) g)
+  into v_codes, v_states, v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_holds, v_moved
+  from accepted a;
+
+  if v_codes is not null then
+    v_lanes := release_canceled(p_ids, v_codes);
+  end if;
+  if v_ids is null then
+    return json_build_object('codes', v_codes, 'states', v_states, 'lanes', coalesce(v_lanes, '{}'), 'deliveries', 0,
+      'unblocked', 0);
+  end if;
+  if p_extras is not null then
+    v_lanes := coalesce(v_lanes, '{}') || apply_extras(v_ids, p_extras, v_now);
+  end if;
+  return settle_accepted(v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_holds, p_jitter, v_now,
+    v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids);
+end $$;
+
+-- The second half of settle: the tasks are locked and their reports accepted.
+create or replace function settle_accepted(p_ids uuid[], p_workflows uuid[], p_leases bigint[], p_to smallint[],
+  p_reasons text[], p_linked boolean, p_spec boolean, p_holds boolean, p_jitter double precision, p_now timestamptz,
+  p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[])
+returns json language plpgsql as $$
+declare
+  v_slots bigint[];
+  v_amounts bigint[];
+  v_retry uuid[];
+  v_retry_at timestamptz[];
+  v_ended uuid[] := p_ids;
+  v_workflows uuid[] := p_workflows;
+  v_lanes integer[] := p_lanes;
+  v_codes smallint[] := p_codes;
+  v_states smallint[] := p_states;
+  v_after record;
+begin
+  if p_holds then
+    select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+    into v_slots, v_amounts
+    from task t, unnest(t.slots) h(slot) where t.id = any(p_ids);
+  end if;
+  if p_spec and (11::smallint = any(p_to) or 12::smallint = any(p_to)) then
+    select array_agg(t.id), array_agg(p_now + retry_delay(sp.retry, t.attempt, t.id, p_jitter)) into v_retry, v_retry_at
+    from unnest(p_ids, p_to) u(id, target) join task t on t.id = u.id join task_spec sp on sp.task_id = t.id
+    where u.target in (11, 12) and t.attempt < (sp.retry ->> 'max_attempts')::integer;
+  end if;
+
+  if v_retry is not null then
+    update task t set
+      state = case when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end, paused_from = case when t.state = 5 then 1 end,
+      run_at = r.run_at, updated_at = p_now, started_at = null, deadline_at = null, lease_id = null, slots = null,
+      reason = r.reason
+    from (select v.id, v.run_at, u.reason from unnest(v_retry, v_retry_at) v(id, run_at)
+          join unnest(p_ids, p_reasons) u(id, reason) on u.id = v.id) r
+    where t.id = r.id and (t.state + 0) in (2, 3, 4, 5);
+    v_lanes := v_lanes || make_ready(array(select t.id from task t where t.id = any(v_retry) and (t.state + 0) = 1), p_now);
+    select coalesce(array_agg(u.id), '{}'), coalesce(array_agg(u.workflow_id), '{}') into v_ended, v_workflows
+    from unnest(p_ids, p_workflows) u(id, workflow_id) where u.id <> all(v_retry);
+    -- From here on the answer cannot be "all as asked".
+    v_codes := array(select coalesce(case when q.id = any(v_retry) then 1 end, p_codes[q.ord], 0)
+      from unnest(p_asked) with ordinality q(id, ord) order by q.ord)::smallint[];
+  end if;
+
+  update task t set
+    state = u.target, ended_at = p_now, updated_at = p_now, reason = coalesce(u.reason, case when u.target <> 10 then t.reason end),
+    lease_id = null, slots = null, paused_at = null, paused_from = null
+  from unnest(p_ids, p_to, p_reasons) u(id, target, reason)
+  where t.id = u.id and (t.state + 0) in (2, 3, 4, 5) and (v_retry is null or t.id <> all(v_retry));
+
+  select * into v_after from conclude(v_ended, v_workflows, p_linked, p_spec, p_leases, v_slots, v_amounts, p_now);
+  if v_codes is not null then
+    v_states := array(select t.state from unnest(p_asked) with ordinality q(id, ord) left join task t on t.id = q.id
+      order by q.ord);
+  end if;
+  return json_build_object('codes', v_codes, 'states', v_states, 'moved', p_moved,
+    'cascaded', kinds_of(v_after.cascaded), 'retried', coalesce(cardinality(v_retry), 0),
+    'lanes', v_lanes || v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
+    'workflows', (select json_agg(w.id) from (select distinct unnest(p_workflows) as id limit 17) w));
+end $$;
+
+-- [[kind, count]] of some tasks, for metrics.
+create or replace function kinds_of(p_ids uuid[])
+returns json language sql stable as $$
+  select case when cardinality(p_ids) > 0 then (
+    select json_agg(json_build_array(g.kind_id, g.n))
+    from (select t.kind_id, count(*) as n from task t where t.id = any(p_ids) group by t.kind_id) g) end
+$$;
+
+-- How long the next attempt waits: min(base * factor^(attempt - 1), max), less a drawn share of `jitter` of it. One
+-- drawn number serves a set: the task's id spreads it.
+create or replace function retry_delay(p_retry jsonb, p_attempt integer, p_id uuid, p_jitter double precision)
+returns interval language sql immutable as $$
+  select least(
+      (p_retry ->> 'base_ms')::double precision * power((p_retry ->> 'factor')::double precision, least(p_attempt, 64) - 1),
+      (p_retry ->> 'max_ms')::double precision)
+    * (1 - (p_retry ->> 'jitter')::double precision
+      * mod((p_jitter + abs(hashtext(p_id::text || p_attempt)::bigint) / 2147483648.0)::numeric, 1)::double precision)
+    * interval '1 millisecond'
+$$;
+
+-- A report on a canceled attempt changes nothing but frees what the attempt still held.
+create or replace function release_canceled(p_ids uuid[], p_codes smallint[])
+returns integer[] language plpgsql as $$
+declare
+  v_ids uuid[];
+  v_leases bigint[];
+  v_slots bigint[];
+  v_amounts bigint[];
+begin
+  select array_agg(t.id), array_agg(t.lease_id) into v_ids, v_leases
+  from unnest(p_ids, p_codes) u(id, code) join task t on t.id = u.id
+  where u.code in (2, 3) and t.state >= 10 and t.lease_id is not null;
+  if v_ids is null then return '{}'; end if;
+  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+  into v_slots, v_amounts
+  from task t, unnest(t.slots) h(slot) where t.id = any(v_ids);
+  update task set slots = null, lease_id = null where id = any(v_ids) and state >= 10;
+  perform close_leases(v_leases);
+  return return_slots(v_slots, v_amounts);
+end $$;

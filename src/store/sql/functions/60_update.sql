@@ -1,0 +1,142 @@
+-- RFC 7396.
+create or replace function merge_patch(p_target jsonb, p_patch jsonb)
+returns jsonb language plpgsql immutable as $$
+declare
+  v_result jsonb;
+  v_key text;
+  v_value jsonb;
+begin
+  if jsonb_typeof(p_patch) is distinct from 'object' then return p_patch; end if;
+  v_result := case when jsonb_typeof(p_target) = 'object' then p_target else '{}'::jsonb end;
+  for v_key, v_value in select * from jsonb_each(p_patch) loop
+    if v_value = 'null'::jsonb then
+      v_result := v_result - v_key;
+    else
+      v_result := v_result || jsonb_build_object(v_key, merge_patch(v_result -> v_key, v_value));
+    end if;
+  end loop;
+  return v_result;
+end $$;
+
+-- Adds counters and merges metadata of tasks that the caller has locked; only those named in p_ids. Slots that an open
+-- attempt holds follow: capacity shrinks with the remaining work, changed fields move the attempt to other slots.
+create or replace function apply_extras(p_ids uuid[], p_extras jsonb, p_now timestamptz)
+returns integer[] language plpgsql as $$
+declare
+  v_held uuid[];
+  v_merged uuid[];
+  v_slots bigint[];
+  v_amounts bigint[];
+begin
+  select array_agg(x.i) filter (where t.slots is not null),
+    array_agg(x.i) filter (where x.m is not null and jsonb_typeof(x.m) = 'object')
+  into v_held, v_merged
+  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb) join task t on t.id = x.i where x.i = any(p_ids);
+  if v_held is not null then
+    select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+    into v_slots, v_amounts
+    from task t, unnest(t.slots) h(slot) where t.id = any(v_held);
+  end if;
+
+  update task t set
+    success_count = t.success_count + coalesce(x.s, 0),
+    failure_count = t.failure_count + coalesce(x.f, 0),
+    metadata = case when x.m is null then t.metadata else merge_patch(t.metadata, x.m) end,
+    slot_version = case when x.m is null then t.slot_version else -1 end,
+    updated_at = p_now,
+    deadline_at = case when t.deadline_basis = 1 and t.state = 3 then p_now + t.timeout_secs * interval '1 second'
+      else t.deadline_at end
+  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb, s bigint, f bigint)
+  where t.id = x.i and t.id = any(p_ids);
+
+  if v_merged is not null then
+    delete from dedupe_entry where task_id = any(v_merged);
+    perform add_dedupe_entries(v_merged);
+  end if;
+  if v_held is not null then
+    if v_merged is not null then
+      insert into slot (id, shape_id, key)
+      select distinct on (n.id) n.id, n.shape_id, n.key from (
+        select slot_of(s.id, s.type, s.fields, t.metadata) as id, s.id as shape_id, slot_key_of(s.fields, t.metadata) as key
+        from task t join shape s on s.kind_id = t.kind_id where t.id = any(v_merged) and t.id = any(v_held)) n
+      -- Touched, so that an idle slot is not removed before it is counted up below.
+      order by n.id on conflict (id) do update set key = excluded.key;
+      update task t set slots = wanted_slots(t.kind_id, t.metadata)
+      where t.id = any(v_merged) and t.id = any(v_held);
+    end if;
+    select v_slots || array_agg(h.slot),
+      v_amounts || array_agg(-slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+    into v_slots, v_amounts
+    from task t, unnest(t.slots) h(slot) where t.id = any(v_held);
+    select array_agg(n.slot), array_agg(n.amount) into v_slots, v_amounts from (
+      select u.slot, sum(u.amount)::bigint as amount from unnest(v_slots, v_amounts) u(slot, amount)
+      group by u.slot having sum(u.amount) <> 0) n;
+  end if;
+  -- A pending task may have been waiting for a slot that its metadata no longer names.
+  return return_slots(v_slots, v_amounts) || make_ready(
+    array(select t.id from task t where t.id = any(v_merged) and (t.state + 0) = 1 and t.rule_slots is not null), p_now);
+end $$;
+
+-- Updates without a change of state. Returns a code and a state for each, in order; codes as in settle.
+create or replace function update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_states smallint[];
+  v_accepted uuid[];
+  v_lanes integer[] := '{}';
+  v_workflows json;
+begin
+  with locked as (
+    select t.id, t.state, t.attempt, t.workflow_id from task t where t.id = any(p_ids) order by t.id for no key update
+  ), decided as (
+    select r.ord, r.id, l.state, l.workflow_id, case when l.id is null then 6 when r.attempt <> l.attempt then 5
+      when l.state >= 10 then 3 else 0 end::smallint as code
+    from unnest(p_ids, p_attempts) with ordinality r(id, attempt, ord) left join locked l on l.id = r.id
+  )
+  select array_agg(d.code order by d.ord), array_agg(d.state order by d.ord), array_agg(d.id) filter (where d.code = 0),
+    (select json_agg(w.workflow_id) from (select distinct x.workflow_id from decided x where x.code = 0 limit 17) w)
+  into v_codes, v_states, v_accepted, v_workflows from decided d;
+  if v_accepted is not null then
+    v_lanes := apply_extras(v_accepted, p_extras, v_now);
+  end if;
+  return json_build_object('codes', v_codes, 'states', v_states, 'lanes', v_lanes, 'workflows', v_workflows);
+end $$;
+
+-- Counters of many tasks in one commit (distinct ids). Returns 0 applied, 1 terminal, 2 not found for each, in order.
+create or replace function add_progress(p_ids uuid[], p_success bigint[], p_failure bigint[], p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_holders uuid[];
+  v_slots bigint[];
+  v_amounts bigint[];
+  v_lanes integer[] := '{}';
+  v_workflows json;
+begin
+  with locked as (
+    select t.id, t.state, t.slots, t.workflow_id from task t where t.id = any(p_ids) order by t.id for no key update
+  )
+  select array_agg(case when l.id is null then 2 when l.state >= 10 then 1 else 0 end::smallint order by r.ord),
+    array_agg(l.id) filter (where l.state < 10 and exists (select 1 from unnest(l.slots) s where s & 1 = 1)),
+    (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
+  into v_codes, v_holders, v_workflows
+  from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
+  if v_holders is not null then
+    select array_agg(h.slot), array_agg(
+      slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count)
+      - slot_amount(h.slot, t.expected_count, t.success_count + u.s, t.failure_count + u.f))
+    into v_slots, v_amounts
+    from task t join unnest(p_ids, p_success, p_failure) u(id, s, f) on u.id = t.id, unnest(t.slots) h(slot)
+    where t.id = any(v_holders) and h.slot & 1 = 1;
+  end if;
+  update task t set success_count = t.success_count + u.s, failure_count = t.failure_count + u.f, updated_at = v_now,
+    deadline_at = case when t.deadline_basis = 1 and t.state = 3 then v_now + t.timeout_secs * interval '1 second'
+      else t.deadline_at end
+  from unnest(p_ids, p_success, p_failure) u(id, s, f)
+  where t.id = u.id and (t.state + 0) < 10;
+  if v_slots is not null then v_lanes := return_slots(v_slots, v_amounts); end if;
+  return json_build_object('codes', v_codes, 'lanes', v_lanes, 'workflows', v_workflows);
+end $$;

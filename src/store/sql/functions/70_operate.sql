@@ -1,0 +1,209 @@
+-- Cancels whatever of these is not terminal. An attempt that is open keeps its slots until its report or its deadline:
+-- its work may go on. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
+create or replace function cancel_tasks(p_ids uuid[], p_reason text, p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_ids uuid[];
+  v_workflows uuid[];
+  v_leases bigint[];
+  v_linked boolean;
+  v_spec boolean;
+  v_moved json;
+  v_after record;
+begin
+  perform lock_workflows(p_ids);
+  with locked as (
+    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.lease_id, t.slots, t.linked, t.has_spec, t.started_at
+    from task t where t.id = any(p_ids) order by t.id for no key update
+  ), accepted as (
+    select * from locked l where l.state < 10
+  )
+  select
+    (select array_agg(case when l.id is null then 6 when l.state >= 10 then case when l.state = 14 then 2 else 3 end else 0 end::smallint order by r.ord)
+     from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
+    array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id) filter (where a.slots is null and a.lease_id is not null),
+    bool_or(a.linked), bool_or(a.has_spec),
+    (select json_agg(json_build_array(g.kind_id, g.state, 14, g.durations)) from (
+      select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
+          filter (where m.started_at is not null) as durations
+      from accepted m group by m.kind_id, m.state) g)
+  into v_codes, v_ids, v_workflows, v_leases, v_linked, v_spec, v_moved
+  from accepted a;
+  if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
+
+  update task t set state = 14, ended_at = v_now, updated_at = v_now, reason = p_reason,
+    deadline_at = case
+      when t.state in (2, 3, 4) or t.paused_from in (2, 3, 4) then
+        coalesce(t.deadline_at + coalesce(v_now - t.paused_at, interval '0'), v_now + t.timeout_secs * interval '1 second')
+      end,
+    lease_id = case when t.slots is not null then t.lease_id end, paused_at = null, paused_from = null
+  where t.id = any(v_ids) and (t.state + 0) < 10;
+  -- A start that was never tried has nothing to cancel at its target, and is not sent any more.
+  if v_spec then
+    delete from delivery d using task t
+    where d.task_id = any(v_ids) and d.trigger = 'start' and d.state = 'due' and d.tries = 0
+      and t.id = d.task_id and t.attempt = d.attempt;
+  end if;
+  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_spec, v_leases, null, null, v_now);
+  return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
+    'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
+    'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
+end $$;
+
+-- Pauses waiting, pending, claimed and running tasks. Codes: 0 applied, 2 unchanged, 3 conflict, 6 not found.
+create or replace function pause_tasks(p_ids uuid[], p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_moved json;
+  v_workflows json;
+begin
+  perform lock_workflows(p_ids);
+  with locked as (
+    select t.id, t.workflow_id, t.kind_id, t.state from task t where t.id = any(p_ids) order by t.id for no key update
+  )
+  select array_agg(case when l.id is null then 6 when l.state = 5 then 2 when l.state >= 10 then 3 else 0 end::smallint order by r.ord),
+    (select json_agg(json_build_array(g.kind_id, g.state, 5, null, g.n)) from (
+      select m.kind_id, m.state, count(*) as n from locked m where m.state < 5 group by m.kind_id, m.state) g),
+    (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
+  into v_codes, v_moved, v_workflows
+  from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
+  update task t set state = 5, paused_from = t.state, paused_at = v_now, updated_at = v_now
+  where t.id = any(p_ids) and (t.state + 0) < 5;
+  return json_build_object('codes', v_codes, 'moved', v_moved, 'workflows', v_workflows);
+end $$;
+
+-- Resumes paused tasks to where they now belong: an open attempt goes on, its deadline moved by the pause; anything
+-- else is pending or waiting as its gates say. Codes as in pause.
+create or replace function resume_tasks(p_ids uuid[], p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_ids uuid[];
+  v_moved json;
+  v_lanes integer[];
+  v_workflows json;
+begin
+  perform lock_workflows(p_ids);
+  with locked as (
+    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.open_gates
+    from task t where t.id = any(p_ids) order by t.id for no key update
+  )
+  select array_agg(case when l.id is null then 6 when l.state = 5 then 0 when l.state >= 10 then 3 else 2 end::smallint order by r.ord),
+    array_agg(l.id) filter (where l.state = 5),
+    (select json_agg(json_build_array(g.kind_id, 5, g.target, null, g.n)) from (
+      select m.kind_id, case when m.paused_from > 1 then m.paused_from when m.open_gates > 0 then 0 else 1 end as target,
+        count(*) as n from locked m where m.state = 5 group by 1, 2) g),
+    (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
+  into v_codes, v_ids, v_moved, v_workflows
+  from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
+  update task t set
+    state = case when t.paused_from > 1 then t.paused_from when t.open_gates > 0 then 0 else 1 end,
+    deadline_at = t.deadline_at + (v_now - t.paused_at),
+    run_at = case when t.paused_from > 1 or t.open_gates > 0 or t.run_at > v_now then t.run_at else v_now end,
+    paused_at = null, paused_from = null, updated_at = v_now
+  where t.id = any(v_ids) and (t.state + 0) = 5;
+  v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1), v_now);
+  -- The sweeper looks at leases by a lower bound of their deadlines, which paused tasks did not count in.
+  update lease l set check_at = least(l.check_at, m.check_at)
+  from (select t.lease_id, coalesce(min(t.deadline_at), v_now) as check_at from task t
+        where t.id = any(v_ids) and t.lease_id is not null group by t.lease_id) m
+  where l.id = m.lease_id and l.check_at > m.check_at;
+  return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'workflows', v_workflows);
+end $$;
+
+-- Re-opens failed, timed out and canceled tasks, and with them whatever failed only because of them. Codes: 0 applied,
+-- 2 unchanged (pending or waiting), 3 conflict, 6 not found.
+create or replace function retry_tasks(p_ids uuid[], p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_open uuid[];
+  v_held uuid[];
+  v_front uuid[];
+  v_next uuid[];
+  v_workflows uuid[];
+  v_counts integer[];
+  v_lanes integer[];
+  v_moved json;
+  v_leases bigint[];
+  v_slots bigint[];
+  v_amounts bigint[];
+begin
+  perform 1 from workflow w where w.id in (select t.workflow_id from task t where t.id = any(p_ids))
+  order by w.id for no key update;
+  with locked as (
+    select t.id, t.state from task t where t.id = any(p_ids) order by t.id for no key update
+  )
+  select array_agg(case when l.id is null then 6 when l.state in (0, 1) then 2 when l.state in (11, 12, 13, 14) then 0 else 3 end::smallint
+      order by r.ord),
+    array_agg(l.id) filter (where l.state in (11, 12, 13, 14))
+  into v_codes, v_open from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
+  -- A task whose required parent stays as it ended cannot run: its parent is what wants the retry.
+  v_held := array(
+    select t.id from task t where t.id = any(v_open) and t.cause is not null and exists (
+      select 1 from edge o join task q on q.id = o.parent_id
+      where o.child_id = t.id and o.requires_success and q.state in (11, 12, 13, 14) and q.id <> all(v_open)));
+  if cardinality(v_held) > 0 then
+    v_open := array(select o.id from unnest(v_open) o(id) where o.id <> all(v_held));
+    v_codes := array(select case when q.id = any(v_held) then 3 else v_codes[q.ord] end
+      from unnest(p_ids) with ordinality q(id, ord) order by q.ord);
+    if cardinality(v_open) = 0 then v_open := null; end if;
+  end if;
+  if v_open is null then return json_build_object('codes', v_codes); end if;
+
+  -- Descendants that failed by dependency, level by level, as long as no other required parent holds them down.
+  v_front := v_open;
+  loop
+    perform 1 from task t where t.id in (select e.child_id from edge e where e.parent_id = any(v_front) and not e.crosses)
+    order by t.id for no key update;
+    select array_agg(distinct t.id) into v_next
+    from edge e join task t on t.id = e.child_id
+    where e.parent_id = any(v_front) and not e.crosses and t.state = 11 and t.cause is not null and t.id <> all(v_open)
+      and not exists (
+        select 1 from edge o join task q on q.id = o.parent_id
+        where o.child_id = t.id and o.requires_success and q.state in (11, 12, 13, 14) and q.id <> all(v_open));
+    exit when v_next is null;
+    v_open := v_open || v_next;
+    v_front := v_next;
+  end loop;
+
+  -- What canceled attempts still held goes back first.
+  select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_open) and t.lease_id is not null;
+  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+  into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_open);
+  select array_agg(g.workflow_id), array_agg(g.n) into v_workflows, v_counts from (
+    select t.workflow_id, count(*)::integer as n from task t where t.id = any(v_open)
+    group by t.workflow_id order by t.workflow_id) g;
+  select json_agg(json_build_array(g.kind_id, g.state, 1, null, g.n)) into v_moved from (
+    select t.kind_id, t.state, count(*) as n from task t where t.id = any(v_open) group by t.kind_id, t.state) g;
+
+  update task t set
+    open_gates = g.gates, state = case when g.gates > 0 then 0 else 1 end, updated_at = v_now, ended_at = null,
+    started_at = null, deadline_at = null, run_at = v_now, reason = null, cause = null, slots = null, lease_id = null
+  from (
+    select o.id, (select count(*) from edge e left join task p on p.id = e.parent_id
+      where e.child_id = o.id and case when e.crosses then not e.relayed
+        else p.state < 10 or p.id = any(v_open) end)::integer as gates
+    from unnest(v_open) o(id)) g
+  where t.id = g.id;
+  -- The gates of children that stayed as they are close again; one that had not started waits again.
+  with closed as (
+    select e.child_id, count(*)::integer as n from edge e
+    where e.parent_id = any(v_open) and e.child_id <> all(v_open) and not e.crosses group by e.child_id)
+  update task t set open_gates = t.open_gates + c.n, state = case when t.state = 1 then 0 else t.state end
+  from closed c where t.id = c.child_id;
+
+  update workflow w set remaining = w.remaining + c.n, ended_at = null
+  from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id;
+  perform close_leases(v_leases);
+  v_lanes := return_slots(v_slots, v_amounts)
+    || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = 1), v_now);
+  return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'reopened', cardinality(v_open),
+    'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
+end $$;

@@ -1,0 +1,141 @@
+-- Takes due deliveries for one try each: at most p_per_origin of an origin, oldest first, none of a saturated origin.
+-- Until the lease ends nobody else takes them; a process that dies leaves them to be tried again.
+create or replace function claim_deliveries(p_holder text, p_limit integer, p_per_origin integer, p_saturated text[],
+  p_lease_ms integer, p_now timestamptz)
+returns setof delivery language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_ids uuid[];
+begin
+  with recursive origins(origin, n) as (
+    (select d.origin, 1 from delivery d where d.state = 'due' order by d.origin limit 1)
+    union all
+    select (select d.origin from delivery d where d.state = 'due' and d.origin > o.origin order by d.origin limit 1), o.n + 1
+    from origins o where o.origin is not null and o.n < 10000
+  )
+  select array_agg(p.id) into v_ids from (
+    select x.id from origins o
+    cross join lateral (
+      select d.id, d.next_try_at from delivery d
+      where d.state = 'due' and d.origin = o.origin and d.next_try_at <= v_now
+      order by d.next_try_at, d.id limit p_per_origin for update skip locked) x
+    where o.origin is not null and o.origin <> all(p_saturated)
+    order by x.next_try_at, x.id limit p_limit) p;
+  return query
+  update delivery d set tries = d.tries + 1, holder = p_holder, first_try_at = coalesce(d.first_try_at, v_now),
+    next_try_at = v_now + p_lease_ms * interval '1 millisecond'
+  where d.id = any(v_ids) and d.state = 'due'
+  returning d.*;
+end $$;
+
+-- Applies what tries came to: [{i: id, n: tries, o: outcome, s: status, e: error, d: delay in ms, c: cancel action}].
+-- A start that was acknowledged makes its task running, one that was given up fails it; either way what the task's end
+-- announces need not wait any longer. A result of a try that somebody took over is ignored.
+create or replace function settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamptz)
+returns json language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_started uuid[];
+  v_failed uuid[];
+  v_attempts integer[];
+  v_reasons text[];
+  v_settled json;
+  v_over uuid[];
+  v_cancel uuid[];
+  v_begun json;
+  v_workflows json;
+begin
+  perform lock_workflows(array(
+    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text) join delivery d on d.id = r.i
+    where d.trigger = 'start'));
+  perform 1 from task t where t.id in (
+    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
+    where d.trigger = 'start')
+  order by t.id for no key update;
+  perform 1 from delivery d where d.id in (select r.i from jsonb_to_recordset(p_results) as r(i uuid))
+  order by d.id for update;
+
+  -- Starts whose attempt is over are not tried again.
+  v_over := array(
+    select d.id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
+    join delivery d on d.id = r.i left join task t on t.id = d.task_id
+    where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
+      and not coalesce(t.attempt = d.attempt and (t.state + 0 = 2 or (t.state = 5 and t.paused_from = 2)), false));
+
+  select array_agg(d.task_id) filter (where r.o = 'delivered'),
+    array_agg(d.task_id) filter (where r.o = 'dead' and d.id <> all(v_over)),
+    array_agg(d.attempt) filter (where r.o = 'dead' and d.id <> all(v_over)),
+    array_agg('its start webhook was given up after ' || d.tries || case d.tries when 1 then ' try: ' else ' tries: ' end
+      || coalesce(r.e, 'no answer')) filter (where r.o = 'dead' and d.id <> all(v_over))
+  into v_started, v_failed, v_attempts, v_reasons
+  from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, e text)
+  join delivery d on d.id = r.i
+  where d.trigger = 'start' and d.state = 'due' and d.tries = r.n;
+
+  with answered as (
+    select d.task_id, d.attempt, r.c from jsonb_to_recordset(p_results) as r(i uuid, n integer, c jsonb)
+    join delivery d on d.id = r.i
+    where r.c is not null and d.trigger = 'start' and d.state = 'due' and d.tries = r.n
+  ), noted as (
+    insert into task_spec as sp (task_id, actions) select a.task_id, jsonb_build_array(a.c) from answered a
+    on conflict (task_id) do update set actions = (
+      select coalesce(jsonb_agg(x.value), '[]') from jsonb_array_elements(coalesce(sp.actions, '[]')) x
+      where x.value ->> 'trigger' <> 'cancel') || excluded.actions
+    returning task_id
+  )
+  select array_agg(task_id) into v_cancel from noted;
+
+  with begun as (
+    update task t set
+      state = case when t.state = 2 then 3 else t.state end,
+      paused_from = case when t.state = 5 then 3 else t.paused_from end,
+      started_at = v_now, updated_at = v_now,
+      deadline_at = case when t.state = 5 then t.paused_at else v_now end + t.timeout_secs * interval '1 second'
+    from (select d.task_id, d.attempt from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
+          join delivery d on d.id = r.i
+          where d.trigger = 'start' and r.o = 'delivered' and d.state = 'due' and d.tries = r.n) s
+    where t.id = s.task_id and t.attempt = s.attempt and ((t.state + 0) = 2 or (t.state = 5 and t.paused_from = 2))
+    returning t.kind_id, t.workflow_id, coalesce(t.run_at, t.created_at) as since
+  )
+  select (select json_agg(json_build_array(g.kind_id, g.waits)) from (
+      select b.kind_id, json_agg((extract(epoch from v_now - b.since) * 1000)::bigint) as waits from begun b group by b.kind_id) g),
+    (select json_agg(w.workflow_id) from (select distinct b.workflow_id from begun b limit 17) w)
+  into v_begun, v_workflows;
+
+  update delivery d set
+    state = case when d.id = any(v_over) then 'dead' when r.o = 'retry' then 'due' else r.o end,
+    next_try_at = case when r.o = 'retry' and d.id <> all(v_over) then v_now + coalesce(r.d, 0) * interval '1 millisecond' end,
+    last_status = r.s,
+    last_error = case when d.id = any(v_over) then 'not tried again, the attempt is over: ' || coalesce(r.e, '') else r.e end,
+    holder = null, delivered_at = case when r.o = 'delivered' then v_now end
+  from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
+  where d.id = r.i and d.state = 'due' and d.tries = r.n;
+
+  if v_failed is not null then
+    v_settled := settle(v_failed, v_attempts, array_fill(11::smallint, array[cardinality(v_failed)]), v_reasons, null,
+      false, false, p_jitter, v_now);
+  end if;
+  if v_cancel is not null then
+    update task set has_spec = true where id = any(v_cancel) and not has_spec;
+    perform write_end_deliveries(array(select t.id from task t where t.id = any(v_cancel) and t.state = 14), v_now);
+  end if;
+  perform release_held(array(
+    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
+    where d.trigger = 'start' and d.state in ('delivered', 'dead')), v_now);
+  return json_build_object('begun', v_begun, 'settled', v_settled, 'workflows', v_workflows,
+    'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
+end $$;
+
+-- Deliveries that waited for a start delivery which is over become due.
+create or replace function release_held(p_tasks uuid[], p_now timestamptz)
+returns integer language plpgsql as $$
+declare
+  v_released integer;
+begin
+  update delivery d set state = 'due', next_try_at = p_now
+  where d.task_id = any(p_tasks) and d.state = 'held' and not exists (
+    select 1 from delivery s
+    where s.task_id = d.task_id and s.attempt = d.attempt and s.trigger = 'start' and s.state = 'due');
+  get diagnostics v_released = row_count;
+  return v_released;
+end $$;

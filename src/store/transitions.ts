@@ -1,0 +1,198 @@
+import type { Queryable, Statement } from './database.ts';
+
+/** What a transition answers; absent members mean "none". Kinds and lanes are ids. */
+export interface Moved {
+  /** A code for each asked id, in order; null where all were applied. */
+  codes?: number[] | null;
+  /** The state of each asked id, in order. */
+  states?: (number | null)[] | null;
+  /** [kind, from, to, durations in ms, or null and a count]. */
+  moved?: [number, number, number, number[] | null, number?][] | null;
+  /** [kind, count] of tasks that ended by dependency. */
+  cascaded?: [number, number][] | null;
+  lanes?: number[] | null;
+  deliveries?: number;
+  unblocked?: number;
+  retried?: number;
+  reopened?: number;
+  /** At most 17 of the workflows that changed: more than 16 stand for "many". */
+  workflows?: string[] | null;
+}
+
+interface MovedRow {
+  moved: Moved;
+}
+
+const SETTLE: Statement = {
+  name: 'tasks.settle',
+  text: `select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6, $7, $8) as moved`,
+};
+
+const SAVE_RESULTS: Statement = {
+  name: 'tasks.save_results',
+  text: `insert into task_data (task_id, data, created_at)
+    select r.i, r.d, coalesce($2::timestamptz, clock_timestamp())
+    from jsonb_to_recordset($1::jsonb) as r(i uuid, d jsonb) join task t on t.id = r.i
+    on conflict (task_id) do update set data = excluded.data`,
+};
+
+const UPDATE: Statement = {
+  name: 'tasks.update',
+  text: `select update_tasks($1::uuid[], $2::integer[], $3::jsonb, $4) as moved`,
+};
+
+const ADD_PROGRESS: Statement = {
+  name: 'tasks.add_progress',
+  text: `select add_progress($1::uuid[], $2::bigint[], $3::bigint[], $4) as moved`,
+};
+
+const CANCEL: Statement = { name: 'tasks.cancel', text: `select cancel_tasks($1::uuid[], $2, $3) as moved` };
+const PAUSE: Statement = { name: 'tasks.pause', text: `select pause_tasks($1::uuid[], $2) as moved` };
+const RESUME: Statement = { name: 'tasks.resume', text: `select resume_tasks($1::uuid[], $2) as moved` };
+const RETRY: Statement = { name: 'tasks.retry', text: `select retry_tasks($1::uuid[], $2) as moved` };
+
+const UNARCHIVE: Statement = {
+  name: 'tasks.unarchive',
+  text: `select unarchive_workflow(w.id) from (
+    select distinct workflow_id as id from archive_task where id = any($1::uuid[]) order by 1) w`,
+};
+
+const FIND_OPEN_TASKS: Statement = {
+  name: 'tasks.find_open',
+  text: `select id from task where workflow_id = $1 and (state + 0) < 10 order by id`,
+};
+
+const PROMOTE_DELAYED: Statement = { name: 'tasks.promote_delayed', text: `select promote_delayed($1, $2) as moved` };
+
+const SWEEP_LEASES: Statement = {
+  name: 'tasks.sweep_leases',
+  text: `select sweep_leases($1, $2, $3, $4) as moved`,
+};
+
+const RELAY_ONE: Statement = { name: 'tasks.relay_one', text: `select relay_one($1) as moved` };
+
+/** An array of ids as PostgreSQL writes it: UUIDs need no quoting, and this is far faster than the driver's general way. */
+export function uuidArray(ids: readonly string[]): string {
+  return `{${ids.join(',')}}`;
+}
+
+export function numberArray(numbers: readonly (number | null)[]): string {
+  return `{${numbers.map((number) => number ?? 'null').join(',')}}`;
+}
+
+async function first(queryable: Queryable, statement: Statement, values: readonly unknown[]): Promise<Moved> {
+  const [row] = await queryable.query<MovedRow>(statement, values);
+  return row!.moved;
+}
+
+export interface SettleInput {
+  ids: readonly string[];
+  attempts: readonly (number | null)[];
+  states: readonly number[];
+  reasons: readonly (string | null)[];
+  /** [{i, m, s, f}] as JSON text, or null. */
+  extras: string | null;
+  unlinked: boolean;
+  jitter: number;
+  now: string | null;
+}
+
+export function settle(queryable: Queryable, input: SettleInput): Promise<Moved> {
+  const reasons = input.reasons.some((reason) => reason !== null)
+    ? input.reasons
+    : `{${input.ids.map(() => 'null').join(',')}}`;
+  return first(queryable, SETTLE, [
+    uuidArray(input.ids),
+    numberArray(input.attempts),
+    numberArray(input.states),
+    reasons,
+    input.extras,
+    input.unlinked,
+    input.jitter,
+    input.now,
+  ]);
+}
+
+export async function saveResults(queryable: Queryable, results: string, now: string | null): Promise<void> {
+  await queryable.query(SAVE_RESULTS, [results, now]);
+}
+
+export function updateTasks(
+  queryable: Queryable,
+  ids: readonly string[],
+  attempts: readonly (number | null)[],
+  extras: string,
+  now: string | null,
+): Promise<Moved> {
+  return first(queryable, UPDATE, [uuidArray(ids), numberArray(attempts), extras, now]);
+}
+
+export function addProgress(
+  queryable: Queryable,
+  ids: readonly string[],
+  success: readonly number[],
+  failure: readonly number[],
+  now: string | null,
+): Promise<Moved> {
+  return first(queryable, ADD_PROGRESS, [uuidArray(ids), numberArray(success), numberArray(failure), now]);
+}
+
+export function cancelTasks(
+  queryable: Queryable,
+  ids: readonly string[],
+  reason: string,
+  now: string | null,
+): Promise<Moved> {
+  return first(queryable, CANCEL, [uuidArray(ids), reason, now]);
+}
+
+export function pauseTasks(queryable: Queryable, ids: readonly string[], now: string | null): Promise<Moved> {
+  return first(queryable, PAUSE, [uuidArray(ids), now]);
+}
+
+export function resumeTasks(queryable: Queryable, ids: readonly string[], now: string | null): Promise<Moved> {
+  return first(queryable, RESUME, [uuidArray(ids), now]);
+}
+
+/** Re-opens tasks; workflows that are in the archive come back first, in the same transaction. */
+export async function retryTasks(queryable: Queryable, ids: readonly string[], now: string | null): Promise<Moved> {
+  await queryable.query(UNARCHIVE, [uuidArray(ids)]);
+  return first(queryable, RETRY, [uuidArray(ids), now]);
+}
+
+export async function findOpenTasks(queryable: Queryable, workflowId: string): Promise<string[]> {
+  return (await queryable.query<{ id: string }>(FIND_OPEN_TASKS, [workflowId])).map((row) => row.id);
+}
+
+export async function promoteDelayed(
+  queryable: Queryable,
+  limit: number,
+  now: string | null,
+): Promise<Moved & { promoted: number }> {
+  return (await first(queryable, PROMOTE_DELAYED, [limit, now])) as Moved & { promoted: number };
+}
+
+export interface Swept {
+  looked_at: number;
+  settled: Moved | null;
+  requeued: number;
+  lanes: number[];
+}
+
+/** Null where no lease was due. */
+export async function sweepLeases(
+  queryable: Queryable,
+  limit: number,
+  claimTimeoutMs: number,
+  jitter: number,
+  now: string | null,
+): Promise<Swept | null> {
+  const [row] = await queryable.query<{ moved: Swept | null }>(SWEEP_LEASES, [limit, claimTimeoutMs, jitter, now]);
+  return row!.moved;
+}
+
+/** Null where no parent waits to be told to other workflows. */
+export async function relayOne(queryable: Queryable, now: string | null): Promise<Moved | null> {
+  const [row] = await queryable.query<{ moved: Moved | null }>(RELAY_ONE, [now]);
+  return row!.moved;
+}
