@@ -30,6 +30,17 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     .send(problemOf(error, request.heddle.batchId ?? undefined));
 }
 
+/** Answers what the framework refuses before any hook runs: an address that cannot be decoded. */
+export function answerBadAddress(request: FastifyRequest, reply: FastifyReply): void {
+  const error = new HeddleError('VALIDATION_FAILED', undefined, {
+    details: [`path: is not a valid address: ${JSON.stringify(request.raw.url?.slice(0, 200) ?? '')}; encode it`],
+  });
+  void reply
+    .code(error.status)
+    .type(PROBLEM_TYPE)
+    .send(JSON.stringify(problemOf(error, undefined)));
+}
+
 function asHeddleError(error: Error, bodyLimitBytes: number): HeddleError {
   if (error instanceof HeddleError) return error;
   const { code, statusCode, message } = error as FrameworkError;
@@ -46,8 +57,6 @@ function asHeddleError(error: Error, bodyLimitBytes: number): HeddleError {
       return new HeddleError('MALFORMED_BODY', undefined, {
         details: ['content-length: does not agree with the length of the body'],
       });
-    case 'FST_ERR_BAD_URL':
-      return new HeddleError('VALIDATION_FAILED', undefined, { details: ['path: is not a valid URL; encode it'] });
     default:
       if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
         return new HeddleError('VALIDATION_FAILED', undefined, { details: [`request: ${message}`], cause: error });

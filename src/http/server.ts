@@ -1,6 +1,7 @@
 import fastify from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
+import { HeddleError } from '../domain/errors.ts';
 import { guardRequests, TokenGate } from './auth.ts';
 import { readBodies } from './body.ts';
 import { Handles } from './handles.ts';
@@ -9,7 +10,7 @@ import { observeRequests } from './observe.ts';
 import { describeApi } from './openapi.ts';
 import { Operations } from './operations.ts';
 import type { ServerDependencies } from './ports.ts';
-import { answerProblems } from './problems.ts';
+import { answerBadAddress, answerProblems } from './problems.ts';
 import { batchRoutes } from './routes/batches.ts';
 import type { App, RouteContext } from './routes/context.ts';
 import { definitionRoutes } from './routes/definitions.ts';
@@ -39,6 +40,9 @@ export function buildServer(dependencies: ServerDependencies): App {
   const app: App = fastify({
     bodyLimit: config.bodyLimitBytes,
     forceCloseConnections: 'idle',
+    // Refused by the hook below instead, as a problem document.
+    return503OnClosing: false,
+    frameworkErrors: (_error, request, reply) => answerBadAddress(request, reply),
     routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
   }).withTypeProvider<TypeBoxTypeProvider>();
   const context: RouteContext = {
@@ -53,6 +57,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   // Hooks run in this order for each request: measured first, then guarded, then read.
   observeRequests(app, dependencies);
   addSecurityHeaders(app);
+  refuseWhileClosing(app, context.streams);
   guardRequests(app, new TokenGate(dependencies.tokens, clock), context.handles, config);
   readBodies(app);
   answerProblems(app, log, config.bodyLimitBytes);
@@ -68,6 +73,14 @@ export function buildServer(dependencies: ServerDependencies): App {
   app.addHook('preClose', () => context.streams.close());
   app.addHook('onClose', () => context.operations.drain());
   return app;
+}
+
+function refuseWhileClosing(app: App, streams: EventStreams): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (!streams.closing) return done();
+    void reply.header('connection', 'close');
+    done(new HeddleError('SHUTTING_DOWN'));
+  });
 }
 
 function addRoutes(app: App, context: RouteContext): void {

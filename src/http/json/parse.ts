@@ -23,9 +23,8 @@ export function parseStrictJson(bytes: Buffer, rootPath: string): unknown {
   const text = bytes.toString('utf8');
   if (scan.depth > MAX_JSON_DEPTH) {
     const { tooDeep } = locateTextFaults(text, rootPath, MAX_JSON_DEPTH, 0);
-    throw refused([
-      `${tooDeep ?? 'body'}: is nested deeper than ${MAX_JSON_DEPTH} levels; flatten it`.replace(/^:/, 'body:'),
-    ]);
+    const path = tooDeep === null || tooDeep === '' ? 'body' : cut(tooDeep);
+    throw refused([`${path}: is nested deeper than ${MAX_JSON_DEPTH} levels; flatten it`]);
   }
   const value = parse(text);
   const inspection = inspectValue(value, scan.hasUnicodeEscape);
@@ -45,6 +44,12 @@ function parse(text: string): unknown {
     const { line, column } = positionOfSyntaxError(message, text);
     throw malformed(`body: is not valid JSON at line ${line}, column ${column}`);
   }
+}
+
+const PATH_SHOWN = 160;
+
+function cut(path: string): string {
+  return path.length > PATH_SHOWN ? `${path.slice(0, PATH_SHOWN)}…` : path;
 }
 
 function malformed(detail: string): HeddleError {

@@ -43,7 +43,7 @@ export function submitRoutes(app: App, context: RouteContext): void {
       // Checked by the handler, which looks at every task and at how they hang together before it answers.
       body: NewTaskList,
     },
-    preValidation: (request, _reply, done) => {
+    onRequest: (request, _reply, done) => {
       request.heddle.batchId = context.newId();
       done();
     },

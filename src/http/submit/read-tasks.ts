@@ -17,6 +17,10 @@ export interface ReadTask {
 
 /** The tasks of a request's body, by schema alone. */
 export function readTasks(body: unknown, faults: FaultList): ReadTask[] {
+  if (body === undefined || body === null) {
+    faults.add('', 'is required; send a JSON array of tasks');
+    return [];
+  }
   if (!Array.isArray(body)) {
     listChecker.explain(body, '', faults);
     return [];

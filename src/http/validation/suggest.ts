@@ -13,14 +13,19 @@ export function suggestName(given: string, known: readonly string[]): string | n
   return best;
 }
 
+/** Insertions, deletions, substitutions and swaps of neighbours between two texts. */
 function editDistance(left: string, right: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let row = 1; row <= left.length; row += 1) {
     const current = [row];
     for (let column = 1; column <= right.length; column += 1) {
       const substituted = previous[column - 1]! + (left[row - 1] === right[column - 1] ? 0 : 1);
-      current.push(Math.min(substituted, previous[column]! + 1, current[column - 1]! + 1));
+      const swapped = row > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      const afterSwap = swapped ? beforePrevious[column - 2]! + 1 : Infinity;
+      current.push(Math.min(substituted, afterSwap, previous[column]! + 1, current[column - 1]! + 1));
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[right.length]!;

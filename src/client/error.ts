@@ -1,0 +1,40 @@
+import type { ProblemDto } from '../http/wire/problem.ts';
+
+/** An answer of 400 or above. `code` is stable, `details` names each field. */
+export class HeddleApiError extends Error {
+  readonly status: number;
+  /** From the server's catalogue of errors; null where something else answered. */
+  readonly code: ProblemDto['code'] | null;
+  readonly details: readonly string[];
+  readonly batchId: string | null;
+  /** Seconds after which trying again makes sense; null where the server names none. */
+  readonly retryAfterSecs: number | null;
+  /** The parsed body; null where it was not JSON. */
+  readonly answer: unknown;
+
+  constructor(status: number, answer: unknown, retryAfterSecs: number | null) {
+    const problem = answer as Partial<ProblemDto> | null;
+    const details = problem?.details ?? [];
+    const what = problem?.error ?? `HTTP ${status}`;
+    super(details.length === 0 ? what : `${what}: ${details.slice(0, 5).join('; ')}`);
+    this.name = 'HeddleApiError';
+    this.status = status;
+    this.code = problem?.code ?? null;
+    this.details = details;
+    this.batchId = problem?.batch_id ?? null;
+    this.retryAfterSecs = retryAfterSecs;
+    this.answer = answer;
+  }
+}
+
+/** The error that a response means. */
+export async function errorOf(response: Response): Promise<HeddleApiError> {
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  let answer: unknown = null;
+  try {
+    answer = await response.json();
+  } catch {
+    // A proxy in between may answer something else than a problem document.
+  }
+  return new HeddleApiError(response.status, answer, Number.isFinite(retryAfter) ? retryAfter : null);
+}

@@ -1,0 +1,61 @@
+import { errorOf } from './error.ts';
+
+export interface ClientOptions {
+  /** Where the server is, such as `http://127.0.0.1:8085`. */
+  baseUrl: string;
+  /** A bearer token, where the server asks for one. */
+  token?: string;
+  fetch?: typeof fetch;
+  /** Waits before a broken stream is opened again; without it, streams are not opened again. */
+  sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+}
+
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RequestOptions {
+  query?: QueryValues;
+  body?: unknown;
+  headers?: Readonly<Record<string, string | undefined>>;
+  signal?: AbortSignal;
+}
+
+/** Sends requests and turns answers of 400 and above into HeddleApiError. */
+export class Transport {
+  readonly #baseUrl: string;
+  readonly #token: string | undefined;
+  readonly #fetch: typeof fetch;
+
+  constructor({ baseUrl, token, fetch: given }: ClientOptions) {
+    this.#baseUrl = baseUrl.replace(/\/+$/, '');
+    this.#token = token;
+    this.#fetch = given ?? fetch;
+  }
+
+  async send(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(options.headers ?? {}))
+      if (value !== undefined) headers.set(name, value);
+    if (this.#token !== undefined) headers.set('authorization', `Bearer ${this.#token}`);
+    if (options.body !== undefined) headers.set('content-type', 'application/json');
+    const response = await this.#fetch(this.#address(path, options.query), {
+      method,
+      headers,
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    if (response.status >= 400) throw await errorOf(response);
+    return response;
+  }
+
+  async json<Answer>(method: string, path: string, options?: RequestOptions): Promise<Answer> {
+    return (await (await this.send(method, path, options)).json()) as Answer;
+  }
+
+  #address(path: string, query: QueryValues = {}): string {
+    const values = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as [string, string]],
+    );
+    const text = new URLSearchParams(values).toString();
+    return `${this.#baseUrl}${path}${text === '' ? '' : `?${text}`}`;
+  }
+}

@@ -1,0 +1,124 @@
+import { newId } from '../../src/runtime/random.ts';
+import { createHash } from 'node:crypto';
+
+import type { ApiToken, TokenScope } from '../../src/domain/token.ts';
+import type { Engine } from '../../src/engine/port.ts';
+import type { Definition, DefinitionRepository, HttpConfig, ServerDependencies } from '../../src/http/ports.ts';
+import { buildServer, type App } from '../../src/http/server.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { createTracer } from '../../src/runtime/trace.ts';
+import { EngineStub } from './engine-stub.ts';
+
+export const HANDLE_KEY = Buffer.alloc(32, 7);
+
+/** Tokens, definitions and keys in memory: the smallest things that fulfil the server's ports. */
+export class TokensInMemory {
+  readonly tokens = new Map<string, ApiToken>();
+  reads = 0;
+  touches = 0;
+
+  add(text: string, scopes: TokenScope[], change: Partial<ApiToken> = {}): ApiToken {
+    const token_hash = createHash('sha256').update(text).digest();
+    const token = { id: newId(), name: text, token_hash, scopes, created_at: 0, expires_at: null, revoked_at: null };
+    const stored: ApiToken = { ...token, last_used_at: null, ...change };
+    this.tokens.set(token_hash.toString('hex'), stored);
+    return stored;
+  }
+
+  findByHash(hash: Uint8Array): Promise<ApiToken | null> {
+    this.reads += 1;
+    const found = this.tokens.get(Buffer.from(hash).toString('hex'));
+    return Promise.resolve(found ? { ...found } : null);
+  }
+
+  touch(): Promise<void> {
+    this.touches += 1;
+    return Promise.resolve();
+  }
+}
+
+export class DefinitionsInMemory implements DefinitionRepository {
+  readonly stored = new Map<string, Definition>();
+
+  find(type: string, names: readonly string[]): Promise<Map<string, Definition>> {
+    const found = names.flatMap((name) => this.stored.get(`${type}/${name}`) ?? []);
+    return Promise.resolve(new Map(found.map((definition) => [definition.name, definition])));
+  }
+
+  list(type: string): Promise<Definition[]> {
+    return Promise.resolve([...this.stored].filter(([key]) => key.startsWith(`${type}/`)).map(([, value]) => value));
+  }
+
+  put(type: string, name: string, body: unknown): Promise<Definition> {
+    const definition = { name, body, updated_at: 0 };
+    this.stored.set(`${type}/${name}`, definition);
+    return Promise.resolve(definition);
+  }
+
+  remove(type: string, name: string): Promise<boolean> {
+    return Promise.resolve(this.stored.delete(`${type}/${name}`));
+  }
+}
+
+export interface TestServer {
+  app: App;
+  stub: EngineStub;
+  tokens: TokensInMemory;
+  definitions: DefinitionsInMemory;
+  dependencies: ServerDependencies;
+}
+
+export interface TestServerOptions extends Partial<Omit<ServerDependencies, 'config' | 'engine'>> {
+  engine?: Engine;
+  config?: Partial<HttpConfig>;
+}
+
+/** A server that does not listen: `app.inject` sends requests to it. */
+export async function createTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const stub = new EngineStub();
+  const tokens = new TokensInMemory();
+  const definitions = new DefinitionsInMemory();
+  const dependencies: ServerDependencies = {
+    engine: stub.engine,
+    tokens,
+    definitions,
+    secrets: { keys: () => Promise.resolve([HANDLE_KEY]) },
+    metrics: createMetrics({ processMetrics: false }),
+    tracing: await createTracer({ enabled: false, serviceName: 'test' } as Parameters<typeof createTracer>[0]),
+    log: silentLogger,
+    clock: systemClock,
+    database: { ping: () => Promise.resolve(), stats: () => ({ size: 3, idle: 2, waiting: 0 }) },
+    breaker: { state: 'closed' },
+    newId,
+    ...options,
+    config: {
+      hostUrl: 'http://heddle.test',
+      pagination: { default: 50, max: 100 },
+      bodyLimitBytes: 64 * 1024 * 1024,
+      authRequired: false,
+      metricsPublic: true,
+      ssrf: (url) => (new URL(url).hostname === 'blocked.test' ? 'is not allowed: blocked.test is blocked' : null),
+      pageDirectory: null,
+      version: '0.0.0',
+      ...options.config,
+    },
+  };
+  const app = buildServer(dependencies);
+  await app.ready();
+  return { app, stub, tokens, definitions, dependencies };
+}
+
+/** The smallest valid task. */
+export function task(change: Record<string, unknown> = {}): Record<string, unknown> {
+  return { name: 'A task', kind: 'work', ...change };
+}
+
+export interface Problem {
+  status: number;
+  code: string;
+  error: string;
+  details: string[];
+  batch_id?: string;
+}
