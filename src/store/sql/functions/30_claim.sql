@@ -50,7 +50,7 @@ begin
 
   -- Slots that cannot hold everything this set asks of them; the others need no look at single tasks.
   with need as (
-    select n.slot, n.amount, n.max from task t
+    select n.slot, n.amount, n.max, n.takes_nothing from task t
     cross join lateral (
       select w.slot, slot_amount(w.slot, t.expected_count, t.success_count, t.failure_count) as amount,
         null::bigint as max, false as takes_nothing
