@@ -25,7 +25,7 @@ export interface TestDatabase {
   name: string;
   /** A pool on it (10 connections, none warm); closed by `drop`. */
   database: Database;
-  /** Drops it with everything connected to it; also done at the end of the test or file that made it. */
+  /** Drops it with everything connected to it; also done at the end of the test file. */
   drop(): Promise<void>;
 }
 
@@ -48,6 +48,13 @@ const TEMPLATE_LOCK = 'select pg_advisory_lock(727001)';
 let serverUrl: Promise<string> | undefined;
 let templates: Map<string, Promise<string>> | undefined;
 let databasesMade = 0;
+const leftToDrop = new Set<() => Promise<void>>();
+
+// Registered here and not where a database is made: within a hook, `after` would mean the end of that hook. Scripts that
+// import this module outside a test must not start the test runner.
+if (process.env['NODE_TEST_CONTEXT'] !== undefined || /\.test\.[jt]s$/.test(process.argv[1] ?? '')) {
+  after(() => Promise.all([...leftToDrop].map((drop) => drop())));
+}
 
 /** The server that tests share: the runner's (HEDDLE_TEST_DATABASE_URL), or one that is started for as long as needed. */
 export function testDatabaseUrl(): Promise<string> {
@@ -57,7 +64,7 @@ export function testDatabaseUrl(): Promise<string> {
 
 /**
  * A database of its own for a test: a copy of a template that was migrated once, or an empty one with `empty: true`.
- * Dropped at the end of the test (where called inside one) or of the file.
+ * Dropped at the end of the test file at the latest.
  */
 export async function createTestDatabase(
   options: Partial<DatabaseOptions> & { empty?: boolean; sqlDirectory?: string } = {},
@@ -72,12 +79,13 @@ export async function createTestDatabase(
   const database = openTestDatabase(databaseUrl, databaseOptions);
   let dropped: Promise<void> | undefined;
   const drop = (): Promise<void> => {
+    leftToDrop.delete(drop);
     dropped ??= database
       .close()
       .then(() => onServer(url, (client) => client.query(`drop database if exists ${name} with (force)`)));
     return dropped;
   };
-  after(drop);
+  leftToDrop.add(drop);
   return { url: databaseUrl, name, database, drop };
 }
 
