@@ -1,6 +1,6 @@
 import type { TaskId } from '../ids.ts';
 import { gateOf, restingState } from '../readiness.ts';
-import { childrenOf, openGates, taskOf } from './state.ts';
+import { childrenOf, openGates, taskOf, tellOtherWorkflows } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 
 /**
@@ -25,6 +25,7 @@ export function propagate(model: Model, ended: Iterable<TaskId>): void {
   for (const child of childrenOf(model, told)) {
     if (child.state === 'waiting') child.state = restingState(openGates(model, child));
   }
+  tellOtherWorkflows(model, told);
 }
 
 function isHeldByGates(task: ModelTask): boolean {

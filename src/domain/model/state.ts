@@ -25,6 +25,11 @@ export interface ModelTask {
   readonly definition: NewTask;
   readonly workflow_id: WorkflowId;
   readonly parents: readonly ModelParent[];
+  /**
+   * Parents of other workflows whose end this task was told. News between workflows travels once: such a gate stays
+   * closed, even when the parent is re-opened.
+   */
+  told_by: ReadonlySet<TaskId>;
   state: TaskState;
   /** Counts claims; a report of an older attempt is refused. */
   attempt: number;
@@ -76,11 +81,24 @@ export function laneOf(task: ModelTask): string {
 }
 
 export function openGates(model: Model, task: ModelTask): number {
-  return countOpenGates(task.parents.map(({ parent_id }) => taskOf(model, parent_id).state));
+  const untold = task.parents.filter(({ parent_id }) => !task.told_by.has(parent_id));
+  return countOpenGates(untold.map(({ parent_id }) => taskOf(model, parent_id).state));
 }
 
 export function childrenOf(model: Model, ids: ReadonlySet<TaskId>): ModelTask[] {
-  return [...model.tasks.values()].filter((task) => task.parents.some(({ parent_id }) => ids.has(parent_id)));
+  return [...model.tasks.values()].filter((task) =>
+    task.parents.some(({ parent_id }) => ids.has(parent_id) && !task.told_by.has(parent_id)),
+  );
+}
+
+/** Notes that the ends of these parents reached their children in other workflows. */
+export function tellOtherWorkflows(model: Model, ended: ReadonlySet<TaskId>): void {
+  for (const child of childrenOf(model, ended)) {
+    const strangers = child.parents
+      .map(({ parent_id }) => parent_id)
+      .filter((id) => ended.has(id) && taskOf(model, id).workflow_id !== child.workflow_id);
+    if (strangers.length > 0) child.told_by = new Set([...child.told_by, ...strangers]);
+  }
 }
 
 /** How many tasks a workflow has, and how many of them have not ended. */

@@ -3,7 +3,7 @@ import { restingState } from '../readiness.ts';
 import type { NewTask } from '../task.ts';
 import { isTerminal } from '../task-state.ts';
 import { causeOfFailure, failByDependency, propagate } from './propagate.ts';
-import { openGates, taskOf } from './state.ts';
+import { openGates, taskOf, tellOtherWorkflows } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 
 /**
@@ -14,14 +14,15 @@ export function submit(model: Model, workflowId: WorkflowId, newTasks: readonly 
   const added = newTasks.map((definition) => newModelTask(workflowId, definition, newTasks, now));
   for (const task of added) model.tasks.set(task.definition.id, task);
 
+  const parents = added.flatMap((task) => task.parents.map(({ parent_id }) => parent_id));
+  const endedBefore = new Set(parents.filter((id) => isTerminal(taskOf(model, id).state)));
   const causes = new Map<TaskId, TaskId>();
   for (const task of added) {
-    const parents = task.parents.map(({ parent_id }) => parent_id);
-    const endedBefore = parents.filter((id) => isTerminal(taskOf(model, id).state));
-    const cause = causeOfFailure(model, task, new Set(endedBefore));
+    const cause = causeOfFailure(model, task, endedBefore);
     if (cause !== null) causes.set(task.definition.id, cause);
   }
   for (const [id, cause] of causes) failByDependency(taskOf(model, id), cause);
+  tellOtherWorkflows(model, endedBefore);
   propagate(model, causes.keys());
 
   for (const task of added) if (task.state === 'waiting') task.state = restingState(openGates(model, task));
@@ -40,6 +41,7 @@ function newModelTask(
       parent_id: 'task_id' in dependency ? dependency.task_id : submission[dependency.index]!.id,
       requires_success: dependency.requires_success,
     })),
+    told_by: new Set(),
     state: 'waiting',
     attempt: 0,
     metadata: definition.metadata,
