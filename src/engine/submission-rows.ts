@@ -90,6 +90,7 @@ export class RowBuilder {
     const spec = this.#specOf(task);
     if (spec !== null) {
       row.s = true;
+      if (task.actions.length > 0) row.a = true;
       if (task.actions.some((action) => action.trigger === 'start')) row.h = true;
       if (task.rules.length > 0) row.r = this.#shapesOf(task);
       this.rows.specs.push(spec);

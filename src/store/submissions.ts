@@ -71,6 +71,7 @@ export interface TaskRow {
   x?: boolean;
   h?: boolean;
   s?: boolean;
+  a?: boolean;
   r?: [number, number][];
   z?: number;
   f?: string;

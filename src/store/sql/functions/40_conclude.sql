@@ -87,8 +87,8 @@ $$;
 
 -- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
 -- workflows' counts. p_workflows, p_leases, p_slots and p_amounts are what the transition that ended them saw; p_linked
--- and p_spec say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
-create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_spec boolean,
+-- and p_actions say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
+create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_actions boolean,
   p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz,
   out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer)
 language plpgsql as $$
@@ -110,7 +110,7 @@ begin
   end if;
   perform close_leases(p_leases);
   lanes := lanes || return_slots(p_slots, p_amounts);
-  if p_spec or cardinality(cascaded) > 0 then
+  if p_actions or cardinality(cascaded) > 0 then
     deliveries := write_end_deliveries(p_ids || cascaded, p_now);
   end if;
   ended_workflows := count_ended(v_workflows, p_now);
@@ -153,7 +153,7 @@ begin
   cross join lateral (
     select exists (select 1 from delivery s
       where s.task_id = t.id and s.attempt = t.attempt and s.trigger = 'start' and s.state = 'due') as held) h
-  where t.id = any(p_ids) and t.has_spec
+  where t.id = any(p_ids) and t.has_actions
   on conflict (task_id, attempt, trigger, ordinal) do update
     set state = excluded.state, next_try_at = excluded.next_try_at, tries = 0, first_try_at = null, holder = null
     where d.state in ('delivered', 'dead');

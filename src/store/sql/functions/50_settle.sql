@@ -19,18 +19,19 @@ declare
   v_reasons text[];
   v_linked boolean;
   v_spec boolean;
+  v_actions boolean;
   v_holds boolean;
-  v_uniform boolean;
   v_moved json;
   v_lanes integer[];
 begin
   if not p_unlinked then perform lock_workflows(p_ids); end if;
   with locked as (
-    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.attempt, t.lease_id, t.linked, t.has_spec,
+    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
       t.slots is not null as holds, t.started_at, t.deadline_at
     from task t where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
-    select r.ord, r.id, r.target, r.reason, l.workflow_id, l.kind_id, l.state, l.lease_id, l.linked, l.has_spec, l.holds,
+    select r.ord, r.id, r.target, r.reason, l.workflow_id, l.kind_id, l.state, l.lease_id, l.linked, l.has_spec, l.has_actions,
+      l.holds,
       l.started_at,
       case
         when l.id is null then 6
@@ -49,13 +50,13 @@ begin
     (select array_agg(d.code order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
     (select array_agg(d.state order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
     array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target), array_agg(a.reason),
-    bool_or(a.linked), bool_or(a.has_spec), bool_or(a.holds),
+    bool_or(a.linked), bool_or(a.has_spec), bool_or(a.has_actions), bool_or(a.holds),
     (select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) from (
       select m.kind_id, m.state, m.target,
         json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
           as durations
       from accepted m group by m.kind_id, m.state, m.target) g)
-  into v_codes, v_states, v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_holds, v_moved
+  into v_codes, v_states, v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, v_moved
   from accepted a;
 
   if v_codes is not null then
@@ -68,13 +69,13 @@ begin
   if p_extras is not null then
     v_lanes := coalesce(v_lanes, '{}') || apply_extras(v_ids, p_extras, v_now);
   end if;
-  return settle_accepted(v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_holds, p_jitter, v_now,
+  return settle_accepted(v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, p_jitter, v_now,
     v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids);
 end $$;
 
 -- The second half of settle: the tasks are locked and their reports accepted.
 create or replace function settle_accepted(p_ids uuid[], p_workflows uuid[], p_leases bigint[], p_to smallint[],
-  p_reasons text[], p_linked boolean, p_spec boolean, p_holds boolean, p_jitter double precision, p_now timestamptz,
+  p_reasons text[], p_linked boolean, p_spec boolean, p_actions boolean, p_holds boolean, p_jitter double precision, p_now timestamptz,
   p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[])
 returns json language plpgsql as $$
 declare
@@ -122,7 +123,7 @@ begin
   from unnest(p_ids, p_to, p_reasons) u(id, target, reason)
   where t.id = u.id and (t.state + 0) in (2, 3, 4, 5) and (v_retry is null or t.id <> all(v_retry));
 
-  select * into v_after from conclude(v_ended, v_workflows, p_linked, p_spec, p_leases, v_slots, v_amounts, p_now);
+  select * into v_after from conclude(v_ended, v_workflows, p_linked, p_actions, p_leases, v_slots, v_amounts, p_now);
   if v_codes is not null then
     v_states := array(select t.state from unnest(p_asked) with ordinality q(id, ord) left join task t on t.id = q.id
       order by q.ord);

@@ -9,13 +9,13 @@ declare
   v_workflows uuid[];
   v_leases bigint[];
   v_linked boolean;
-  v_spec boolean;
+  v_actions boolean;
   v_moved json;
   v_after record;
 begin
   perform lock_workflows(p_ids);
   with locked as (
-    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.lease_id, t.slots, t.linked, t.has_spec, t.started_at
+    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.lease_id, t.slots, t.linked, t.has_actions, t.started_at
     from task t where t.id = any(p_ids) order by t.id for no key update
   ), accepted as (
     select * from locked l where l.state < 10
@@ -24,12 +24,12 @@ begin
     (select array_agg(case when l.id is null then 6 when l.state >= 10 then case when l.state = 14 then 2 else 3 end else 0 end::smallint order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
     array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id) filter (where a.slots is null and a.lease_id is not null),
-    bool_or(a.linked), bool_or(a.has_spec),
+    bool_or(a.linked), bool_or(a.has_actions),
     (select json_agg(json_build_array(g.kind_id, g.state, 14, g.durations)) from (
       select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
           filter (where m.started_at is not null) as durations
       from accepted m group by m.kind_id, m.state) g)
-  into v_codes, v_ids, v_workflows, v_leases, v_linked, v_spec, v_moved
+  into v_codes, v_ids, v_workflows, v_leases, v_linked, v_actions, v_moved
   from accepted a;
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
@@ -41,12 +41,12 @@ begin
     lease_id = case when t.slots is not null then t.lease_id end, paused_at = null, paused_from = null
   where t.id = any(v_ids) and (t.state + 0) < 10;
   -- A start that was never tried has nothing to cancel at its target, and is not sent any more.
-  if v_spec then
+  if v_actions then
     delete from delivery d using task t
     where d.task_id = any(v_ids) and d.trigger = 'start' and d.state = 'due' and d.tries = 0
       and t.id = d.task_id and t.attempt = d.attempt;
   end if;
-  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_spec, v_leases, null, null, v_now);
+  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_actions, v_leases, null, null, v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));

@@ -116,7 +116,7 @@ begin
       false, false, p_jitter, v_now);
   end if;
   if v_cancel is not null then
-    update task set has_spec = true where id = any(v_cancel) and not has_spec;
+    update task set has_spec = true, has_actions = true where id = any(v_cancel) and not has_actions;
     perform write_end_deliveries(array(select t.id from task t where t.id = any(v_cancel) and t.state = 14), v_now);
   end if;
   perform release_held(array(

@@ -37,6 +37,8 @@ create table task (
   -- Whether a dependency may lead to or from it.
   linked boolean not null default false,
   has_spec boolean not null default false,
+  -- Whether its end may have something to announce.
+  has_actions boolean not null default false,
   starts_by_webhook boolean not null default false,
   paused_from smallint,
   -- The version of its kind that `wants` was computed for; -1: compute at the next claim.
