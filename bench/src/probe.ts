@@ -1,5 +1,5 @@
 import { open, rm } from 'node:fs/promises';
-import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
+import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { median, percentile } from './statistics.ts';
 
@@ -27,8 +27,10 @@ async function syncLatencies(samples: number): Promise<number[]> {
 export async function probeMachine(): Promise<string[]> {
   const syncs = await syncLatencies(200);
   const memoryGib = Math.round(totalmem() / 1_073_741_824);
+  const load = loadavg()[0]!;
   return [
     `cpu: ${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} available; memory ${memoryGib} GiB; node ${process.version}`,
     `fdatasync of 8 KiB in ${tmpdir()}: ${median(syncs).toFixed(3)} ms (p99 ${percentile(syncs, 0.99).toFixed(3)} ms)`,
+    `load before the run: ${load.toFixed(2)}${load > 0.5 ? ' (others are using this machine: compare ratios, not rates)' : ''}`,
   ];
 }

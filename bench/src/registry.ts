@@ -16,7 +16,7 @@ export const SUBJECTS = {
   },
   'graphile-worker': {
     needs: 'postgres',
-    note: 'localQueue 2000, completeJobBatchDelay 0, 24 concurrent jobs; committed with fsync; finished jobs are deleted',
+    note: 'localQueue 2000, completeJobBatchDelay 5, 24 concurrent jobs; committed with fsync; finished jobs are deleted',
     load: () => import('../subjects/graphile-worker.ts'),
   },
   'pg-boss': {

@@ -51,7 +51,7 @@ class GraphileWorkerSubject implements Subject {
           concurrentJobs: 24,
           pollInterval: 2000,
           localQueue: { size: 2000 },
-          completeJobBatchDelay: 0,
+          completeJobBatchDelay: 5,
           failJobBatchDelay: 0,
           logger: this.#logger,
           events,

@@ -1,5 +1,221 @@
-import type { Subject } from '../src/subject.ts';
+import type { AddressInfo } from 'node:net';
+import { RetentionLoop, MaintenanceLoop } from '../../src/dispatch/maintenance-loop.ts';
+import type { Service } from '../../src/dispatch/maintenance-loop.ts';
+import { LocalWorker } from '../../src/dispatch/local-worker.ts';
+import { Switchboard } from '../../src/dispatch/switchboard.ts';
+import type { NewDependency, NewTask, Rule } from '../../src/domain/task.ts';
+import { createEngine } from '../../src/engine/engine.ts';
+import type { Engine, Submission } from '../../src/engine/port.ts';
+import { buildServer } from '../../src/http/server.ts';
+import type { App } from '../../src/http/server.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { newId, systemRandom } from '../../src/runtime/random.ts';
+import { createTracer } from '../../src/runtime/trace.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
+import { DefinitionStore } from '../../src/store/definitions.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { chain, chunks } from '../src/graphs.ts';
+import { NoOp, chainGaps, elapsedMs, submitLatencies } from '../src/no-op.ts';
+import type { Environment, Graph, HttpTarget, RuleOption, Subject } from '../src/subject.ts';
+
+const KIND = 'bench';
+const SUBMIT_SIZE = 5000;
+const SUBMITS_UNDER_WAY = 2;
+const METADATA = { tenant: 'a', number: 7 };
+const IDLE_INTERVAL_MS = 1000;
+const FILL_SIZE = 50_000;
+const RETENTION_ROWS = 5000;
+
+const MATCHER = { kind: KIND, fields: ['tenant'] };
+/** Ten times what can run at once, so that no rule ever holds a task back. */
+const RULES: Record<RuleOption, readonly Rule[]> = {
+  none: [],
+  concurrency: [{ type: 'concurrency', matcher: MATCHER, max: 40_000 }],
+  capacity: [{ type: 'capacity', matcher: MATCHER, max: 400_000 }],
+};
+
+function newTask(dependencies: readonly NewDependency[], rule: RuleOption): NewTask {
+  return {
+    id: newId(),
+    local_id: null,
+    name: 'no-op',
+    kind: KIND,
+    timeout_secs: 3600,
+    deadline_basis: 'start',
+    priority: 0,
+    delay_ms: 0,
+    metadata: METADATA,
+    expected_count: rule === 'capacity' ? 10 : null,
+    actions: [],
+    rules: RULES[rule],
+    dedupe: [],
+    retry: null,
+    dependencies,
+  };
+}
+
+function submission(tasks: readonly NewTask[]): Submission {
+  return { workflow_id: newId(), name: null, tasks, traceparent: null, idempotency: null };
+}
+
+/** Heddle as `heddle up` runs it: engine, in-process worker and background services in one process. */
+class HeddleSubject implements Subject {
+  readonly #noOp = new NoOp();
+  readonly #metrics = createMetrics();
+  #database!: Database;
+  #engine!: Engine;
+  #services: Service[] = [];
+  #server: App | null = null;
+
+  async prepare(environment: Environment): Promise<void> {
+    const url = environment.database_url!;
+    await migrate({ url });
+    this.#database = openDatabase({
+      url,
+      maxSize: 10,
+      minIdle: 5,
+      acquireRetries: 3,
+      acquireTimeoutMs: 30_000,
+      slowQueryMs: 60_000,
+      clock: systemClock,
+      log: silentLogger,
+    });
+    this.#engine = createEngine({
+      database: this.#database,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      metrics: this.#metrics,
+    });
+    this.#serve(new MaintenanceLoop({ engine: this.#engine, ...this.#loopOptions() }));
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+    for (const service of this.#services) await service.stop();
+    await this.#engine.close();
+    await this.#database.close();
+  }
+
+  #loopOptions(): { intervalMs: number; clock: typeof systemClock; log: typeof silentLogger } {
+    return { intervalMs: IDLE_INTERVAL_MS, clock: systemClock, log: silentLogger };
+  }
+
+  #serve(service: Service): void {
+    this.#services.push(service);
+    service.start();
+  }
+
+  submit(count: number, rule: RuleOption): Promise<number> {
+    const waiting = chunks(
+      Array.from({ length: count }, () => newTask([], rule)),
+      SUBMIT_SIZE,
+    ).map(submission);
+    return elapsedMs(async () => {
+      const submitter = async (): Promise<void> => {
+        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await this.#engine.submit([next]);
+      };
+      await Promise.all(Array.from({ length: SUBMITS_UNDER_WAY }, submitter));
+    });
+  }
+
+  submitGraphs(graphs: readonly Graph[]): Promise<number> {
+    const submissions = graphs.map((graph) =>
+      submission(
+        graph.map((parents) =>
+          newTask(
+            parents.map((index) => ({ index, requires_success: true })),
+            'none',
+          ),
+        ),
+      ),
+    );
+    return elapsedMs(() => this.#engine.submit(submissions));
+  }
+
+  /** Starts a worker, runs `work`, and stops the worker once everything it ran is reported. */
+  async #withWorker(work: (worker: LocalWorker) => Promise<unknown>): Promise<void> {
+    const worker = new LocalWorker({
+      engine: this.#engine,
+      switchboard: Switchboard.of({ [KIND]: () => this.#noOp.run() }),
+      holder: 'bench',
+      ...this.#loopOptions(),
+      random: systemRandom,
+    });
+    worker.start();
+    await work(worker);
+    await worker.stop(60_000);
+  }
+
+  process(count: number): Promise<number> {
+    const handled = this.#noOp.expect(count);
+    return elapsedMs(() => this.#withWorker(() => handled));
+  }
+
+  async latency(samples: number): Promise<number[]> {
+    let latencies: number[] = [];
+    await this.#withWorker(async () => {
+      const submitOne = (): Promise<unknown> => this.#engine.submit([submission([newTask([], 'none')])]);
+      await submitLatencies(this.#noOp, 1, submitOne);
+      latencies = await submitLatencies(this.#noOp, samples, submitOne);
+    });
+    return latencies;
+  }
+
+  async parentToChild(samples: number): Promise<number[]> {
+    await this.submitGraphs([chain(samples + 1)]);
+    let gaps: number[] = [];
+    await this.#withWorker(async () => {
+      gaps = await chainGaps(this.#noOp, samples, () => Promise.resolve());
+    });
+    return gaps;
+  }
+
+  async fillStore(total: number): Promise<void> {
+    for (let stored = 0; stored < total; stored += FILL_SIZE) {
+      const count = Math.min(FILL_SIZE, total - stored);
+      await this.submit(count, 'none');
+      await this.process(count);
+    }
+    this.#serve(new RetentionLoop({ engine: this.#engine, limit: RETENTION_ROWS, ...this.#loopOptions() }));
+  }
+
+  async listen(running: number): Promise<HttpTarget> {
+    const tasks = Array.from({ length: running }, () => newTask([], 'none'));
+    await this.#engine.submit([submission(tasks)]);
+    await this.#engine.claim({ lanes: [`kind:${KIND}`], limit: running, holder: 'bench' });
+    this.#server = buildServer({
+      engine: this.#engine,
+      // No request of the benches carries a token or a handle: on loopback none is needed.
+      tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },
+      secrets: { keys: () => Promise.resolve([]) },
+      definitions: new DefinitionStore({ database: this.#database, clock: systemClock }),
+      metrics: this.#metrics,
+      tracing: await createTracer({ enabled: false, endpoint: null, serviceName: 'heddle-bench', samplingRatio: 1 }),
+      log: silentLogger,
+      clock: systemClock,
+      database: this.#database,
+      breaker: { state: 'closed' },
+      newId,
+      config: {
+        hostUrl: 'http://127.0.0.1',
+        pagination: { default: 50, max: 100 },
+        bodyLimitBytes: 67_108_864,
+        authRequired: false,
+        metricsPublic: true,
+        ssrf: () => null,
+        pageDirectory: null,
+        version: 'bench',
+      },
+    });
+    await this.#server.listen({ host: '127.0.0.1', port: 0 });
+    return { port: (this.#server.server.address() as AddressInfo).port, task_ids: tasks.map(({ id }) => id) };
+  }
+}
 
 export function createSubject(): Subject {
-  throw new Error('the engine is not wired in yet');
+  return new HeddleSubject();
 }
