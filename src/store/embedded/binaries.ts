@@ -50,9 +50,13 @@ export async function provideBinaries(options: BinariesOptions): Promise<Binarie
   const linksMade = await makeLinks(packageDirectory, packageDirectory);
   const inPlace = await tryBinaries(native, options.account);
   if (linksMade && typeof inPlace === 'object') return inPlace;
-  const copy = await copyBinaries(packageDirectory, options);
-  const copied = await tryBinaries(join(copy, 'native'), options.account);
-  if (typeof copied === 'object') return copied;
+  let copied: Binaries | string = '';
+  // A second time, because another process may be replacing a damaged copy at this moment.
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    const copy = await copyBinaries(packageDirectory, options);
+    copied = await tryBinaries(join(copy, 'native'), options.account);
+    if (typeof copied === 'object') return copied;
+  }
   throw new EmbeddedPostgresError(
     `The PostgreSQL binaries of ${packageDirectory} do not run (${copied}): reinstall the package, or set DATABASE_URL`,
   );
@@ -136,17 +140,27 @@ async function copyTo(packageDirectory: string, target: string, manifest: Manife
     for (const file of Object.keys(manifest)) await chmod(join(native, file), 0o755);
     for (const directory of await listDirectories(draft)) await chmod(directory, 0o755);
     await writeFile(join(draft, COMPLETE), JSON.stringify(manifest), { mode: 0o644 });
-    // Whatever stands there is incomplete or not ours; renaming keeps a server alive that still runs from it.
-    await rename(target, `${draft}.old`).catch((error: unknown) => {
-      if (!isErrno(error, 'ENOENT')) throw error;
-    });
-    await rename(draft, target).catch(async (error: unknown) => {
-      // Another process may have put its copy there meanwhile, which is as good as ours.
-      if (!(await isComplete(target, manifest))) throw error;
-    });
+    await putInPlace(draft, target, manifest);
   } finally {
     await rm(draft, { recursive: true, force: true });
     await rm(`${draft}.old`, { recursive: true, force: true });
+  }
+}
+
+/** A directory cannot be renamed onto a filled one: whoever comes second finds the first one's copy and uses it. */
+async function putInPlace(draft: string, target: string, manifest: Manifest): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await rename(draft, target);
+      return;
+    } catch (error) {
+      if (attempt > 3 || !isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+    }
+    if (await isComplete(target, manifest)) return;
+    // Renaming, not removing, keeps a server alive that still runs from the damaged copy.
+    await rename(target, `${draft}.old`).catch((error: unknown) => {
+      if (!isErrno(error, 'ENOENT')) throw error;
+    });
   }
 }
 

@@ -119,8 +119,9 @@ export async function prepareCluster(
   const { cluster, account } = layout;
   const home = join(cluster, '..');
   for (const name of await readdir(home)) {
-    // Left by an initdb that was killed half-way.
-    if (name.startsWith('initdb-')) await rm(join(home, name), { recursive: true, force: true });
+    if (!name.startsWith('initdb-')) continue;
+    // Left by a start that was killed half-way. Its initdb may still be writing for a moment: then it stays until next time.
+    await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined);
   }
   const version = await readFile(join(cluster, 'PG_VERSION'), 'utf8').catch(() => undefined);
   if (version === undefined) await createCluster(home, layout, binaries, secret);
