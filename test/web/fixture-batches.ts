@@ -11,7 +11,13 @@ function hex(value: number, length: number): string {
   return value.toString(16).padStart(length, '0');
 }
 
-function fixtureTask(batch: number, place: number, name: string, status: string, more: Partial<FixtureTask> = {}): FixtureTask {
+function fixtureTask(
+  batch: number,
+  place: number,
+  name: string,
+  status: string,
+  more: Partial<FixtureTask> = {},
+): FixtureTask {
   const started = ['Running', 'Success', 'Failure'].includes(status);
   const ended = ['Success', 'Failure', 'Canceled'].includes(status);
   const at = (ms: number): string => new Date(START_MS + ms).toISOString();
@@ -54,7 +60,9 @@ export function everyState(batch: number): FixtureBatch {
     ['Upload', 'upload', 'Canceled'],
     ['Report', 'report', 'Waiting'],
   ];
-  const tasks = named.map(([name, kind, status, more], i) => fixtureTask(batch, i + 1, name, status, { kind, ...more }));
+  const tasks = named.map(([name, kind, status, more], i) =>
+    fixtureTask(batch, i + 1, name, status, { kind, ...more }),
+  );
   const link = (parent: number, child: number, requires_success = true): FixtureLink => ({
     parent_id: fixtureId(batch, parent),
     child_id: fixtureId(batch, child),
@@ -95,7 +103,7 @@ export function layeredBatch(batch: number, count: number, width: number): Fixtu
     tasks.push(fixtureTask(batch, i + 1, `Task ${i}`, CYCLE[(i * 7) % CYCLE.length]!));
     if (i < width) continue;
     const above = i - width;
-    const parents = new Set([above, i % 5 < 3 ? above - (above % width) + ((above * 13 + 7) % width) : above]);
+    const parents = new Set([above, i % 7 < 4 ? above - (above % width) + ((above + 37) % width) : above]);
     for (const parent of parents) {
       links.push({ parent_id: tasks[parent]!.id, child_id: tasks[i]!.id, requires_success: i % 9 !== 0 });
     }

@@ -104,7 +104,14 @@ export class FixtureServer {
     this.send(batchId, 'change', { tasks: changed, batch: summaryOf(batch) });
   }
 
-  send(batchId: string, event: string, data: unknown): void {
+  /** Ends a batch and its streams, as the server does when every task is over. */
+  end(batchId: string): void {
+    this.batches.get(batchId)!.ended_at = new Date().toISOString();
+    this.send(batchId, 'end', {});
+    for (const stream of this.streams.get(batchId) ?? []) stream.end();
+  }
+
+  private send(batchId: string, event: string, data: unknown): void {
     const frame = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     for (const stream of this.streams.get(batchId) ?? []) stream.write(frame);
   }

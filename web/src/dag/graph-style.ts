@@ -25,16 +25,18 @@ const CUE: Record<Status, Css.Node> = {
 };
 
 /** The same for plain boxes, with as few properties as will do. */
-const PLAIN_CUE: Record<Status, Css.Node> = {
-  Waiting: { 'border-width': 3, 'border-style': 'dashed', 'border-color': '#ffffff' },
-  Pending: { color: DARK_TEXT },
-  Claimed: { 'border-width': 4, 'border-style': 'double', 'border-color': '#ffffff' },
-  Running: { 'border-width': 4, 'border-color': '#ffffff' },
-  Paused: { shape: 'barrel', color: DARK_TEXT },
-  Success: {},
-  Failure: { shape: 'cut-rectangle' },
-  Canceled: { shape: 'rhomboid' },
-};
+function plainCue(palette: Palette): Record<Status, Css.Node> {
+  return {
+    Waiting: { 'border-width': 2, 'border-style': 'dashed', 'border-color': palette.text },
+    Pending: { color: DARK_TEXT },
+    Claimed: { 'border-width': 5, 'border-style': 'double', 'border-color': palette.text },
+    Running: { 'border-width': 4, 'border-color': palette.text },
+    Paused: { shape: 'barrel', color: DARK_TEXT },
+    Success: {},
+    Failure: { shape: 'cut-rectangle' },
+    Canceled: { shape: 'rhomboid' },
+  };
+}
 
 const DARK_ON: ReadonlySet<Status> = new Set<Status>(['Pending', 'Paused']);
 
@@ -57,6 +59,7 @@ export function graphStyle(palette: Palette, large: boolean): StylesheetJson {
  * it must: Cytoscape walks an element's edges for each property that it applies, so every line here costs time.
  */
 function plainStyle(palette: Palette): StylesheetJson {
+  const cue = plainCue(palette);
   return [
     {
       selector: 'node',
@@ -72,7 +75,7 @@ function plainStyle(palette: Palette): StylesheetJson {
     },
     ...STATUSES.map((status) => ({
       selector: `node[status = "${status}"]`,
-      style: { 'background-color': palette.status[status], ...PLAIN_CUE[status] },
+      style: { 'background-color': palette.status[status], ...cue[status] },
     })),
     { selector: 'edge', style: { 'line-color': palette.edgeFaint } },
   ];

@@ -1,6 +1,6 @@
 import { ApiError, getBatch, getDag } from '../api/client.ts';
 import { readEventStream } from '../api/event-stream.ts';
-import type { ServerEvent } from '../api/event-stream.ts';
+import type { ServerEvent } from '../api/event-parser.ts';
 import type { ChangeEvent } from '../api/wire.ts';
 import type { TaskStore } from './task-store.ts';
 

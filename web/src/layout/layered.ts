@@ -10,6 +10,8 @@ const ASPECT = 1.5;
 const SWEEPS = 4;
 /** A band breaks after no fewer levels than this. */
 const BAND_LEVELS_MIN = 24;
+/** Widths of shelves that are tried, as shares of the width that the area alone would ask for. */
+const SHELF_WIDTHS = [0.8, 1, 1.2, 1.5, 2];
 const COMPONENT_GAP = 2 * CELL_HEIGHT;
 
 /** A rectangle of cards with its origin at its upper left corner. */
@@ -136,27 +138,42 @@ function mergeBlocks(placed: { block: Block; left: number; top: number }[], widt
   return { nodes, x, y, width, height };
 }
 
-/** Packs blocks on shelves, tallest first, towards the aspect of the screen. */
+/** Packs blocks on shelves, tallest first; of several widths the one is taken that a screen shows largest. */
 function pack(blocks: Block[], count: number): Float32Array {
   const positions = new Float32Array(2 * count);
   const area = blocks.reduce((sum, block) => sum + (block.width + COMPONENT_GAP) * (block.height + COMPONENT_GAP), 0);
-  const widthLimit = Math.max(Math.sqrt(area * ASPECT), ...blocks.map((block) => block.width));
+  const widest = blocks.reduce((most, block) => Math.max(most, block.width), 0);
   const ordered = [...blocks].sort((a, b) => b.height - a.height);
+  const widths = SHELF_WIDTHS.map((share) => Math.max(widest, share * Math.sqrt(area * ASPECT)));
+  const tried = widths.map((width) => shelve(ordered, width));
+  const best = tried.reduce((a, b) => (b.size < a.size ? b : a));
+  ordered.forEach((block, i) => {
+    const { left, top } = best.corners[i]!;
+    block.nodes.forEach((node, at) => {
+      positions[2 * node] = block.x[at]! + left;
+      positions[2 * node + 1] = block.y[at]! + top;
+    });
+  });
+  return positions;
+}
+
+/** Where each block goes on shelves of a width, and how large the whole is in terms of a screen's width. */
+function shelve(blocks: Block[], widthLimit: number): { corners: { left: number; top: number }[]; size: number } {
   let left = 0;
   let top = 0;
   let shelf = 0;
-  for (const block of ordered) {
+  let width = 0;
+  const corners = blocks.map((block) => {
     if (left > 0 && left + block.width > widthLimit) {
       top += shelf + COMPONENT_GAP;
       left = 0;
       shelf = 0;
     }
-    for (let i = 0; i < block.nodes.length; i += 1) {
-      positions[2 * block.nodes[i]!] = block.x[i]! + left;
-      positions[2 * block.nodes[i]! + 1] = block.y[i]! + top;
-    }
+    const corner = { left, top };
     left += block.width + COMPONENT_GAP;
     shelf = Math.max(shelf, block.height);
-  }
-  return positions;
+    width = Math.max(width, left - COMPONENT_GAP);
+    return corner;
+  });
+  return { corners, size: Math.max(width, (top + shelf) * ASPECT) };
 }

@@ -1,0 +1,125 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+
+const DEADLINE_MS = 30_000;
+const POLL_MS = 25;
+
+/** Polls until `probe` says something other than undefined; fails, saying what was waited for, when time is up. */
+export async function eventually<Value>(what: string, probe: () => Promise<Value | undefined>): Promise<Value> {
+  const end = performance.now() + DEADLINE_MS;
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined) return value;
+    if (performance.now() > end) throw new Error(`waited ${DEADLINE_MS} ms in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** One tab on the page, driven as a person would: by mouse, keys and what is on the screen. */
+export class PageDriver {
+  readonly page: Page;
+  /** Errors of scripts and messages of the console, policy violations included. */
+  readonly complaints: string[] = [];
+  private readonly context: BrowserContext;
+  private readonly baseUrl: string;
+
+  private constructor(context: BrowserContext, page: Page, baseUrl: string) {
+    this.context = context;
+    this.page = page;
+    this.baseUrl = baseUrl;
+    page.on('pageerror', (error) => this.complaints.push(String(error)));
+    page.on('console', (message) => {
+      // Chromium reports every answer of 4xx or 5xx and every broken connection itself; the page speaks of them too.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+        this.complaints.push(message.text());
+      }
+    });
+  }
+
+  static async open(browser: Browser, baseUrl: string, colorScheme: 'light' | 'dark' = 'light'): Promise<PageDriver> {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 850 }, colorScheme });
+    context.setDefaultTimeout(DEADLINE_MS);
+    return new PageDriver(context, await context.newPage(), baseUrl);
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+  }
+
+  async goto(path: string): Promise<void> {
+    await this.page.goto(this.baseUrl + path);
+  }
+
+  /** Opens a batch and waits until its graph is laid out and drawn; returns milliseconds from navigation to drawn. */
+  async gotoGraph(batchId: string): Promise<number> {
+    await this.goto(`/view?batch=${batchId}`);
+    return this.drawn();
+  }
+
+  drawn(): Promise<number> {
+    return eventually('the graph is drawn', () =>
+      this.read<number | undefined>('window.__heddle?.ready ? window.__heddle.drawnAtMs : undefined'),
+    );
+  }
+
+  /** The value of an expression on the page. */
+  read<Value>(expression: string): Promise<Value> {
+    return this.page.evaluate<Value>(expression);
+  }
+
+  text(testId: string): Promise<string> {
+    return this.page.getByTestId(testId).innerText();
+  }
+
+  button(name: string): Promise<void> {
+    return this.page.getByRole('button', { name, exact: true }).click();
+  }
+
+  /** Clicks the middle of a task's card on the canvas. */
+  async clickTask(taskId: string): Promise<void> {
+    const spot = await this.read<{ x: number; y: number }>(`(() => {
+      const at = window.__heddle.cy.getElementById('${taskId}').renderedPosition();
+      const frame = window.__heddle.cy.container().getBoundingClientRect();
+      return { x: frame.x + at.x, y: frame.y + at.y };
+    })()`);
+    await this.page.mouse.click(spot.x, spot.y);
+  }
+
+  /** The colour on the canvas at the left end of a task's card, where its stripe is: `r,g,b` as painted. */
+  paintedColour(taskId: string): Promise<string> {
+    return this.read(`(() => {
+      const { cy } = window.__heddle;
+      const node = cy.getElementById('${taskId}');
+      const at = node.renderedPosition();
+      const x = at.x - node.renderedWidth() / 2 + 4 * cy.zoom();
+      for (const canvas of [...cy.container().querySelectorAll('canvas')].reverse()) {
+        const scale = canvas.width / canvas.clientWidth;
+        const pixel = canvas.getContext('2d').getImageData(Math.round(x * scale), Math.round(at.y * scale), 1, 1).data;
+        if (pixel[3] > 250) return [pixel[0], pixel[1], pixel[2]].join(',');
+      }
+      return 'nothing';
+    })()`);
+  }
+
+  /** The colour that the legend gives to a state, as the browser computed it: `r,g,b`. */
+  legendColour(status: string): Promise<string> {
+    return this.read(`getComputedStyle(document.querySelector('.legend .mark-${status.toLowerCase()}'))
+      .backgroundColor.match(/\\d+/g).join(',')`);
+  }
+
+  async waitForColour(taskId: string, status: string): Promise<void> {
+    const wanted = await this.legendColour(status);
+    await eventually(`the card of ${taskId} is painted ${wanted} (${status})`, async () =>
+      near(await this.paintedColour(taskId), wanted) ? true : undefined,
+    );
+  }
+
+  view(): Promise<{ zoom: number; x: number; y: number }> {
+    return this.read('({ zoom: window.__heddle.cy.zoom(), ...window.__heddle.cy.pan() })');
+  }
+}
+
+/** Whether two colours agree but for rounding. */
+function near(a: string, b: string): boolean {
+  const [left, right] = [a.split(',').map(Number), b.split(',').map(Number)];
+  return left.length === 3 && left.every((value, i) => Math.abs(value - right[i]!) <= 3);
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { launchBrowser } from './browser.ts';
+import { emptyBatch, everyState, fixtureId, hostile, layeredBatch } from './fixture-batches.ts';
+import { FixtureServer } from './fixture-server.ts';
+import { PageDriver, eventually } from './page-driver.ts';
+import { pageScenarios } from './scenarios.ts';
+import type { PageTarget } from './scenarios.ts';
+
+const MIXED = 1;
+const HOSTILE = 2;
+const LARGE = 3;
+const EMPTY = 4;
+const LARGE_COUNT = 5000;
+
+const server = new FixtureServer();
+let browser: Browser;
+let target: PageTarget;
+
+before(async () => {
+  // Tests of the page run against what is in the sources, also when this file is run by itself.
+  execFileSync(process.execPath, [join(import.meta.dirname, '../../scripts/build-page.ts')], { stdio: 'inherit' });
+  await server.start();
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+beforeEach(() => {
+  server.token = null;
+  server.refusal = null;
+  server.operations.length = 0;
+  server.batches.clear();
+  const mixed = everyState(MIXED);
+  const dangerous = hostile(HOSTILE);
+  for (const batch of [mixed, dangerous, layeredBatch(LARGE, LARGE_COUNT, 250), emptyBatch(EMPTY)]) {
+    server.batches.set(batch.id, batch);
+  }
+  target = {
+    url: server.url,
+    mixed: {
+      batchId: mixed.id,
+      title: mixed.name!,
+      tasks: new Map(mixed.tasks.map(({ name, id, status }) => [name, { id, status }])),
+    },
+    hostile: { batchId: dangerous.id, taskId: dangerous.tasks[0]!.id, markup: dangerous.tasks[0]!.name },
+    large: { batchId: fixtureId(LARGE, 0), taskCount: LARGE_COUNT },
+    finishTask: (taskId) => {
+      server.change(mixed.id, [taskId], { status: 'Success', ended_at: new Date().toISOString() });
+      return Promise.resolve();
+    },
+  };
+});
+
+pageScenarios(
+  () => browser,
+  () => target,
+);
+
+async function withPage(run: (driver: PageDriver) => Promise<void>): Promise<void> {
+  const driver = await PageDriver.open(browser, server.url);
+  try {
+    await run(driver);
+    assert.deepEqual(driver.complaints, []);
+  } finally {
+    await driver.close();
+  }
+}
+
+const mixedId = fixtureId(MIXED, 0);
+const runningId = fixtureId(MIXED, 3);
+const failedId = fixtureId(MIXED, 4);
+
+test('a 401 shows a login; a wrong token is refused in words, the right one leads on', () =>
+  withPage(async (driver) => {
+    server.token = 'right';
+    await driver.goto(`/view?batch=${mixedId}`);
+    await driver.page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await driver.page.getByLabel('Token').fill('wrong');
+    await driver.button('Log in');
+    await driver.page.getByText('That token was not accepted').waitFor();
+    await driver.page.getByLabel('Token').fill('right');
+    await driver.button('Log in');
+    await driver.drawn();
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    await driver.page.reload();
+    await driver.drawn();
+    await driver.button('Log out');
+    await driver.page.getByRole('heading', { name: 'Log in' }).waitFor();
+    assert.equal(await driver.read('sessionStorage.length'), 0);
+  }));
+
+test('canceling asks first; pause, resume and retry send what they say', () =>
+  withPage(async (driver) => {
+    await driver.gotoGraph(mixedId);
+    await driver.clickTask(runningId);
+    await driver.button('Cancel');
+    await driver.button('Keep it');
+    await driver.button('Pause');
+    await driver.waitForColour(runningId, 'Paused');
+    await driver.button('Resume');
+    await driver.waitForColour(runningId, 'Pending');
+    await driver.button('Cancel');
+    await driver.button('Cancel the task');
+    await driver.waitForColour(runningId, 'Canceled');
+    await driver.clickTask(failedId);
+    await driver.button('Retry');
+    await driver.waitForColour(failedId, 'Pending');
+    assert.deepEqual(server.operations, [
+      `PATCH /task/pause/${runningId}`,
+      `PATCH /task/resume/${runningId}`,
+      `DELETE /task/${runningId}`,
+      `POST /v1/tasks/${failedId}/retry`,
+    ]);
+  }));
+
+test("a refused operation is shown in the server's words", () =>
+  withPage(async (driver) => {
+    await driver.gotoGraph(mixedId);
+    await driver.clickTask(runningId);
+    server.refusal = {
+      status: 409,
+      error: 'The task is not in a state that allows this',
+      details: ['status: is Success'],
+    };
+    await driver.button('Pause');
+    const problem = driver.page.getByTestId('details').getByRole('alert');
+    await problem.getByText('The task is not in a state that allows this').waitFor();
+    await problem.getByText('status: is Success').waitFor();
+  }));
+
+test('a server that goes away is announced, and what happened meanwhile is caught up with', () =>
+  withPage(async (driver) => {
+    await driver.gotoGraph(mixedId);
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    await server.stop();
+    await driver.page.getByText('Shown is how it was at').waitFor();
+    await driver.page.getByTestId('signal').getByText('Reconnecting').waitFor();
+    server.change(mixedId, [runningId], { status: 'Failure', failure_reason: 'while away' });
+    await server.start();
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    await driver.waitForColour(runningId, 'Failure');
+    assert.equal(await driver.page.getByText('Shown is how it was at').count(), 0);
+    await eventually('one listener only', () => Promise.resolve(server.listeners(mixedId) === 1 ? true : undefined));
+  }));
+
+test('the end of a batch is told, and an empty batch explained', () =>
+  withPage(async (driver) => {
+    await driver.gotoGraph(mixedId);
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    const ids = server.batches.get(mixedId)!.tasks.map((task) => task.id);
+    server.change(mixedId, ids, { status: 'Success', ended_at: new Date().toISOString() });
+    server.end(mixedId);
+    await driver.page.getByTestId('signal').getByText('Finished').waitFor();
+    await driver.page.getByText('10 of 10').waitFor();
+    await driver.goto(`/view?batch=${fixtureId(EMPTY, 0)}`);
+    await driver.page.getByRole('heading', { name: 'This batch has no tasks' }).waitFor();
+  }));
+
+test('auto-refresh reads the whole batch again every few seconds', () =>
+  withPage(async (driver) => {
+    await driver.gotoGraph(mixedId);
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    const task = server.batches.get(mixedId)!.tasks.find((one) => one.id === runningId)!;
+    // Changed without an event: only a read can tell.
+    Object.assign(task, { status: 'Failure', last_updated: new Date().toISOString() });
+    await driver.page.getByLabel('Auto-refresh (5 s)').check();
+    await driver.waitForColour(runningId, 'Failure');
+  }));
+
+test('the choice of dark colours repaints the graph and is kept', () =>
+  withPage(async (driver) => {
+    await driver.gotoGraph(mixedId);
+    const light = await driver.legendColour('Failure');
+    await driver.button('Dark');
+    assert.notEqual(await driver.legendColour('Failure'), light);
+    await driver.waitForColour(failedId, 'Failure');
+    await driver.page.reload();
+    await driver.drawn();
+    assert.equal(await driver.read('document.documentElement.dataset.theme'), 'dark');
+    await driver.waitForColour(failedId, 'Failure');
+  }));

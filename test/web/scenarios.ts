@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { PageDriver, eventually } from './page-driver.ts';
+
+/** What the scenarios need of a server, be it the stand-in or the real one. */
+export interface PageTarget {
+  url: string;
+  /** A batch whose tasks stand in several states; by name, so that scenarios can speak of them. */
+  mixed: { batchId: string; title: string; tasks: Map<string, { id: string; status: string }> };
+  /** Its one task has markup as its name, as its kind and in its metadata. */
+  hostile: { batchId: string; taskId: string; markup: string };
+  large: { batchId: string; taskCount: number };
+  /** Ends a running task of the mixed batch behind the page's back. */
+  finishTask(taskId: string): Promise<void>;
+}
+
+/** Registers the scenarios that hold against any server. */
+export function pageScenarios(getBrowser: () => Browser, getTarget: () => PageTarget): void {
+  const withPage = (scheme: 'light' | 'dark', run: (driver: PageDriver, target: PageTarget) => Promise<void>) => {
+    return async (): Promise<void> => {
+      const target = getTarget();
+      const driver = await PageDriver.open(getBrowser(), target.url, scheme);
+      try {
+        await run(driver, target);
+        assert.deepEqual(driver.complaints, [], 'the page runs without errors and within its content policy');
+      } finally {
+        await driver.close();
+      }
+    };
+  };
+  graphScenarios(withPage);
+  safetyScenarios(withPage);
+}
+
+type WithPage = (
+  scheme: 'light' | 'dark',
+  run: (driver: PageDriver, target: PageTarget) => Promise<void>,
+) => () => Promise<void>;
+
+function taskNamed(target: PageTarget, name: string): { id: string; status: string } {
+  const task = target.mixed.tasks.get(name);
+  assert.ok(task, `the mixed batch has a task ${name}`);
+  return task;
+}
+
+function graphScenarios(withPage: WithPage): void {
+  for (const scheme of ['light', 'dark'] as const) {
+    test(
+      `every card is painted in its state's colour (${scheme})`,
+      withPage(scheme, async (driver, target) => {
+        await driver.gotoGraph(target.mixed.batchId);
+        for (const { id, status } of target.mixed.tasks.values()) await driver.waitForColour(id, status);
+        const background = await driver.read<string>('getComputedStyle(document.body).backgroundColor');
+        const brightness = Number(/\d+/.exec(background)?.[0]);
+        assert.ok(
+          scheme === 'dark' ? brightness < 60 : brightness > 200,
+          `the background suits ${scheme}: ${background}`,
+        );
+      }),
+    );
+  }
+
+  test(
+    'a click on a card shows the task with its parents and children',
+    withPage('light', async (driver, target) => {
+      await driver.gotoGraph(target.mixed.batchId);
+      await driver.clickTask(taskNamed(target, 'Aggregate').id);
+      assert.equal(await driver.text('task-name'), 'Aggregate');
+      const details = driver.page.getByTestId('details');
+      await details.getByText('Why it is not running').waitFor();
+      await details.getByText('Depends on').waitFor();
+      await details.getByRole('button', { name: /^Report/ }).click();
+      assert.equal(await driver.text('task-name'), 'Report');
+    }),
+  );
+
+  test(
+    'zoom in, zoom out and fit change the view, and fit brings it back',
+    withPage('light', async (driver, target) => {
+      await driver.gotoGraph(target.mixed.batchId);
+      const start = await driver.view();
+      await driver.button('Zoom in');
+      assert.ok((await driver.view()).zoom > start.zoom);
+      await driver.button('Zoom out');
+      await driver.button('Zoom out');
+      assert.ok((await driver.view()).zoom < start.zoom);
+      await driver.button('Fit');
+      assert.deepEqual(await driver.view(), start);
+    }),
+  );
+
+  test(
+    'the keyboard reaches everything: search, choose, move to a neighbour, pan',
+    withPage('light', async (driver, target) => {
+      await driver.gotoGraph(target.mixed.batchId);
+      await driver.page.keyboard.press('/');
+      await driver.page.keyboard.type('aggre');
+      await driver.page.keyboard.press('Enter');
+      assert.equal(await driver.text('task-name'), 'Aggregate');
+      await driver.page.getByTestId('canvas').focus();
+      await driver.page.keyboard.press('ArrowRight');
+      await eventually('the child is chosen', async () =>
+        (await driver.text('task-name')) === 'Report' ? true : undefined,
+      );
+      await driver.page.keyboard.press('Escape');
+      const before = await driver.view();
+      await driver.page.keyboard.press('ArrowRight');
+      assert.ok((await driver.view()).x < before.x);
+    }),
+  );
+
+  test(
+    'the legend counts the states and filters by them',
+    withPage('light', async (driver, target) => {
+      await driver.gotoGraph(target.mixed.batchId);
+      const waiting = [...target.mixed.tasks.values()].filter((task) => task.status === 'Waiting');
+      await driver.page.getByRole('button', { name: new RegExp(`^Waiting ${waiting.length}$`) }).click();
+      const shown = await eventually('the others fade', async () => {
+        const ids = await driver.read<string[]>("window.__heddle.cy.nodes().not('.dim').map((node) => node.id())");
+        return ids.length < target.mixed.tasks.size ? ids : undefined;
+      });
+      assert.deepEqual(shown.sort(), waiting.map((task) => task.id).sort());
+      assert.equal(await driver.page.locator('.task-list li').count(), waiting.length);
+    }),
+  );
+
+  test(
+    'a change on the server recolours the card without a reload or a new layout',
+    withPage('light', async (driver, target) => {
+      await driver.gotoGraph(target.mixed.batchId);
+      await driver.page.getByTestId('signal').getByText('Live').waitFor();
+      const running = taskNamed(target, 'Hash test');
+      await driver.waitForColour(running.id, 'Running');
+      await driver.read('(window.__notReloaded = true)');
+      const before = await driver.view();
+      await target.finishTask(running.id);
+      await driver.waitForColour(running.id, 'Success');
+      assert.equal(await driver.read('window.__notReloaded'), true);
+      assert.deepEqual(await driver.view(), before);
+    }),
+  );
+
+  test(
+    'a large batch becomes usable',
+    withPage('light', async (driver, target) => {
+      const { batchId, taskCount } = target.large;
+      const drawnMs = await driver.gotoGraph(batchId);
+      assert.equal(await driver.read('window.__heddle.cy.nodes().length'), taskCount);
+      const [first, last] = await driver.read<[string, string]>(
+        'window.__heddle.cy.nodes().toArray().filter((_, i, all) => i === 0 || i === all.length - 1).map((node) => node.id())',
+      );
+      const startedAt = performance.now();
+      await driver.page.getByLabel('Find tasks by name, kind or id').fill(last);
+      await driver.page.keyboard.press('Enter');
+      await driver.page.getByTestId('details').getByText(last).waitFor();
+      const foundMs = performance.now() - startedAt;
+      await driver.button('Fit');
+      const overlapping = await driver.read<number>(`(() => {
+        const seen = new Set();
+        window.__heddle.cy.nodes().forEach((node) => {
+          const { x, y } = node.position();
+          seen.add(Math.round(x / 10) + ' ' + Math.round(y / 10));
+        });
+        return window.__heddle.cy.nodes().length - seen.size;
+      })()`);
+      assert.equal(overlapping, 0, 'no card lies on another');
+      assert.notEqual(first, last);
+      console.log(
+        `# ${taskCount} tasks: drawn ${Math.round(drawnMs)} ms after navigation, one found in ${Math.round(foundMs)} ms`,
+      );
+    }),
+  );
+}
+
+function safetyScenarios(withPage: WithPage): void {
+  test(
+    'names, kinds, reasons and metadata are text, never markup',
+    withPage('light', async (driver, target) => {
+      const { batchId, taskId, markup } = target.hostile;
+      await driver.gotoGraph(batchId);
+      await driver.clickTask(taskId);
+      assert.equal(await driver.text('task-name'), markup);
+      assert.ok((await driver.text('metadata')).includes(JSON.stringify(markup)));
+      assert.equal(await driver.page.locator('#root img:not([alt=""])').count(), 0);
+      assert.equal(await driver.page.locator('#root script').count(), 0);
+      await driver.goto('/');
+      await driver.page.getByText(markup).first().waitFor();
+      assert.equal(await driver.read('window.__attacked'), undefined);
+    }),
+  );
+
+  test(
+    'an unknown batch and an address without a batch say what to do',
+    withPage('light', async (driver) => {
+      await driver.goto('/view?batch=01970000-ffff-7000-8000-000000000000');
+      await driver.page.getByRole('heading', { name: 'There is no such batch' }).waitFor();
+      await driver.goto('/view?batch=no-such-id');
+      await driver.page.getByRole('heading', { name: 'This is not a batch id' }).waitFor();
+      await driver.goto('/view');
+      await driver.page.getByRole('heading', { name: 'Which batch?' }).waitFor();
+      await driver.page.getByLabel('Open a batch').waitFor();
+    }),
+  );
+
+  test(
+    'the list of batches leads to a graph, and so does an id typed in',
+    withPage('light', async (driver, target) => {
+      await driver.goto('/');
+      await driver.page.getByRole('link', { name: target.mixed.title }).click();
+      await driver.drawn();
+      assert.equal(await driver.page.locator('.batch-title h1').innerText(), target.mixed.title);
+      await driver.goto('/');
+      await driver.page.getByLabel('Open a batch').fill('nonsense');
+      await driver.page.keyboard.press('Enter');
+      await driver.page.getByText('A batch id looks like').waitFor();
+      await driver.page.getByLabel('Open a batch').fill(target.large.batchId);
+      await driver.page.keyboard.press('Enter');
+      await driver.drawn();
+      assert.equal(await driver.read('window.__heddle.cy.nodes().length'), target.large.taskCount);
+    }),
+  );
+}
