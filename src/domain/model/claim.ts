@@ -36,8 +36,11 @@ export interface ClaimVerdict {
 
 /**
  * Judges an engine's answer: everything taken was claimable, each task's rules held at its turn, and nobody of higher
- * precedence was passed over for it. Passed over is only who could still start beside the whole answer: an engine may
- * keep a returned slot for the task that waited longest for it. The answer may be shorter than the ideal one.
+ * precedence was passed over for it. Passed over is only who could still start beside the whole answer and beside those
+ * who were promised a slot: an engine may keep a returned slot for the task that waited longest for it. The answer may
+ * be shorter than the ideal one.
+ *
+ * @param promised pending tasks that the engine keeps slots for
  */
 export function judgeClaim(
   model: Model,
@@ -45,6 +48,7 @@ export function judgeClaim(
   limit: number,
   answer: readonly TaskId[],
   now: number,
+  promised: readonly TaskId[] = [],
 ): ClaimVerdict {
   const draft = copyModel(model);
   const chosen = new Set(answer);
@@ -61,6 +65,10 @@ export function judgeClaim(
     if (rule !== undefined)
       faults.push(`${task.definition.id} was claimed against its ${rule.type} rule of at most ${rule.max}`);
     openAttempt(draft, task, 'running', now);
+  }
+  for (const id of promised) {
+    const task = taskOf(draft, id);
+    if (task.state === 'pending') openAttempt(draft, task, 'running', now);
   }
   const last = order.findLastIndex((task) => chosen.has(task.definition.id));
   const free = order.filter((task) => !chosen.has(task.definition.id) && blockingRule(draft, task) === undefined);

@@ -1,12 +1,10 @@
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
-import type { Engine } from '../../../src/engine/port.ts';
 import { createEngine } from '../../../src/engine/engine.ts';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
-import { openDatabase } from '../../../src/store/database.ts';
-import type { Database, Statement } from '../../../src/store/database.ts';
+import type { Statement } from '../../../src/store/database.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { scenarioArbitrary } from '../../domain/scenario.ts';
 import type { ScenarioSize } from '../../domain/scenario.ts';
@@ -27,42 +25,17 @@ const CLEAR: Statement = {
          heddle.blocked, heddle.slot, heddle.lease, heddle.delivery`,
 };
 
-let database: Database;
-let engine: Engine;
-let drop: () => Promise<void>;
+const { database } = await createTestDatabase();
 const clock = new VirtualClock();
+const engine = createEngine({
+  database,
+  clock,
+  random: seededRandom(1),
+  log: silentLogger,
+  claimTimeoutMs: CLAIM_TIMEOUT_MS,
+});
+after(() => engine.close());
 let scenarios = 0;
-
-before(async () => {
-  const created = await createTestDatabase();
-  drop = created.drop;
-  database = openTestConnection(created.url);
-  engine = createEngine({
-    database,
-    clock,
-    random: seededRandom(1),
-    log: silentLogger,
-    claimTimeoutMs: CLAIM_TIMEOUT_MS,
-  });
-});
-
-after(async () => {
-  await database.close();
-  await drop();
-});
-
-function openTestConnection(url: string): Database {
-  return openDatabase({
-    url,
-    maxSize: 4,
-    minIdle: 1,
-    acquireRetries: 1,
-    acquireTimeoutMs: 10_000,
-    slowQueryMs: 10_000,
-    clock: new VirtualClock(),
-    log: silentLogger,
-  });
-}
 
 function agrees(name: string, size: ScenarioSize, runs: number, limitMs: number): void {
   test(name, async () => {

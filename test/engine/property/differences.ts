@@ -1,3 +1,4 @@
+import type { TaskId } from '../../../src/domain/ids.ts';
 import { canonicalJson } from '../../../src/domain/json.ts';
 import type { JsonValue } from '../../../src/domain/json.ts';
 import { equalInFields, remainingWork } from '../../../src/domain/model/slots.ts';
@@ -20,6 +21,16 @@ const READ_CLAIMABLE: Statement = {
   text: `select task_id from heddle.ready union all select task_id from heddle.blocked
          union all select task_id from heddle.delayed`,
 };
+
+const READ_PROMISED: Statement = {
+  name: 'property_promised',
+  text: `select task_id from heddle.ready where slots is not null`,
+};
+
+/** Tasks that a returned slot is kept for until they are claimed. */
+export async function promisedTasks(database: Database): Promise<TaskId[]> {
+  return (await database.query<{ task_id: TaskId }>(READ_PROMISED)).map((row) => row.task_id);
+}
 
 /** Where the database says otherwise than the model, one line each; empty where they agree. */
 export async function differences(engine: Engine, database: Database, model: Model): Promise<string[]> {

@@ -13,7 +13,7 @@ import type { Database, Statement } from '../../../src/store/database.ts';
 import { eventOf } from '../../domain/play.ts';
 import { buildWorkflow } from '../../domain/scenario.ts';
 import type { Command, Scenario, WorkflowSpec } from '../../domain/scenario.ts';
-import { differences } from './differences.ts';
+import { differences, promisedTasks } from './differences.ts';
 
 const LOSE_DELIVERIES: Statement = {
   name: 'property_lose_deliveries',
@@ -196,8 +196,9 @@ export class SideBySide {
     }
   }
 
-  #judge(lanes: readonly string[], limit: number, ids: readonly TaskId[]): void {
-    const { faults } = judgeClaim(this.#model, lanes, limit, ids, this.#now);
+  async #judge(lanes: readonly string[], limit: number, ids: readonly TaskId[]): Promise<void> {
+    const promised = await promisedTasks(this.#subject.database);
+    const { faults } = judgeClaim(this.#model, lanes, limit, ids, this.#now, promised);
     assert.deepEqual(faults, [], `a claim no correct engine makes:\n  ${faults.join('\n  ')}`);
   }
 
@@ -205,7 +206,7 @@ export class SideBySide {
     const claimed = await this.#subject.engine.claim({ lanes, limit, holder: HOLDER });
     const ids = claimed.map((task) => task.id);
     this.#tell(`claim ${limit} of ${lanes.join(', ')}:`, ids);
-    this.#judge(lanes, limit, ids);
+    await this.#judge(lanes, limit, ids);
     this.#apply({ type: 'claim', ids, into: 'running' });
     for (const { id, attempt } of claimed)
       assert.equal(attempt, this.#model.tasks.get(id)!.attempt, `attempt of ${id}`);
@@ -217,7 +218,7 @@ export class SideBySide {
     const ids = await this.#newlyClaimed();
     this.#tell(`claim ${limit} for delivery:`, ids);
     assert.equal(count, ids.length, 'the number that claimForDelivery answers');
-    this.#judge(['webhook'], limit, ids);
+    await this.#judge(['webhook'], limit, ids);
     this.#apply({ type: 'claim', ids, into: 'claimed' });
     return count;
   }
