@@ -2,13 +2,14 @@ import { forgetClaimers } from '../store/claims.ts';
 import { releaseStuck } from '../store/deliveries.ts';
 import { archiveWorkflows, deleteArchived, deleteIdleSlots } from '../store/retention.ts';
 import { forgetIdempotencyKeys } from '../store/submissions.ts';
-import { promoteDelayed, relayOne, sweepLeases } from '../store/transitions.ts';
+import { promoteDelayed, regrantSlots, relayOne, sweepLeases } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import type { RetentionResult, SweepResult } from './port.ts';
 
 const PROMOTE_MAX = 5_000;
 const LEASES_MAX = 50;
 const RELAYS_MAX = 100;
+const BLOCKED_SLOTS_MAX = 1_000;
 const IDLE_SLOTS_MAX = 1_000;
 
 /** One pass of everything that only time sets in motion. Each step is bounded; a busy pass is followed by another. */
@@ -32,6 +33,7 @@ export async function sweep(context: EngineContext): Promise<SweepResult> {
       await context.observer.moved({ ...swept.settled, codes: null });
     }
   }
+  context.signals.emit({ lanes: await regrantSlots(context.database, BLOCKED_SLOTS_MAX) });
   const relayed = await relayAll(context, now);
   const released = await releaseStuck(context.database, now);
   if (released > 0) context.signals.emit({ deliveries: true });

@@ -69,6 +69,8 @@ const SWEEP_LEASES: Statement = {
   text: `select sweep_leases($1, $2, $3, $4) as moved`,
 };
 
+const REGRANT: Statement = { name: 'slots.regrant', text: `select regrant($1) as lanes` };
+
 const RELAY_ONE: Statement = { name: 'tasks.relay_one', text: `select relay_one($1) as moved` };
 
 /** An array of ids as PostgreSQL writes it: UUIDs need no quoting, and this is far faster than the driver's general way. */
@@ -189,6 +191,12 @@ export async function sweepLeases(
 ): Promise<Swept | null> {
   const [row] = await queryable.query<{ moved: Swept | null }>(SWEEP_LEASES, [limit, claimTimeoutMs, jitter, now]);
   return row!.moved;
+}
+
+/** Serves tasks that wait for a slot which has room; returns the lanes where tasks became ready. */
+export async function regrantSlots(queryable: Queryable, limit: number): Promise<number[]> {
+  const [row] = await queryable.query<{ lanes: number[] }>(REGRANT, [limit]);
+  return row!.lanes;
 }
 
 /** Null where no parent waits to be told to other workflows. */

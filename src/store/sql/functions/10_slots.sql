@@ -39,11 +39,19 @@ begin
     v_used := v_slot.used;
     v_moved := 0;
     for v_waiter in
-      select b.slot_id, b.rank, b.task_id, b.lane, b.max, b.sole from blocked b
-      where b.slot_id = v_slot.id and b.max > v_slot.used
-      order by b.rank, b.task_id limit 2000
+      select b.slot_id, b.rank, b.task_id, b.lane, b.max, b.sole, t.id is not null as pending
+      from (
+        select x.* from blocked x where x.slot_id = v_slot.id and x.max > v_slot.used
+        order by x.rank, x.task_id limit 2000) b
+      left join task t on t.id = b.task_id and (t.state + 0) = 1
+      order by b.rank, b.task_id
     loop
       exit when v_moved >= 256;
+      if not v_waiter.pending then
+        delete from blocked b
+        where b.slot_id = v_waiter.slot_id and b.rank = v_waiter.rank and b.task_id = v_waiter.task_id;
+        continue;
+      end if;
       continue when v_used + v_moved >= v_waiter.max;
       delete from blocked b
       where b.slot_id = v_waiter.slot_id and b.rank = v_waiter.rank and b.task_id = v_waiter.task_id;
@@ -73,6 +81,34 @@ begin
   from (select u.slot, sum(u.amount) as amount from unnest(p_slots, p_amounts) u(slot, amount) group by u.slot) a
   where s.id = a.slot;
   return grant_slots(p_slots);
+end $$;
+
+-- Lets others have what these pending tasks were sent off to claim, since they will not: a task that waits for a slot
+-- among others is sent to its lane when the slot has room, and nothing is kept for it.
+create or replace function yield_slots(p_tasks uuid[])
+returns integer[] language plpgsql as $$
+declare
+  v_slots bigint[];
+begin
+  select array_agg(distinct r.slot) into v_slots from task t, unnest(t.rule_slots) r(slot) where t.id = any(p_tasks);
+  return return_slots(v_slots, array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]));
+end $$;
+
+-- Finds slots that have room and waiting tasks, which no return of a slot has served: the safety net of the sweep.
+create or replace function regrant(p_limit integer)
+returns integer[] language plpgsql as $$
+declare
+  v_slots bigint[];
+begin
+  with recursive waiting(slot_id, n) as (
+    (select b.slot_id, 1 from blocked b order by b.slot_id limit 1)
+    union all
+    select (select b.slot_id from blocked b where b.slot_id > w.slot_id order by b.slot_id limit 1), w.n + 1
+    from waiting w where w.slot_id is not null and w.n < p_limit
+  )
+  select array_agg(w.slot_id) into v_slots from waiting w join slot s on s.id = w.slot_id
+  where exists (select 1 from blocked b where b.slot_id = s.id and b.max > s.used);
+  return return_slots(v_slots, array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]));
 end $$;
 
 -- The slots that a task of a kind takes while an attempt is open.

@@ -13,7 +13,6 @@ declare
   v_task record;
   v_at integer;
   v_stop bigint;
-  v_regrant bigint[];
   v_locked integer;
 begin
   -- Slots computed for an older version of the kind, or for metadata that changed, are computed anew.
@@ -109,10 +108,10 @@ begin
     from task t, unnest(t.wants) w(slot)
     where t.id = any(v_needs) and t.id <> all(v_refused) group by w.slot) d
   where s.id = d.slot and d.amount <> 0;
-  -- Capacity that is left may let in tasks that came to wait while others of this set were counted.
+  -- Room that this set did not use after all, because one of its slots refused a task that had others, is for those who
+  -- wait for it.
   if v_contended is not null then
-    select array_agg(c) into v_regrant from unnest(v_contended) c where c & 1 = 1;
-    perform grant_slots(v_regrant);
+    perform grant_slots(v_slots);
   end if;
   return array(select u.id from unnest(p_ids) with ordinality u(id, ord) where u.id <> all(v_refused) order by u.ord);
 end $$;

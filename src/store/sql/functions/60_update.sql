@@ -27,6 +27,7 @@ declare
   v_merged uuid[];
   v_slots bigint[];
   v_amounts bigint[];
+  v_waiting bigint[];
 begin
   select array_agg(x.i) filter (where t.slots is not null),
     array_agg(x.i) filter (where x.m is not null and jsonb_typeof(x.m) = 'object')
@@ -37,6 +38,9 @@ begin
     into v_slots, v_amounts
     from task t, unnest(t.slots) h(slot) where t.id = any(v_held);
   end if;
+
+  select array_agg(distinct r.slot) into v_waiting
+  from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_merged) and (t.state + 0) = 1;
 
   update task t set
     success_count = t.success_count + coalesce(x.s, 0),
@@ -73,7 +77,8 @@ begin
       group by u.slot having sum(u.amount) <> 0) n;
   end if;
   -- A pending task may have been waiting for a slot that its metadata no longer names.
-  return return_slots(v_slots, v_amounts) || make_ready(
+  return return_slots(v_slots || v_waiting,
+    v_amounts || array_fill(0::bigint, array[coalesce(cardinality(v_waiting), 0)])) || make_ready(
     array(select t.id from task t where t.id = any(v_merged) and (t.state + 0) = 1 and t.rule_slots is not null), p_now);
 end $$;
 

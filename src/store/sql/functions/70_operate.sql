@@ -6,6 +6,8 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
   v_ids uuid[];
+  v_pending uuid[];
+  v_slots bigint[];
   v_workflows uuid[];
   v_leases bigint[];
   v_linked boolean;
@@ -23,13 +25,14 @@ begin
   select
     (select array_agg(case when l.id is null then 6 when l.state >= 10 then case when l.state = 14 then 2 else 3 end else 0 end::smallint order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
-    array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id) filter (where a.slots is null and a.lease_id is not null),
+    array_agg(a.id), array_agg(a.id) filter (where a.state = 1), array_agg(a.workflow_id),
+    array_agg(a.lease_id) filter (where a.slots is null and a.lease_id is not null),
     bool_or(a.linked), bool_or(a.has_actions),
     (select json_agg(json_build_array(g.kind_id, g.state, 14, g.durations)) from (
       select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
           filter (where m.started_at is not null) as durations
       from accepted m group by m.kind_id, m.state) g)
-  into v_codes, v_ids, v_workflows, v_leases, v_linked, v_actions, v_moved
+  into v_codes, v_ids, v_pending, v_workflows, v_leases, v_linked, v_actions, v_moved
   from accepted a;
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
@@ -46,7 +49,11 @@ begin
     where d.task_id = any(v_ids) and d.trigger = 'start' and d.state = 'due' and d.tries = 0
       and t.id = d.task_id and t.attempt = d.attempt;
   end if;
-  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_actions, v_leases, null, null, v_now);
+  -- Slots that pending ones were sent off to claim are offered to others: nothing is returned, only looked at again.
+  select array_agg(distinct r.slot) into v_slots
+  from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending);
+  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_actions, v_leases, v_slots,
+    array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]), v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
@@ -58,6 +65,7 @@ returns json language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
+  v_pending uuid[];
   v_moved json;
   v_workflows json;
 begin
@@ -66,14 +74,16 @@ begin
     select t.id, t.workflow_id, t.kind_id, t.state from task t where t.id = any(p_ids) order by t.id for no key update
   )
   select array_agg(case when l.id is null then 6 when l.state = 5 then 2 when l.state >= 10 then 3 else 0 end::smallint order by r.ord),
+    array_agg(l.id) filter (where l.state = 1),
     (select json_agg(json_build_array(g.kind_id, g.state, 5, null, g.n)) from (
       select m.kind_id, m.state, count(*) as n from locked m where m.state < 5 group by m.kind_id, m.state) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
-  into v_codes, v_moved, v_workflows
+  into v_codes, v_pending, v_moved, v_workflows
   from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
   update task t set state = 5, paused_from = t.state, paused_at = v_now, updated_at = v_now
   where t.id = any(p_ids) and (t.state + 0) < 5;
-  return json_build_object('codes', v_codes, 'moved', v_moved, 'workflows', v_workflows);
+  return json_build_object('codes', v_codes, 'moved', v_moved, 'workflows', v_workflows,
+    'lanes', yield_slots(v_pending));
 end $$;
 
 -- Resumes paused tasks to where they now belong: an open attempt goes on, its deadline moved by the pause; anything
@@ -125,6 +135,7 @@ declare
   v_codes smallint[];
   v_open uuid[];
   v_held uuid[];
+  v_regated uuid[];
   v_front uuid[];
   v_next uuid[];
   v_workflows uuid[];
@@ -193,16 +204,20 @@ begin
     from unnest(v_open) o(id)) g
   where t.id = g.id;
   -- The gates of children that stayed as they are close again; one that had not started waits again.
-  with closed as (
-    select e.child_id, count(*)::integer as n from edge e
-    where e.parent_id = any(v_open) and e.child_id <> all(v_open) and not e.crosses group by e.child_id)
+  v_regated := array(
+    select distinct e.child_id from edge e
+    where e.parent_id = any(v_open) and e.child_id <> all(v_open) and not e.crosses);
   update task t set open_gates = t.open_gates + c.n, state = case when t.state = 1 then 0 else t.state end
-  from closed c where t.id = c.child_id;
+  from (
+    select e.child_id, count(*)::integer as n from edge e
+    where e.parent_id = any(v_open) and e.child_id = any(v_regated) and not e.crosses group by e.child_id) c
+  where t.id = c.child_id;
 
   update workflow w set remaining = w.remaining + c.n, ended_at = null
   from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id;
   perform close_leases(v_leases);
   v_lanes := return_slots(v_slots, v_amounts)
+    || yield_slots(array(select t.id from task t where t.id = any(v_regated) and (t.state + 0) = 0))
     || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = 1), v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'reopened', cardinality(v_open),
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
