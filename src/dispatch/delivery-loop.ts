@@ -110,7 +110,8 @@ export class DeliveryLoop {
     const unsettledMax = this.#budget.total * UNSETTLED_PER_PERMIT + (this.#options.slowPermits ?? 256);
     const limit = Math.min(room.limit, unsettledMax - this.#underWay.size);
     this.#more = true;
-    if (limit <= 0) return 'idle';
+    // Claims in sets: a few free permits are not worth a round trip, and each try that ends looks again.
+    if (limit < Math.max(1, this.#budget.total >> 3)) return 'idle';
     const lease_ms = this.#options.tryLimitMs + SETTLE_MARGIN_MS;
     const { engine, holder } = this.#options;
     const deliveries = await engine.claimDeliveries({ holder, ...room, limit, lease_ms });

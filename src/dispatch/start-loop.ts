@@ -66,8 +66,8 @@ export class StartLoop {
   async runOnce(): Promise<'again' | 'idle'> {
     const { engine, deliveries, holder, metrics } = this.#options;
     const limit = deliveries.startRoom();
-    this.#wantsRoom = true;
-    if (limit <= 0) return 'idle';
+    this.#wantsRoom = limit <= 0;
+    if (this.#wantsRoom) return 'idle';
     const claimed = await engine.claimForDelivery(holder, limit);
     metrics?.tasksProcessedPerLoop.observe(claimed);
     if (claimed > 0) deliveries.startsWritten(claimed);

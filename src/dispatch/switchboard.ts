@@ -8,7 +8,7 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   readonly log: Logger;
   /** Adds to the task's counters; resolves when they are durable. Need not be awaited. */
-  progress(newSuccess: number, newFailures: number): Promise<ProgressResult>;
+  readonly progress: (newSuccess: number, newFailures: number) => Promise<ProgressResult>;
 }
 
 /**

@@ -41,7 +41,12 @@ export class TaskRun implements TaskContext {
     return (this.#log ??= this.#environment.log.child({ task_id: id, kind, attempt }));
   }
 
-  progress(newSuccess: number, newFailures: number): Promise<ProgressResult> {
+  /** A function of its own, so that executors may take the context apart. */
+  get progress(): TaskContext['progress'] {
+    return (newSuccess, newFailures) => this.#count(newSuccess, newFailures);
+  }
+
+  #count(newSuccess: number, newFailures: number): Promise<ProgressResult> {
     const report = { task_id: this.task.id, new_success: newSuccess, new_failures: newFailures, idempotency_key: null };
     const counted = this.#environment.progress.add(report).then((result) => {
       if (result === 'terminal' || result === 'not_found') this.abort('the task is over');

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { HeddleError } from '../../src/domain/errors.ts';
+import { systemClock, VirtualClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { seededRandom } from '../../src/runtime/random.ts';
+import { LocalWorker } from '../../src/dispatch/local-worker.ts';
+import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
+import { Switchboard } from '../../src/dispatch/switchboard.ts';
+import type { Executor } from '../../src/dispatch/switchboard.ts';
+import { FakeTasks } from './fake-engine.ts';
+import { until } from './targets.ts';
+
+function workerOf(
+  engine: LocalWorkerOptions['engine'],
+  executors: Record<string, Executor>,
+  changes: Partial<LocalWorkerOptions> = {},
+): LocalWorker {
+  return new LocalWorker({
+    engine,
+    switchboard: Switchboard.of(executors),
+    holder: 'test',
+    intervalMs: 60_000,
+    clock: systemClock,
+    random: seededRandom(1),
+    log: silentLogger,
+    ...changes,
+  });
+}
+
+describe('running tasks in this process', () => {
+  it('reports what executors return and throw, with the attempt they ran', async () => {
+    const tasks = new FakeTasks();
+    const worker = workerOf(tasks, {
+      sync: () => ({ answer: 42 }),
+      nothing: () => undefined,
+      async: async () => Promise.resolve('late'),
+      throws: () => {
+        throw new Error('no such file');
+      },
+      rejects: () => Promise.reject(new Error(`\u0000${'x'.repeat(5000)}`)),
+    });
+    for (const kind of ['sync', 'nothing', 'async', 'throws', 'rejects']) {
+      tasks.add(1, kind, { id: kind, attempt: 3, linked: kind === 'sync' });
+    }
+    tasks.add(1, 'stranger', { id: 'stranger' });
+    worker.start();
+    await until('six reports', () => tasks.reports.length === 6);
+    await worker.stop(1000);
+    const byId = new Map(tasks.reports.map((report) => [report.task_id, report]));
+    const base = { attempt: 3, unlinked: true };
+    assert.deepEqual(byId.get('sync'), {
+      task_id: 'sync',
+      ...base,
+      unlinked: false,
+      outcome: 'succeeded',
+      result: { answer: 42 },
+    });
+    assert.deepEqual(byId.get('nothing'), { task_id: 'nothing', ...base, outcome: 'succeeded' });
+    assert.deepEqual(byId.get('async'), { task_id: 'async', ...base, outcome: 'succeeded', result: 'late' });
+    assert.deepEqual(byId.get('throws'), { task_id: 'throws', ...base, outcome: 'failed', reason: 'no such file' });
+    const { reason = '' } = byId.get('rejects')!;
+    assert.equal(reason.length, 1000);
+    assert.ok(reason.startsWith('\ufffdxxx') && reason.endsWith('…'));
+    assert.match(byId.get('stranger')!.reason!, /no executor for the kind stranger/);
+    assert.deepEqual(tasks.claims[0]!.lanes, [
+      'kind:sync',
+      'kind:nothing',
+      'kind:async',
+      'kind:throws',
+      'kind:rejects',
+    ]);
+  });
+
+  it('never runs more executors than its concurrency, and never leaves one free while tasks wait', async () => {
+    const tasks = new FakeTasks();
+    const open: (() => void)[] = [];
+    let most = 0;
+    const worker = workerOf(
+      tasks,
+      {
+        slow: () => {
+          most = Math.max(most, worker.running + 1);
+          return new Promise<void>((resolve) => open.push(resolve));
+        },
+      },
+      { concurrency: 5 },
+    );
+    tasks.add(40, 'slow');
+    worker.start();
+    for (let done = 0; done < 40; done += 1) {
+      await until('every executor is taken', () => open.length === Math.min(5, 40 - done));
+      open.shift()!();
+    }
+    await until('forty reports', () => tasks.reports.length === 40);
+    await worker.stop(1000);
+    assert.equal(most, 5);
+  });
+
+  it('claims no more slow tasks than it can run', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const open: (() => void)[] = [];
+    const worker = workerOf(
+      tasks,
+      { slow: () => new Promise<void>((resolve) => open.push(resolve)) },
+      { concurrency: 4, clock },
+    );
+    tasks.add(100, 'slow');
+    worker.start();
+    for (let round = 0; round < 5; round += 1) {
+      await until('four run', () => open.length === 4);
+      assert.ok(
+        100 - tasks.ready.length <= 4 * (round + 1) + 2,
+        `${100 - tasks.ready.length} claimed in round ${round}`,
+      );
+      await clock.advance(1000);
+      for (const finish of open.splice(0)) finish();
+    }
+    await until('twenty reports', () => tasks.reports.length >= 20);
+    open.forEach((finish) => finish());
+    const stopping = worker.stop(1000);
+    await clock.advance(10_000);
+    await stopping;
+  });
+
+  it('takes quick tasks in large sets, two claims under way at most, and reports in sets', async () => {
+    const tasks = new FakeTasks();
+    const worker = workerOf(tasks, { noop: () => undefined });
+    const total = 60_000;
+    tasks.add(total);
+    worker.start();
+    await until('every report', () => tasks.reports.length === total, 20_000);
+    await worker.stop(1000);
+    assert.equal(new Set(tasks.reports.map((report) => report.task_id)).size, total);
+    assert.ok(tasks.claims.length < 400, `${tasks.claims.length} claims`);
+    assert.ok(tasks.reportSets.length < 400, `${tasks.reportSets.length} calls of report`);
+    assert.equal(tasks.claimsUnderWayMax, 2);
+  });
+
+  it('is idle until it is woken, and looks by itself once an interval', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const worker = workerOf(tasks, { noop: () => undefined }, { clock, intervalMs: 1000 });
+    worker.start();
+    await clock.advance(0);
+    assert.equal(tasks.claims.length, 1);
+    await clock.advance(999);
+    assert.equal(tasks.claims.length, 1);
+    await clock.advance(1);
+    assert.equal(tasks.claims.length, 2);
+    tasks.add(1);
+    await until('the woken claim', () => tasks.reports.length === 1);
+    assert.equal(clock.monotonic(), 1000, 'no time had to pass');
+    await worker.stop(0);
+    assert.equal(tasks.readySignal.listeners, 0);
+    assert.equal(clock.timers, 0);
+  });
+});
+
+describe('when the engine fails', () => {
+  it('reports are sent again until they are taken; none is lost', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    let outages = 3;
+    const report = tasks.report.bind(tasks);
+    tasks.report = (reports) => {
+      outages -= 1;
+      return outages >= 0 ? Promise.reject(new HeddleError('DATABASE_UNAVAILABLE')) : report(reports);
+    };
+    const worker = workerOf(tasks, { noop: () => undefined }, { clock });
+    tasks.add(50);
+    worker.start();
+    await clock.advance(10_000);
+    await until('every report', () => tasks.reports.length === 50);
+    await worker.stop(0);
+  });
+
+  it('one report that cannot be stored fails its own task and no other', async () => {
+    const tasks = new FakeTasks();
+    const report = tasks.report.bind(tasks);
+    tasks.report = (reports) =>
+      reports.some(({ result }) => result === 'poison')
+        ? Promise.reject(new Error('unsupported Unicode escape sequence'))
+        : report(reports);
+    const worker = workerOf(tasks, { good: () => 'fine', bad: () => 'poison' });
+    tasks.add(11, 'good');
+    tasks.add(1, 'bad', { id: 'bad' });
+    tasks.add(11, 'good');
+    worker.start();
+    await until('every report', () => tasks.reports.length === 23);
+    await worker.stop(1000);
+    const failed = tasks.reports.filter(({ outcome }) => outcome === 'failed');
+    assert.deepEqual(
+      failed.map(({ task_id, reason }) => [task_id, reason]),
+      [['bad', 'unsupported Unicode escape sequence']],
+    );
+  });
+
+  it('a failed claim waits for the poll, however often it is woken', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const claim = tasks.claim.bind(tasks);
+    let calls = 0;
+    tasks.claim = (request) =>
+      ++calls === 1 ? Promise.reject(new HeddleError('DATABASE_UNAVAILABLE')) : claim(request);
+    const worker = workerOf(tasks, { noop: () => undefined }, { clock, intervalMs: 500 });
+    worker.start();
+    await clock.advance(100);
+    tasks.add(3);
+    tasks.readySignal.fire();
+    await clock.advance(100);
+    assert.equal(calls, 1);
+    await clock.advance(300);
+    await until('the reports', () => tasks.reports.length === 3);
+    await worker.stop(0);
+  });
+});
+
+describe('the context of an executor', () => {
+  it('counts progress, and learns by it that the task is over', async () => {
+    const tasks = new FakeTasks();
+    const seen: unknown[] = [];
+    const worker = workerOf(tasks, {
+      canceled: async (task, { signal, progress }) => {
+        seen.push(await progress(2, 1));
+        tasks.over.add(task.id);
+        seen.push(await progress(1, 0), signal.aborted, (signal.reason as Error).message);
+      },
+    });
+    tasks.add(1, 'canceled', { id: 'canceled' });
+    worker.start();
+    await until('the report', () => tasks.reports.length === 1);
+    await worker.stop(1000);
+    assert.deepEqual(seen, ['applied', 'terminal', true, 'the task is over']);
+    assert.deepEqual(tasks.counted[0], {
+      task_id: 'canceled',
+      new_success: 2,
+      new_failures: 1,
+      idempotency_key: null,
+    });
+  });
+
+  it('a canceled task aborts the signal of an executor that says nothing', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const aborted = Promise.withResolvers<string>();
+    const worker = workerOf(
+      tasks,
+      {
+        waits: (_, { signal }) =>
+          new Promise<void>((resolve) => {
+            signal.addEventListener('abort', () => {
+              aborted.resolve((signal.reason as Error).message);
+              resolve();
+            });
+          }),
+      },
+      { clock, watchIntervalMs: 1000 },
+    );
+    tasks.add(1, 'waits', { id: 'waits' });
+    worker.start();
+    await until('it runs', () => worker.running === 1);
+    await clock.advance(2000);
+    assert.equal(worker.running, 1, 'a task that is not over goes on');
+    tasks.over.add('waits');
+    await clock.advance(3000);
+    assert.equal(await aborted.promise, 'the task is over');
+    await worker.stop(0);
+  });
+});
+
+describe('stopping', () => {
+  it('lets what runs end within the grace', async () => {
+    const tasks = new FakeTasks();
+    const gate = Promise.withResolvers<undefined>();
+    const worker = workerOf(tasks, { slow: () => gate.promise });
+    tasks.add(2, 'slow');
+    worker.start();
+    await until('two run', () => worker.running === 2);
+    const stopping = worker.stop(60_000);
+    tasks.add(1, 'slow');
+    gate.resolve(undefined);
+    await stopping;
+    assert.deepEqual(
+      tasks.reports.map(({ outcome }) => outcome),
+      ['succeeded', 'succeeded'],
+    );
+    assert.equal(tasks.ready.length, 1, 'nothing is claimed after the stop');
+  });
+
+  it('then aborts the signals, and reports as failed what still does not end', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const worker = workerOf(
+      tasks,
+      {
+        obeys: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('partial'))),
+        hangs: () => new Promise(() => undefined),
+      },
+      { clock },
+    );
+    tasks.add(1, 'obeys', { id: 'obeys' });
+    tasks.add(1, 'hangs', { id: 'hangs' });
+    worker.start();
+    await until('two run', () => worker.running === 2);
+    const stopping = worker.stop(5000);
+    await clock.advance(20_000);
+    await stopping;
+    assert.deepEqual(
+      tasks.reports.map(({ task_id, outcome, reason }) => [task_id, outcome, reason]),
+      [
+        ['obeys', 'succeeded', undefined],
+        ['hangs', 'failed', 'the worker stopped while the task ran'],
+      ],
+    );
+  });
+});
+
+describe('the switchboard', () => {
+  it('runs only allowed kinds and names those that nobody runs', () => {
+    const board = Switchboard.of({ a: () => 1, b: () => 2 }, ['a', 'typo']);
+    assert.deepEqual(board.kinds(), ['a']);
+    assert.deepEqual(board.lanes(), ['kind:a']);
+    assert.equal(board.executorOf('b'), undefined);
+    assert.deepEqual(board.unknownAllowed(), ['typo']);
+    assert.throws(() => board.register('a', () => 3), /already/);
+    assert.throws(() => board.register('', () => 3), RangeError);
+    assert.throws(() => board.register('k'.repeat(101), () => 3), RangeError);
+  });
+});
