@@ -137,4 +137,11 @@ describe('connecting to what a name resolves to', () => {
     // The pool may open a second one while the first is still being handed back.
     assert.ok(target.connections() <= 2, `${target.connections()} connections`);
   });
+
+  it('finds localhost by the system resolver, where development allows it', async () => {
+    const target = track(await startTarget((_, response) => response.end()));
+    const { port } = new URL(target.url);
+    const result = await deliverOnce(delivery(`http://localhost:${port}/`), track(dependencies()));
+    assert.equal(result.outcome, 'delivered');
+  });
 });
