@@ -148,7 +148,7 @@ export class HeddleClient {
   async *watchBatch(id: string, signal?: AbortSignal): AsyncGenerator<BatchEvent> {
     let cursor: string | undefined;
     let failures = 0;
-    while (signal?.aborted !== true) {
+    while (!isAborted(signal)) {
       try {
         const headers = { accept: 'text/event-stream', 'last-event-id': cursor };
         const response = await this.#transport.send('GET', `${batchPath(id)}/events`, {
@@ -164,7 +164,7 @@ export class HeddleClient {
           if (type === 'end') return;
         }
       } catch (error) {
-        if (signal?.aborted === true) return;
+        if (isAborted(signal)) return;
         if (isFinal(error) || this.#sleep === undefined) throw error;
       }
       if (this.#sleep === undefined) return;
@@ -248,4 +248,9 @@ function batchPath(id: string): string {
 /** A refusal that will be the same the next time. */
 function isFinal(error: unknown): boolean {
   return error instanceof HeddleApiError && error.status < 500 && error.status !== 429;
+}
+
+/** A function, since the signal changes while others run. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted ?? false;
 }

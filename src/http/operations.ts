@@ -73,23 +73,38 @@ export class Operations {
   }
 }
 
-/** Transactions of bounded size: many submissions of many tasks do not add up to one. */
+/**
+ * Transactions of bounded size: many submissions of many tasks do not add up to one. Those that the engine must look at
+ * in turn (idempotency, deduplication) keep out of the statements that the others share.
+ */
 async function submitInParts(engine: Engine, submissions: Submission[]): Promise<PromiseSettledResult<SubmitResult>[]> {
-  const results: PromiseSettledResult<SubmitResult>[] = [];
-  let part: Submission[] = [];
-  let tasks = 0;
-  const flushPart = async (): Promise<void> => {
-    if (part.length > 0) results.push(...(await settleEach(engine, part)));
-    part = [];
-    tasks = 0;
-  };
-  for (const submission of submissions) {
-    if (tasks + submission.tasks.length > TASKS_PER_FLUSH) await flushPart();
-    part.push(submission);
-    tasks += submission.tasks.length;
+  const results = new Array<PromiseSettledResult<SubmitResult>>(submissions.length);
+  for (const part of partsOf(submissions)) {
+    const settled = await settleEach(
+      engine,
+      part.map((index) => submissions[index]!),
+    );
+    part.forEach((index, at) => (results[index] = settled[at]!));
   }
-  await flushPart();
   return results;
+}
+
+/** Indices of what is submitted together. */
+function partsOf(submissions: readonly Submission[]): number[][] {
+  const parts: number[][] = [];
+  const filling = new Map<boolean, { part: number[]; tasks: number }>();
+  for (const [index, submission] of submissions.entries()) {
+    const shared = submission.idempotency === null && submission.tasks.every((task) => task.dedupe.length === 0);
+    let open = filling.get(shared);
+    if (open === undefined || open.tasks + submission.tasks.length > TASKS_PER_FLUSH) {
+      open = { part: [], tasks: 0 };
+      filling.set(shared, open);
+      parts.push(open.part);
+    }
+    open.part.push(index);
+    open.tasks += submission.tasks.length;
+  }
+  return parts;
 }
 
 /** One refused submission (a key used with another body) does not take its neighbours with it. */

@@ -155,6 +155,12 @@ export class EngineStub {
   getTask: Engine['getTask'] = (id) => this.#work(() => this.tasks.get(id) ?? null);
   listTasks: Engine['listTasks'] = () => this.#work(() => [...this.tasks.values()]);
   getWorkflow: Engine['getWorkflow'] = (id) => this.#work(() => this.workflows.get(id) ?? null);
+  countStates: Engine['countStates'] = (id) =>
+    this.#work(() => {
+      const counts: Partial<Record<TaskState, number>> = {};
+      for (const { state } of this.#tasksOf(id)) counts[state] = (counts[state] ?? 0) + 1;
+      return counts;
+    });
   listWorkflows: Engine['listWorkflows'] = () => this.#work(() => [...this.workflows.values()]);
   cancelWorkflow: Engine['cancelWorkflow'] = (id) => this.#work(() => (this.workflows.has(id) ? 0 : null));
   listDeliveries: Engine['listDeliveries'] = () => this.#work(() => []);

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import { HeddleError } from '../../domain/errors.ts';
+import type { Task } from '../../domain/task.ts';
 import type { Engine } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
@@ -88,6 +89,7 @@ async function tellChanges(
   const stopWaiting = (): void => bell.ring();
   signal.addEventListener('abort', stopWaiting);
   try {
+    const news = new News();
     let cursor = from;
     let first = true;
     while (!signal.aborted) {
@@ -100,8 +102,9 @@ async function tellChanges(
       }
       cursor = changes.cursor;
       const ended = changes.workflow.remaining === 0;
-      if (first || ended || changes.tasks.length > 0) {
-        const { batch, tasks } = changesToWire(changes);
+      const unseen = changes.tasks.filter((task) => news.isNew(task));
+      if (first || ended || unseen.length > 0) {
+        const { batch, tasks } = changesToWire({ ...changes, tasks: unseen });
         for (let at = 0; at === 0 || at < tasks.length; at += TASKS_PER_EVENT) {
           const last = at + TASKS_PER_EVENT >= tasks.length;
           await writer.event('change', { batch, tasks: tasks.slice(at, at + TASKS_PER_EVENT) }, last ? cursor : null);
@@ -125,6 +128,19 @@ async function readChanges(engine: Engine, batchId: string, cursor: number) {
   } catch (error) {
     if (error instanceof HeddleError && error.retryable) return 'away';
     throw error;
+  }
+}
+
+/** What a stream has told already: the engine looks back a little each time, and repeats itself. */
+class News {
+  readonly #told = new Map<string, string>();
+
+  isNew(task: Task): boolean {
+    const { id, state, attempt, updated_at, success_count, failure_count } = task;
+    const version = `${state} ${attempt} ${updated_at} ${success_count} ${failure_count}`;
+    if (this.#told.get(id) === version) return false;
+    this.#told.set(id, version);
+    return true;
   }
 }
 

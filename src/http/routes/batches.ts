@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
+import { BATCH_WIRE_STATE, type TaskState } from '../../domain/task-state.ts';
 import type { Engine } from '../../engine/port.ts';
 import { BatchDetailDto, BatchDto, batchToWire, CanceledDto, DagDto, dagToWire } from '../wire/batch.ts';
 import type { App, RouteContext } from './context.ts';
@@ -91,14 +91,14 @@ function readRoutes(app: App, { engine }: RouteContext): void {
 }
 
 async function readBatch(engine: Engine, id: string): Promise<BatchDetailDto> {
-  const dag = await engine.getDag(id);
-  if (dag === null) throw batchNotFound(id);
+  const [workflow, counts] = await Promise.all([engine.getWorkflow(id), engine.countStates(id)]);
+  if (workflow === null) throw batchNotFound(id);
   const by_status: Record<string, number> = {};
-  for (const { state } of dag.tasks) {
+  for (const [state, count] of Object.entries(counts) as [TaskState, number][]) {
     const status = BATCH_WIRE_STATE[state];
-    by_status[status] = (by_status[status] ?? 0) + 1;
+    by_status[status] = (by_status[status] ?? 0) + count;
   }
-  return { ...batchToWire(dag.workflow), by_status };
+  return { ...batchToWire(workflow), by_status };
 }
 
 function cancelRoute(app: App, { engine }: RouteContext): void {

@@ -5,7 +5,7 @@ import { TaskDto, taskToWire } from '../wire/task.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { HandleQuery, idOf, NoQuery, TaskParameters } from './parameters.ts';
-import { requireApplied, requireTask, taskNotFound } from './transitions.ts';
+import { conflictWith, requireApplied, requireTask, taskNotFound } from './transitions.ts';
 
 const TASK_ANSWER = { 200: { description: 'The task.', schema: TaskDto } };
 
@@ -65,6 +65,8 @@ interface TransitionRoute {
   description: string;
   /** Completes "it cannot be …". */
   wanted: string;
+  /** Whether a task that stands there already is a conflict. */
+  once?: boolean;
   run(engine: Engine, id: string): Promise<TransitionOutcome[]>;
 }
 
@@ -76,6 +78,7 @@ const TRANSITIONS: readonly TransitionRoute[] = [
     description:
       'Whatever has not ended. Children that require its success fail; cancel actions of a started task fire.',
     wanted: 'canceled',
+    once: true,
     run: (engine, id) => engine.cancel([id]),
   },
   {
@@ -124,6 +127,9 @@ function transitionRoute(app: App, engine: Engine, transition: TransitionRoute):
     handler: async (request) => {
       const id = idOf(request.params);
       const [outcome] = await transition.run(engine, id);
+      if (transition.once === true && outcome!.result === 'unchanged') {
+        throw conflictWith(outcome!.state, transition.wanted);
+      }
       requireApplied(outcome!, transition.wanted, false);
       const task: TaskDetail = await requireTask(engine, id);
       return taskToWire(task);
