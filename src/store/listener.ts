@@ -79,6 +79,7 @@ export class Listener {
   }
 
   async #connect(): Promise<void> {
+    await this.#disconnect();
     const { url, connectTimeoutMs } = this.#options;
     const client: Client = await connect({ url, connectTimeoutMs, applicationName: 'heddle listener' }, (error) => {
       if (this.#client !== client) return;

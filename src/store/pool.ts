@@ -34,8 +34,11 @@ interface Member {
 }
 
 interface Waiter {
-  give(member: Member | undefined): void;
-  fail(error: Error): void;
+  readonly deadline: number;
+  /** It no longer waits in line: a connection is being opened for it. */
+  leaveLine(): void;
+  give(member: Member): void;
+  fail(error: unknown): void;
 }
 
 const CLOSE_GRACE_MS = 5_000;
@@ -69,13 +72,10 @@ export class Pool {
    */
   async acquire(timeoutMs: number): Promise<Lease> {
     if (this.#closing.signal.aborted) throw closedFailure();
-    const startedAt = this.#options.clock.monotonic();
     const idle = this.#takeIdle();
     if (idle !== undefined) return this.#lend(idle);
-    if (this.#members.size < this.#options.maxSize) return this.#lend(await this.#open(timeoutMs));
-    const member = await this.#wait(timeoutMs);
-    if (member !== undefined) return this.#lend(member);
-    return this.#lend(await this.#open(timeoutMs - (this.#options.clock.monotonic() - startedAt)));
+    const hasPlace = this.#members.size < this.#options.maxSize;
+    return this.#lend(await (hasPlace ? this.#open(timeoutMs) : this.#wait(timeoutMs)));
   }
 
   /** Refuses newcomers, waits a few seconds for what is on loan, then closes everything. */
@@ -125,8 +125,7 @@ export class Pool {
     return member;
   }
 
-  /** A member, or undefined where a place in the pool came free and the caller is to connect itself. */
-  #wait(timeoutMs: number): Promise<Member | undefined> {
+  #wait(timeoutMs: number): Promise<Member> {
     return new Promise((resolve, reject) => {
       const cancel = this.#options.clock.after(timeoutMs, () => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
@@ -134,6 +133,8 @@ export class Pool {
         reject(new ConnectionFailure(`No connection came free: ${reason}`, undefined, false));
       });
       const waiter: Waiter = {
+        deadline: this.#options.clock.monotonic() + timeoutMs,
+        leaveLine: cancel,
         give: (member) => {
           cancel();
           resolve(member);
@@ -188,8 +189,21 @@ export class Pool {
       if (this.#members.size === 0) this.#emptied();
       return;
     }
-    this.#waiters.shift()?.give(undefined);
+    this.#openForNextWaiter();
     this.#refill();
+  }
+
+  /** Takes the place that came free at once, so that no newcomer gets it before the one who waited. */
+  #openForNextWaiter(): void {
+    if (this.#members.size >= this.#options.maxSize) return;
+    const waiter = this.#waiters.shift();
+    if (waiter === undefined) return;
+    waiter.leaveLine();
+    const leftMs = waiter.deadline - this.#options.clock.monotonic();
+    void this.#open(Math.max(1, leftMs)).then(
+      (member) => waiter.give(member),
+      (error: unknown) => waiter.fail(error),
+    );
   }
 
   #onLost(member: Member, error: Error): void {

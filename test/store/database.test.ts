@@ -216,6 +216,27 @@ describe('the pool', () => {
     await two.close();
   });
 
+  test('gives the place of a lost connection to who waited first, and does not grow beyond its size', async () => {
+    const one = openTestDatabase(url, { maxSize: 1 });
+    const pid = await pidOf(one);
+    const holder = one.transaction((tx) => tx.query({ name: 'own_pid_slowly', text: 'select pg_sleep(60)' }));
+    const order: number[] = [];
+    const waiters = [1, 2].map((n) => one.query(OWN_PID).then(() => order.push(n)));
+    await eventually(() => one.stats().waiting === 2, 'two wait');
+    const sizes = new Set<number>();
+    holder.catch(() => {
+      // A newcomer at the very moment when the place comes free.
+      waiters.push(one.query(OWN_PID).then(() => order.push(3)));
+      sizes.add(one.stats().size);
+    });
+    await database.query(TERMINATE, [pid]);
+    await assert.rejects(holder, { code: 'DATABASE_UNAVAILABLE' });
+    await eventually(() => order.length === 3, 'all are served');
+    assert.deepEqual(order, [1, 2, 3]);
+    assert.deepEqual([...sizes], [1]);
+    await one.close();
+  });
+
   test('refuses with DATABASE_UNAVAILABLE when no connection comes free in time', async () => {
     const one = openTestDatabase(url, { maxSize: 1, acquireTimeoutMs: 100 });
     const gate = Promise.withResolvers<undefined>();

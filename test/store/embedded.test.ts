@@ -343,6 +343,14 @@ describe('as root', { skip: AS_ROOT ? false : 'these tests need root' }, () => {
     await next.stop();
   });
 
+  test('a strict umask does not lock the database out of its directory', async () => {
+    const dataDir = join(newDirectory(), 'made', 'by-heddle');
+    const umask = process.umask(0o077);
+    const server = await start(dataDir).finally(() => process.umask(umask));
+    assert.equal(server.clusterDirectory, join(dataDir, 'cluster'));
+    await server.stop();
+  });
+
   test('an ordinary user can run it too', async () => {
     const dataDir = join(newDirectory(), 'data');
     mkdirSync(dataDir);

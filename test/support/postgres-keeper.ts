@@ -24,6 +24,10 @@ const server = await startEmbeddedPostgres({
   log,
   maxConnections: 200,
   fsync: process.env['HEDDLE_TEST_FSYNC'] !== '0',
+}).catch((error: unknown) => {
+  // Mostly: another keeper was quicker, or the last one is still stopping. Whoever started us asks again.
+  console.error(String(error));
+  process.exit(1);
 });
 await dropLeftovers(server.adminUrl);
 

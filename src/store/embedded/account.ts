@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 
 import type { Logger } from '../../runtime/log.ts';
 import { EmbeddedPostgresError } from './failure.ts';
@@ -42,4 +43,12 @@ async function lookUp(name: string): Promise<Account | undefined> {
 /** Whether the account can enter a directory: asked of the system, because modes alone do not tell (ACLs, mounts). */
 export async function canEnter(directory: string, account: Account | undefined): Promise<boolean> {
   return (await runCommand('/bin/sh', ['-c', 'cd "$0"', directory], account)).code === 0;
+}
+
+/** Creates a directory that others can pass through, whatever the umask; directories that exist stay as they are. */
+export async function makePassable(directory: string): Promise<void> {
+  const path = resolve(directory);
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) await chmod(made, 0o755);
 }

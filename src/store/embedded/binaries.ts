@@ -1,22 +1,10 @@
 import { createHash } from 'node:crypto';
-import {
-  chmod,
-  cp,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, cp, lstat, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import type { Logger } from '../../runtime/log.ts';
+import { makePassable } from './account.ts';
 import { EmbeddedPostgresError, isErrno } from './failure.ts';
 import { runCommand, type Account } from './processes.ts';
 
@@ -131,7 +119,7 @@ function copyDirectories(): string[] {
 }
 
 async function copyTo(packageDirectory: string, target: string, manifest: Manifest): Promise<void> {
-  await mkdir(dirname(target), { recursive: true, mode: 0o755 });
+  await makePassable(dirname(target));
   const draft = await mkdtemp(`${target}.`);
   try {
     const native = join(draft, 'native');

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   appendFile,
+  chmod,
   chown,
   lstat,
   mkdir,
@@ -17,7 +18,7 @@ import { join } from 'node:path';
 
 import type { Logger } from '../../runtime/log.ts';
 import type { Random } from '../../runtime/random.ts';
-import { canEnter, findAccount } from './account.ts';
+import { canEnter, findAccount, makePassable } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { EmbeddedPostgresError, isErrno } from './failure.ts';
 import { runCommand, type Account } from './processes.ts';
@@ -68,10 +69,9 @@ export async function layOut(requestedDir: string, port: number, log: Logger): P
 
 /** Random, not derived from the path: a new checkout at an old path must not meet the data of the old one. */
 async function homeElsewhere(): Promise<string> {
-  await mkdir('/var/lib/heddle', { recursive: true, mode: 0o755 });
+  await makePassable('/var/lib/heddle');
   const home = await mkdtemp('/var/lib/heddle/data-');
-  const handle = await open(home);
-  await handle.chmod(0o755).finally(() => handle.close());
+  await chmod(home, 0o755);
   return home;
 }
 

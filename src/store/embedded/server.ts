@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { escapeLiteral } from 'pg';
@@ -7,6 +7,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { systemRandom, type Random } from '../../runtime/random.ts';
 import { connect } from '../pool-connection.ts';
+import { makePassable } from './account.ts';
 import { provideBinaries } from './binaries.ts';
 import { ADMIN_ROLE, layOut, prepareCluster, provideSecret, type Layout } from './cluster.ts';
 import { takeOwnership } from './ownership.ts';
@@ -61,7 +62,7 @@ const CREATE_DATABASE = `create database ${DATABASE} owner ${ROLE}`;
  * @throws EmbeddedPostgresError where another live process uses the directory, or the server cannot run here
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  await mkdir(options.dataDir, { recursive: true });
+  await makePassable(options.dataDir);
   const disown = await takeOwnership(options.dataDir);
   try {
     return await startOwned(options, disown);
