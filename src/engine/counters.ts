@@ -12,10 +12,7 @@ interface Sum {
 }
 
 /** Adds counters of many tasks in one commit: reports on one task are summed first, so a hot task costs one update. */
-export async function progress(
-  context: EngineContext,
-  reports: readonly ProgressReport[],
-): Promise<ProgressResult[]> {
+export async function progress(context: EngineContext, reports: readonly ProgressReport[]): Promise<ProgressResult[]> {
   const now = context.now();
   const keyed = reports.some((report) => report.idempotency_key !== null);
   const repeated = new Set<number>();

@@ -5,9 +5,10 @@ import type { Queryable } from '../store/database.ts';
 import { findDuplicates, type DedupeProbe } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
 import type { Submission } from './port.ts';
-import { sortedFields } from './submission-rows.ts';
+import { sortedFields, type Vocabulary } from './submission-rows.ts';
 
-interface AskedProbe {
+/** One question of a task's dedupe strategy, with the registered shape that answers it. */
+export interface AskedProbe {
   taskIndex: number;
   shape: number;
   states: readonly number[];
@@ -20,14 +21,14 @@ interface AskedProbe {
  * of two concurrent submissions with one key, the second sees the first one's task.
  */
 export async function deduplicate(
-  context: EngineContext,
   tx: Queryable,
   submission: Submission,
+  asked: readonly AskedProbe[],
+  vocabulary: Vocabulary,
 ): Promise<(string | null)[]> {
   const { tasks } = submission;
-  const asked = await probesOf(context, tasks);
   if (asked.length === 0) return tasks.map(() => null);
-  const kindIds = await context.kinds.ids([...new Set(tasks.flatMap(kindsOf))]);
+  const kindIds = [...vocabulary.kinds.values()];
   const probes = asked.map((probe, n): DedupeProbe => {
     return { n, s: probe.shape, m: tasks[probe.taskIndex]!.metadata, t: [...probe.states] };
   });
@@ -56,19 +57,19 @@ export async function deduplicate(
   });
 }
 
-function kindsOf(task: NewTask): string[] {
-  return [task.kind, ...task.dedupe.map((matcher) => matcher.kind)];
-}
-
-async function probesOf(context: EngineContext, tasks: readonly NewTask[]): Promise<AskedProbe[]> {
+/** The questions of these tasks, in their order; registers shapes that are new, so it runs before the transaction. */
+export async function probesOf(
+  context: EngineContext,
+  tasks: readonly NewTask[],
+  vocabulary: Vocabulary,
+): Promise<AskedProbe[]> {
   const asked: AskedProbe[] = [];
   for (const [taskIndex, task] of tasks.entries()) {
     for (const matcher of task.dedupe) {
-      const [kindId] = await context.kinds.ids([matcher.kind]);
       const fields = sortedFields(matcher.fields);
       asked.push({
         taskIndex,
-        shape: await context.kinds.dedupeShape(kindId!, fields),
+        shape: await context.kinds.dedupeShape(vocabulary.kinds.get(matcher.kind)!, fields),
         states: matcher.states.map((state) => TASK_STATE_CODE[state]),
         inRequestKey: requestKey(matcher.kind, fields, task),
       });

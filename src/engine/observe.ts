@@ -126,4 +126,3 @@ export class Observer {
     return this.#kinds.knownName(kindId) ?? 'unknown';
   }
 }
-

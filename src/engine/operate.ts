@@ -1,12 +1,5 @@
 import type { TaskState } from '../domain/task-state.ts';
-import {
-  cancelTasks,
-  findOpenTasks,
-  pauseTasks,
-  resumeTasks,
-  retryTasks,
-  type Moved,
-} from '../store/transitions.ts';
+import { cancelTasks, findOpenTasks, pauseTasks, resumeTasks, retryTasks, type Moved } from '../store/transitions.ts';
 import { findTask, findWorkflow, taskOf } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { TransitionOutcome } from './port.ts';
@@ -67,7 +60,5 @@ export function resume(context: EngineContext, ids: readonly string[]): Promise<
 
 /** Re-opens tasks that ended badly, also out of the archive, with what failed because of them. */
 export function retry(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
-  return operate(context, ids, (set) =>
-    context.database.transaction((tx) => retryTasks(tx, set, context.now())),
-  );
+  return operate(context, ids, (set) => context.database.transaction((tx) => retryTasks(tx, set, context.now())));
 }

@@ -76,13 +76,7 @@ export interface Report {
  * `conflict` (the task's state does not allow it); `not_started`; `stale_attempt`; `not_found`.
  */
 export type TransitionResult =
-  | 'applied'
-  | 'retrying'
-  | 'unchanged'
-  | 'conflict'
-  | 'not_started'
-  | 'stale_attempt'
-  | 'not_found';
+  'applied' | 'retrying' | 'unchanged' | 'conflict' | 'not_started' | 'stale_attempt' | 'not_found';
 
 export interface TransitionOutcome {
   task_id: TaskId;
@@ -138,7 +132,11 @@ export interface DagChanges {
 
 /** Why a task is not running, most important first. */
 export type Obstacle =
-  | { type: 'parents'; parents: { id: TaskId; name: string; state: TaskState; requires_success: boolean }[]; total: number }
+  | {
+      type: 'parents';
+      parents: { id: TaskId; name: string; state: TaskState; requires_success: boolean }[];
+      total: number;
+    }
   | {
       type: 'rule';
       rule: 'concurrency' | 'capacity';

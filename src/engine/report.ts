@@ -69,7 +69,11 @@ async function settleSet(context: EngineContext, set: readonly Report[]): Promis
             (report, index) => report.result !== undefined && (settled.codes?.[index] ?? 0) === 0,
           );
           if (accepted.length > 0) {
-            await saveResults(tx, JSON.stringify(accepted.map((report) => ({ i: report.task_id, d: report.result }))), now);
+            await saveResults(
+              tx,
+              JSON.stringify(accepted.map((report) => ({ i: report.task_id, d: report.result }))),
+              now,
+            );
           }
           return settled;
         });

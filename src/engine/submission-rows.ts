@@ -13,44 +13,49 @@ export interface Fate {
 
 const SHAPE_TYPE = { concurrency: 1, capacity: 2 } as const;
 
-/** Collects the rows of submissions for one insert. */
-export class RowBuilder {
-  readonly rows: SubmissionRows & { kindIds: number[] } = { workflows: [], tasks: [], specs: [], edges: [], kindIds: [] };
-  readonly #context: EngineContext;
-  readonly #kindIds = new Map<string, number>();
-  readonly #shapes = new Map<string, number>();
+/** The numbers of the kinds and rule shapes that some tasks name. */
+export interface Vocabulary {
+  kinds: ReadonlyMap<string, number>;
+  shapes: ReadonlyMap<string, number>;
+}
 
-  constructor(context: EngineContext) {
-    this.#context = context;
-  }
-
-  /** Makes sure that the kinds and rule shapes of these tasks exist, each looked up once. */
-  async prepare(submissions: readonly Submission[]): Promise<void> {
-    const kinds = new Set<string>();
-    const shapes = new Map<string, { kind: string; type: 1 | 2; fields: string[] }>();
-    for (const { tasks } of submissions) {
-      for (const task of tasks) {
-        kinds.add(task.kind);
-        for (const rule of task.rules) {
-          kinds.add(rule.matcher.kind);
-          const fields = sortedFields(rule.matcher.fields);
-          const type = SHAPE_TYPE[rule.type];
-          shapes.set(shapeKey(rule.matcher.kind, type, fields), { kind: rule.matcher.kind, type, fields });
-        }
+/**
+ * Makes sure that the kinds and rule shapes of these tasks exist, each looked up once. It asks the database on
+ * connections of its own, so it must not run inside a transaction: enough of those at once would wait for each other.
+ */
+export async function vocabularyOf(context: EngineContext, submissions: readonly Submission[]): Promise<Vocabulary> {
+  const names = new Set<string>();
+  const wanted = new Map<string, { kind: string; type: 1 | 2; fields: string[] }>();
+  for (const { tasks } of submissions) {
+    for (const task of tasks) {
+      names.add(task.kind);
+      for (const matcher of task.dedupe) names.add(matcher.kind);
+      for (const rule of task.rules) {
+        names.add(rule.matcher.kind);
+        const fields = sortedFields(rule.matcher.fields);
+        const type = SHAPE_TYPE[rule.type];
+        wanted.set(shapeKey(rule.matcher.kind, type, fields), { kind: rule.matcher.kind, type, fields });
       }
     }
-    const names = [...kinds];
-    const ids = await this.#context.kinds.ids(names);
-    names.forEach((name, index) => this.#kindIds.set(name, ids[index]!));
-    for (const [key, shape] of shapes) {
-      const id = await this.#context.kinds.shape(this.#kindIds.get(shape.kind)!, shape.type, shape.fields);
-      this.#shapes.set(key, id);
-    }
-    this.rows.kindIds = [...new Set(ids)];
   }
+  const list = [...names];
+  const ids = await context.kinds.ids(list);
+  const kinds = new Map(list.map((name, index) => [name, ids[index]!]));
+  const shapes = new Map<string, number>();
+  for (const [key, shape] of wanted) {
+    shapes.set(key, await context.kinds.shape(kinds.get(shape.kind)!, shape.type, shape.fields));
+  }
+  return { kinds, shapes };
+}
 
-  kindId(kind: string): number {
-    return this.#kindIds.get(kind)!;
+/** Collects the rows of submissions for one insert. */
+export class RowBuilder {
+  readonly rows: SubmissionRows;
+  readonly #vocabulary: Vocabulary;
+
+  constructor(vocabulary: Vocabulary) {
+    this.#vocabulary = vocabulary;
+    this.rows = { workflows: [], tasks: [], specs: [], edges: [], kindIds: [...vocabulary.kinds.values()] };
   }
 
   addWorkflow(submission: Submission, counts: { tasks: number; ended: number }, linked: boolean): void {
@@ -70,7 +75,13 @@ export class RowBuilder {
 
   /** Absent members are left out of the row: what is not sent costs nothing to parse. */
   addTask(task: NewTask, workflowId: string, fate: Fate): void {
-    const row: TaskRow = { i: task.id, w: workflowId, k: this.kindId(task.kind), n: task.name, t: task.timeout_secs };
+    const row: TaskRow = {
+      i: task.id,
+      w: workflowId,
+      k: this.#vocabulary.kinds.get(task.kind)!,
+      n: task.name,
+      t: task.timeout_secs,
+    };
     if (task.local_id !== null) row.l = task.local_id;
     if (task.deadline_basis === 'activity') row.b = 1;
     if (task.priority !== 0) row.p = task.priority;
@@ -113,7 +124,7 @@ export class RowBuilder {
   #shapesOf(task: NewTask): [number, number][] {
     return task.rules.map((rule) => {
       const key = shapeKey(rule.matcher.kind, SHAPE_TYPE[rule.type], sortedFields(rule.matcher.fields));
-      return [this.#shapes.get(key)!, rule.max];
+      return [this.#vocabulary.shapes.get(key)!, rule.max];
     });
   }
 }

@@ -136,9 +136,10 @@ export class SideBySide {
         await this.#deliver(command.limit, command.verdicts);
         break;
       case 'advance':
-        this.#tell(`advance ${command.ms} ms`);
-        await this.#subject.clock.advance(command.ms);
-        await this.#sweep();
+        await this.#advance(command.ms);
+        break;
+      case 'lose_delivery':
+        await this.#loseDelivery(eventOf(this.#model, command));
         break;
       case 'report':
       case 'update':
@@ -146,7 +147,6 @@ export class SideBySide {
       case 'cancel':
       case 'pause':
       case 'resume':
-      case 'lose_delivery':
       case 'retry': {
         const event = eventOf(this.#model, command);
         if (event !== null) await this.#transition(event);
@@ -186,8 +186,6 @@ export class SideBySide {
       case 'retry':
         return engine[event.type](event.ids);
       case 'lose_delivery':
-        await this.#subject.database.query(LOSE_DELIVERIES, [event.ids]);
-        return [];
       case 'submit':
       case 'claim':
       case 'start':
@@ -263,6 +261,21 @@ export class SideBySide {
     }
     await this.#subject.engine.settleDeliveries(results);
     return deliveries.length;
+  }
+
+  /** A claim without its delivery lapses at the latest at the second look, and looks are a claim timeout apart. */
+  async #loseDelivery(event: ModelEvent | null): Promise<void> {
+    if (event?.type !== 'lose_delivery') return;
+    this.#tell('lose the start delivery of', event.ids);
+    await this.#subject.database.query(LOSE_DELIVERIES, [event.ids]);
+    this.#apply(event);
+    for (let look = 0; look < 2; look += 1) await this.#advance(CLAIM_TIMEOUT_MS + 100);
+  }
+
+  async #advance(ms: number): Promise<void> {
+    this.#tell(`advance ${ms} ms`);
+    await this.#subject.clock.advance(ms);
+    await this.#sweep();
   }
 
   /** Lets everything run to its end: whatever the scenario did, no task may be stuck. */
