@@ -17,7 +17,7 @@ export function storedAction(action: Action): Action & { origin: string } {
 }
 
 function deliveryOf(row: DeliveryRow): Delivery {
-  const { origin: _, ...action } = row.action;
+  const { origin: _origin, ...action } = row.action;
   return { ...row, action };
 }
 

@@ -12,7 +12,7 @@ export async function getTask(context: EngineContext, id: string): Promise<TaskD
   if (row === null) return null;
   return {
     ...reads.taskOf(row),
-    actions: (row.actions ?? []).map(({ origin: _, ...action }) => action),
+    actions: (row.actions ?? []).map(({ origin: _origin, ...action }) => action),
     rules: row.rules?.list ?? [],
     dedupe: row.dedupe ?? [],
     retry: row.retry,

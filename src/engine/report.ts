@@ -8,7 +8,7 @@ import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
 const REASON_MAX = 2_000;
 
 /** Splits into sets without a repeated task, so that of two reports on one task the second meets the first's result. */
-export function distinctRounds<T extends { task_id: string }>(items: readonly T[]): number[][] {
+export function distinctRounds(items: readonly { task_id: string }[]): number[][] {
   const seen = new Map<string, number>();
   const rounds: number[][] = [];
   items.forEach((item, index) => {

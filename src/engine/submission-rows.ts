@@ -86,10 +86,7 @@ export class RowBuilder {
     if (task.deadline_basis === 'activity') row.b = 1;
     if (task.priority !== 0) row.p = task.priority;
     if (task.delay_ms > 0) row.d = task.delay_ms;
-    for (const _ in task.metadata) {
-      row.m = task.metadata;
-      break;
-    }
+    if (!isEmpty(task.metadata)) row.m = task.metadata;
     if (task.expected_count !== null) row.e = task.expected_count;
     if (fate.open_gates > 0) row.g = fate.open_gates;
     if (fate.linked) row.x = true;
@@ -127,6 +124,12 @@ export class RowBuilder {
       return [this.#vocabulary.shapes.get(key)!, rule.max];
     });
   }
+}
+
+/** Without listing the keys: most tasks of a large set have none or many. */
+function isEmpty(metadata: NewTask['metadata']): boolean {
+  for (const _key in metadata) return false;
+  return true;
 }
 
 export function sortedFields(fields: readonly string[]): string[] {
