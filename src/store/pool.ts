@@ -141,7 +141,7 @@ export class Pool {
         },
         fail: (error) => {
           cancel();
-          reject(error);
+          reject(connectionFailure(error));
         },
       };
       this.#waiters.push(waiter);

@@ -40,7 +40,7 @@ after(async () => {
   for (const server of servers) await server.stop();
   for (const directory of directories) {
     for (const pid of orphanedBackends(join(directory, 'cluster'))) process.kill(pid, 'SIGKILL');
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   }
 });
 
