@@ -20,6 +20,9 @@ export interface GuardedAgentOptions {
   ca?: string | readonly string[];
 }
 
+/** Common servers close idle connections after five seconds and do not say so. */
+const KEEP_ALIVE_MS = 4000;
+
 const systemResolve: ResolveHost = (hostname) => systemLookup(hostname, { all: true });
 
 /**
@@ -108,7 +111,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
     // Each try has one limit of its own over all its phases.
     headersTimeout: 0,
     bodyTimeout: 0,
-    keepAliveTimeout: options.keepAliveMs ?? 15_000,
+    keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     maxHeaderSize: 32 * 1024,
   });
 }

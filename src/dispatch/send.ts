@@ -48,13 +48,7 @@ export async function sendWebhook(
   const cancelTimer = clock.after(limitMs, () => end('time'));
   const whyEnded = (): typeof ended => ended;
   try {
-    const answer = await request(webhook.url, {
-      dispatcher: agent,
-      method: webhook.method,
-      headers: webhook.headers,
-      body: webhook.body,
-      signal: abort.signal,
-    });
+    const answer = await requestAnswer(webhook, agent, abort.signal);
     return await readAnswer(answer, () => whyEnded() !== null);
   } catch (error) {
     if (whyEnded() === 'stopped') return { failure: 'stopped', error: 'the server stopped during this try' };
@@ -63,6 +57,22 @@ export async function sendWebhook(
   } finally {
     cancelTimer();
     stop?.removeEventListener('abort', onStop);
+  }
+}
+
+/** A kept connection that the target closed just as it was used again says nothing about the target: one more try. */
+async function requestAnswer(
+  { url, method, headers, body }: WebhookRequest,
+  dispatcher: Dispatcher,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  const options = { dispatcher, method, headers, body, signal };
+  try {
+    return await request(url, options);
+  } catch (error) {
+    const wasReused = error instanceof errors.SocketError && (error.socket?.bytesRead ?? 0) > 0;
+    if (!wasReused || signal.aborted) throw error;
+    return request(url, options);
   }
 }
 

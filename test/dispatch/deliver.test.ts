@@ -281,6 +281,33 @@ describe('the answer', () => {
   });
 });
 
+describe('a kept connection', () => {
+  it('that the target closes as it is used again costs no try', async () => {
+    const seen: string[] = [];
+    let accepted = 0;
+    const server = createServer((socket) => {
+      const name = `connection ${(accepted += 1)}`;
+      let requests = 0;
+      socket.on('error', () => undefined);
+      socket.on('data', () => {
+        requests += 1;
+        seen.push(`${name} request ${requests}`);
+        if (requests === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+        else socket.destroy();
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const deps = track(dependencies({ agentOptions: { connectionsPerOrigin: 1 } }));
+    for (let n = 0; n < 2; n += 1) {
+      assert.equal((await deliverOnce(delivery(`http://127.0.0.1:${port}/`), deps)).outcome, 'delivered');
+    }
+    server.close();
+    assert.deepEqual(seen, ['connection 1 request 1', 'connection 1 request 2', 'connection 2 request 1']);
+  });
+});
+
 describe('a start answer', () => {
   const start = async (answer: unknown, lines: LogLine[] = []): Promise<DeliveryResult> => {
     const body = typeof answer === 'string' ? answer : JSON.stringify(answer);
