@@ -96,7 +96,7 @@ end $$;
 
 -- Finds slots that have room and waiting tasks, which no return of a slot has served: the safety net of the sweep.
 create or replace function regrant(p_limit integer)
-returns integer[] language plpgsql as $$
+returns integer[] language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_slots bigint[];
 begin

@@ -125,6 +125,9 @@ returns bigint[] language sql stable as $$
   where sp.task_id = p_task
 $$;
 
+-- Every function that a transition starts with keeps the planner to index scans: its estimates of passing states and of
+-- limits it cannot see are always wrong, and one scan of a whole table costs more than thousands of tasks.
+--
 -- Claims pending tasks of these lanes, highest priority first, oldest first among equals.
 -- p_deliver: false, they are running at once (the claimer runs them itself); true, they are claimed and their start
 -- deliveries are written (lane 0). Returns them in the order of the claim.
@@ -132,7 +135,7 @@ create or replace function claim(p_lanes integer[], p_limit integer, p_holder te
   p_claim_timeout_ms integer, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
   timeout_secs integer, linked boolean, waited_ms bigint)
-language plpgsql as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());

@@ -7,7 +7,7 @@
 -- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found.
 create or replace function settle(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
   p_extras jsonb, p_expire boolean, p_unlinked boolean, p_jitter double precision, p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];

@@ -84,7 +84,7 @@ end $$;
 
 -- Updates without a change of state. Returns a code and a state for each, in order; codes as in settle.
 create or replace function update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
@@ -111,7 +111,7 @@ end $$;
 
 -- Counters of many tasks in one commit (distinct ids). Returns 0 applied, 1 terminal, 2 not found for each, in order.
 create or replace function add_progress(p_ids uuid[], p_success bigint[], p_failure bigint[], p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];

@@ -1,7 +1,7 @@
 -- Cancels whatever of these is not terminal. An attempt that is open keeps its slots until its report or its deadline:
 -- its work may go on. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
 create or replace function cancel_tasks(p_ids uuid[], p_reason text, p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
@@ -61,7 +61,7 @@ end $$;
 
 -- Pauses waiting, pending, claimed and running tasks. Codes: 0 applied, 2 unchanged, 3 conflict, 6 not found.
 create or replace function pause_tasks(p_ids uuid[], p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
@@ -89,7 +89,7 @@ end $$;
 -- Resumes paused tasks to where they now belong: an open attempt goes on, its deadline moved by the pause; anything
 -- else is pending or waiting as its gates say. Codes as in pause.
 create or replace function resume_tasks(p_ids uuid[], p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
@@ -129,7 +129,7 @@ end $$;
 -- Re-opens failed, timed out and canceled tasks, and with them whatever failed only because of them. Codes: 0 applied,
 -- 2 unchanged (pending or waiting), 3 conflict, 6 not found.
 create or replace function retry_tasks(p_ids uuid[], p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];

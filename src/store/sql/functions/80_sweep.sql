@@ -1,6 +1,6 @@
 -- Pending tasks whose moment has come go to their lanes.
 create or replace function promote_delayed(p_limit integer, p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_ids uuid[];
@@ -21,7 +21,7 @@ end $$;
 -- attempts that never reported, and sets the next moment. Safe beside reports: every step repeats its condition.
 create or replace function sweep_leases(p_limit integer, p_claim_timeout_ms integer, p_jitter double precision,
   p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_leases bigint[];
@@ -104,7 +104,7 @@ end $$;
 
 -- Carries the ends of parents to children in other workflows, one parent a transaction; returns null when none is left.
 create or replace function relay_one(p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_parent uuid;

@@ -2,7 +2,7 @@
 -- Until the lease ends nobody else takes them; a process that dies leaves them to be tried again.
 create or replace function claim_deliveries(p_holder text, p_limit integer, p_per_origin integer, p_saturated text[],
   p_lease_ms integer, p_now timestamptz)
-returns setof delivery language plpgsql as $$
+returns setof delivery language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_ids uuid[];
@@ -32,7 +32,7 @@ end $$;
 -- A start that was acknowledged makes its task running, one that was given up fails it; either way what the task's end
 -- announces need not wait any longer. A result of a try that somebody took over is ignored.
 create or replace function settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamptz)
-returns json language plpgsql as $$
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_started uuid[];
@@ -128,7 +128,7 @@ end $$;
 
 -- Deliveries that waited for a start delivery which is over become due.
 create or replace function release_held(p_tasks uuid[], p_now timestamptz)
-returns integer language plpgsql as $$
+returns integer language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_released integer;
 begin
