@@ -1,0 +1,25 @@
+import { isTokenLive } from '../domain/token.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { TokenStore } from '../store/tokens.ts';
+import { CommandFailure } from './failure.ts';
+import { isLoopback } from './listener.ts';
+import type { SettingValues } from './settings.ts';
+
+/**
+ * Whether requests need a bearer token: always beyond loopback.
+ *
+ * @throws CommandFailure where they do and nobody could have one
+ */
+export async function requireTokens(settings: SettingValues, tokens: TokenStore, clock: Clock): Promise<boolean> {
+  const { host } = settings;
+  const beyondLoopback = !isLoopback(host);
+  if (!beyondLoopback && !settings.requireTokens) return false;
+  const now = clock.now();
+  if ((await tokens.list()).some((token) => isTokenLive(token, now))) return true;
+  const why = beyondLoopback ? `HOST=${host} listens beyond loopback` : 'HEDDLE_REQUIRE_TOKENS is on';
+  throw new CommandFailure(
+    `${why}, where bearer tokens are required, and there is none yet: ` +
+      'make one with `heddle token create --name NAME --scope admin`' +
+      (beyondLoopback ? ', or listen on loopback (HOST=127.0.0.1)' : ''),
+  );
+}

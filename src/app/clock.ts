@@ -1,0 +1,1 @@
+export { systemClock, type Clock } from '../runtime/clock.ts';

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { ConfigurationError } from './failure.ts';
+import type { Setting } from './setting.ts';
+import { SETTINGS, type SettingKey, type SettingValues } from './settings.ts';
+
+export type SettingSource = 'flag' | 'environment' | 'file' | 'default';
+
+/** One setting as it holds now, for people: secrets are left out. */
+export interface EffectiveSetting {
+  key: SettingKey;
+  name: string;
+  value: string;
+  source: SettingSource;
+}
+
+export interface Configuration {
+  readonly values: SettingValues;
+  readonly effective: readonly EffectiveSetting[];
+  /** The file that was read; null where there was none. */
+  readonly file: string | null;
+  /** Variables that look like settings and are none: most likely misspelt. */
+  readonly unknownVariables: readonly string[];
+}
+
+export interface ConfigurationSources {
+  /** By the variable's name; they win over everything. */
+  flags: Readonly<Record<string, string | undefined>>;
+  environment: Readonly<Record<string, string | undefined>>;
+  /** What relative paths start from. */
+  workingDirectory: string;
+}
+
+interface Given {
+  text: string;
+  source: SettingSource;
+}
+
+type AnySetting = Setting<unknown>;
+
+const FILE_NAME = 'heddle.json';
+/** Variables of the client commands, and of the tests. */
+const OTHER_VARIABLES = /^HEDDLE_(URL|TOKEN|TEST_.*|BENCH_.*)$/;
+
+const entries = Object.entries(SETTINGS) as [SettingKey, AnySetting][];
+const byName = new Map<string, SettingKey>(
+  entries.flatMap(([key, { name, aliases }]) => [name, ...aliases].map((each) => [each, key] as const)),
+);
+
+/**
+ * The configuration: flags over environment over file over defaults. An empty variable counts as not set, except for
+ * lists, where it means the empty list.
+ *
+ * @throws ConfigurationError that names every fault at once
+ */
+export function loadConfiguration(sources: ConfigurationSources): Configuration {
+  const faults: string[] = [];
+  const given = new Map<SettingKey, Given>();
+  collect(sources.flags, 'flag', given, faults);
+  const unknownVariables = collect(sources.environment, 'environment', given);
+  const { file, values: fileValues } = readFile(given, sources.workingDirectory, faults);
+  collect(fileValues, 'file', given, faults);
+
+  const values: Partial<Record<SettingKey, unknown>> = {};
+  const effective = entries.map(([key, setting]) => {
+    const { value, source } = valueOf(setting, given.get(key), faults);
+    values[key] = value;
+    return { key, name: setting.name, value: setting.show(value), source };
+  });
+  if (faults.length === 0) faults.push(...contradictions(values as SettingValues, given));
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  const settled = { ...(values as SettingValues), dataDir: resolve(sources.workingDirectory, String(values.dataDir)) };
+  return { values: settled, effective, file, unknownVariables };
+}
+
+/** Adds what a source says about settings that no earlier source spoke of. Returns HEDDLE_ names that are no settings. */
+function collect(
+  source: Readonly<Record<string, string | undefined>>,
+  origin: SettingSource,
+  given: Map<SettingKey, Given>,
+  faults?: string[],
+): string[] {
+  const unknown: string[] = [];
+  for (const [name, text] of Object.entries(source)) {
+    if (text === undefined) continue;
+    const key = byName.get(name);
+    if (key === undefined) {
+      faults?.push(`${name}: there is no such setting (${origin}); \`heddle config\` lists them`);
+      if (name.startsWith('HEDDLE_') && !OTHER_VARIABLES.test(name)) unknown.push(name);
+      continue;
+    }
+    const isList = Array.isArray(SETTINGS[key].fallback);
+    if (given.has(key) || (text.trim() === '' && !isList)) continue;
+    given.set(key, { text: text.trim(), source: origin });
+  }
+  return unknown;
+}
+
+function valueOf(
+  setting: AnySetting,
+  given: Given | undefined,
+  faults: string[],
+): { value: unknown; source: SettingSource } {
+  if (given === undefined) return { value: setting.fallback, source: 'default' };
+  const parsed = setting.parse(given.text);
+  if (parsed !== null) return { value: parsed.value, source: given.source };
+  faults.push(`${setting.name}: must be ${setting.allowed}, not ${quoted(setting, given.text)} (${given.source})`);
+  return { value: setting.fallback, source: 'default' };
+}
+
+/** What was given, unless it may hold a password or a key. */
+function quoted(setting: AnySetting, text: string): string {
+  if (setting.secret || text.includes('@')) return 'what was given';
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+}
+
+/** The file is an object of settings by name; numbers, booleans and arrays of strings stand for their texts. */
+function readFile(
+  given: ReadonlyMap<SettingKey, Given>,
+  workingDirectory: string,
+  faults: string[],
+): { file: string | null; values: Record<string, string> } {
+  const named = given.get('configFile')?.text;
+  const dataDir = given.get('dataDir')?.text ?? SETTINGS.dataDir.fallback;
+  const path = resolve(workingDirectory, named ?? join(dataDir, FILE_NAME));
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (named !== undefined || code !== 'ENOENT') faults.push(`HEDDLE_CONFIG: ${path} cannot be read: ${message}`);
+    return { file: null, values: {} };
+  }
+  return { file: path, values: parseFile(path, content, faults) };
+}
+
+function parseFile(path: string, content: string, faults: string[]): Record<string, string> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(content);
+  } catch (error) {
+    faults.push(`${path}: is not JSON: ${(error as Error).message}`);
+    return {};
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    faults.push(`${path}: must be an object such as { "PORT": 8085 }`);
+    return {};
+  }
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(parsed)) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      values[name] = String(value);
+    else if (Array.isArray(value) && value.every((item) => typeof item === 'string')) values[name] = value.join(',');
+    else faults.push(`${name}: must be a string, a number, true, false or an array of strings (file ${path})`);
+  }
+  return values;
+}
+
+/** Settings that are fine by themselves and not together. */
+function contradictions(values: SettingValues, given: ReadonlyMap<SettingKey, Given>): string[] {
+  const faults: string[] = [];
+  if (given.has('poolMinIdle') && values.poolMinIdle > values.poolMaxSize) {
+    faults.push(`POOL_MIN_IDLE: must be at most POOL_MAX_SIZE (${values.poolMaxSize}), not ${values.poolMinIdle}`);
+  }
+  if (values.paginationDefault > values.paginationMax) {
+    faults.push(
+      `PAGINATION_DEFAULT: must be at most PAGINATION_MAX (${values.paginationMax}), not ${values.paginationDefault}`,
+    );
+  }
+  const { pathname = '/', search = '' } = values.hostUrl === null ? {} : new URL(values.hostUrl);
+  if (search !== '') faults.push('HOST_URL: must be a base URL without a query');
+  if (pathname.includes('//')) faults.push('HOST_URL: must be a base URL without empty path segments');
+  return faults;
+}
+
+/** The files and variables that `flags` of a command line stand for. */
+export function configurationOfProcess(flags: Readonly<Record<string, string | undefined>>): Configuration {
+  return loadConfiguration({ flags, environment: process.env, workingDirectory: process.cwd() });
+}

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { isPostgresOf } from '../store/embedded/processes.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../store/embedded/server.ts';
+import type { SettingValues } from './settings.ts';
+
+/** Connections beside the pool's: maintenance, notifications, `heddle token` and the like. */
+const SPARE_CONNECTIONS = 20;
+const CONNECTIONS_MIN = 60;
+
+export function startEmbedded(settings: SettingValues, clock: Clock, log: Logger): Promise<EmbeddedPostgres> {
+  const maxConnections = Math.max(CONNECTIONS_MIN, settings.poolMaxSize + SPARE_CONNECTIONS);
+  return startEmbeddedPostgres({ dataDir: settings.dataDir, clock, log, maxConnections });
+}
+
+export interface RunningDatabase {
+  url: string;
+  /** Process number of the server. */
+  pid: number;
+}
+
+/** The embedded database of a data directory, where a `heddle up` runs it now; null where none runs. */
+export async function findRunningDatabase(dataDir: string): Promise<RunningDatabase | null> {
+  const cluster = await clusterDirectory(dataDir);
+  const [pid, , , port, socketDirectory] = (await readText(join(cluster, 'postmaster.pid'))).split('\n');
+  const secret = (await readText(join(dataDir, 'secret'))).trim();
+  if (pid === undefined || !port || !socketDirectory || secret === '') return null;
+  if (!isPostgresOf(Number(pid), cluster)) return null;
+  const host = encodeURIComponent(socketDirectory);
+  return { pid: Number(pid), url: `postgresql://heddle:${secret}@localhost:${port}/heddle?host=${host}` };
+}
+
+/** Whether an embedded database was ever made in this data directory. */
+export async function hasDatabase(dataDir: string): Promise<boolean> {
+  return existsSync(join(await clusterDirectory(dataDir), 'PG_VERSION'));
+}
+
+/** PostgreSQL's own directory: `location` names another place where its user could not reach the data directory. */
+export async function clusterDirectory(dataDir: string): Promise<string> {
+  const elsewhere = (await readText(join(dataDir, 'location'))).trim();
+  return join(elsewhere === '' ? dataDir : elsewhere, 'cluster');
+}
+
+/** Empty where the file cannot be read. */
+function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}

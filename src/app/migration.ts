@@ -1,0 +1,29 @@
+import { migrate, type MigrateResult } from '../store/migrate.ts';
+import type { Configuration } from './config.ts';
+import { openSmall, requireReachable, withDatabaseUrl } from './database-access.ts';
+import { commandLog } from './process-log.ts';
+import { schemaState, type SchemaState } from './schema-state.ts';
+
+/** Brings the configured database, also an empty one, to the schema of this code. */
+export function migrateConfigured({ values }: Configuration): Promise<MigrateResult> {
+  const log = commandLog(values);
+  return withDatabaseUrl({ settings: values, log, create: true }, async (url) => {
+    const database = openSmall(url, log);
+    await requireReachable(database, url).finally(() => database.close());
+    return migrate({ url, log });
+  });
+}
+
+/** Says where the configured database stands, and changes nothing. */
+export function migrationState({ values }: Configuration): Promise<SchemaState> {
+  const log = commandLog(values);
+  return withDatabaseUrl({ settings: values, log, create: false }, async (url) => {
+    const database = openSmall(url, log);
+    try {
+      await requireReachable(database, url);
+      return await schemaState(database);
+    } finally {
+      await database.close();
+    }
+  });
+}

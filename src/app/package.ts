@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The package's directory, from `src/app` and from `dist/app` alike. */
+export const PACKAGE_DIRECTORY = join(import.meta.dirname, '..', '..');
+
+/** Where the built page lies. */
+export const PAGE_DIRECTORY = join(PACKAGE_DIRECTORY, 'web', 'dist');
+
+interface Manifest {
+  version: string;
+  engines: { node: string };
+}
+
+function readManifest(): Manifest {
+  return JSON.parse(readFileSync(join(PACKAGE_DIRECTORY, 'package.json'), 'utf8')) as Manifest;
+}
+
+const manifest = readManifest();
+
+export const VERSION = manifest.version;
+
+/** The least Node that runs Heddle, such as `22.18`. */
+export const NODE_MIN = manifest.engines.node.replace(/^>=/, '');

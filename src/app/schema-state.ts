@@ -1,0 +1,34 @@
+import type { Database } from '../store/database.ts';
+import { currentVersion, latestVersion } from '../store/migrate.ts';
+import { CommandFailure } from './failure.ts';
+
+export interface SchemaState {
+  /** 0 for an empty database. */
+  version: number;
+  latest: number;
+  /** What is wrong and what helps; null where database and code fit. */
+  fault: string | null;
+}
+
+export async function schemaState(database: Database): Promise<SchemaState> {
+  const [version, latest] = await Promise.all([currentVersion(database), latestVersion()]);
+  return { version, latest, fault: faultOf(version, latest) };
+}
+
+function faultOf(version: number, latest: number): string | null {
+  if (version === latest) return null;
+  if (version > latest) {
+    return (
+      `The database is at schema version ${version}, newer than this Heddle (${latest}): ` +
+      'run a Heddle at least as new as the one that migrated it'
+    );
+  }
+  const found = version === 0 ? 'holds no Heddle schema yet' : `is at schema version ${version}`;
+  return `The database ${found}, and this Heddle needs ${latest}: run \`heddle migrate\`, or start with --migrate`;
+}
+
+/** @throws CommandFailure where the schema is older or newer than the code */
+export async function requireSchema(database: Database): Promise<void> {
+  const { fault } = await schemaState(database);
+  if (fault !== null) throw new CommandFailure(fault);
+}

@@ -1,0 +1,94 @@
+import type { Logger } from '../runtime/log.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { migrate } from '../store/migrate.ts';
+import type { Configuration } from './config.ts';
+import { openSmall, requireReachable } from './database-access.ts';
+import { ConfigurationError, EXIT, type ExitCode } from './failure.ts';
+import { isLoopback } from './listener.ts';
+import { processLog } from './process-log.ts';
+import type { SettingValues } from './settings.ts';
+import { aborted, untilInterrupted } from './signals.ts';
+import { StopSequence } from './stop-sequence.ts';
+import { startSystem } from './wiring.ts';
+
+/** What a process tells of its life, for the terminal and for scripts. */
+export type LifeEvent =
+  | { event: 'starting'; version: string; data_dir: string | null }
+  | {
+      event: 'ready';
+      url: string;
+      page: string;
+      host_url: string;
+      port: number;
+      pid: number;
+      data_dir: string | null;
+      tokens_required: boolean;
+    }
+  | { event: 'example'; batch_id: string; page: string }
+  | { event: 'stopping' }
+  | { event: 'stopped' }
+  | { event: 'forced' };
+
+export interface ProcessOptions {
+  configuration: Configuration;
+  tell: (event: LifeEvent) => void;
+}
+
+/** `heddle server`: Heddle on a database of its own, until it is interrupted. Any number of them share the work. */
+export async function runServer({ configuration, tell }: ProcessOptions): Promise<ExitCode> {
+  const { values: settings } = configuration;
+  const databaseUrl = requireServerSettings(settings);
+  const log = processLog(settings);
+  warnOfUnknown(configuration, log);
+  return untilInterrupted(
+    async (stop) => {
+      const stopping = new StopSequence(systemClock, log);
+      try {
+        await prepareDatabase(settings, databaseUrl, log);
+        const base = { clock: systemClock, random: systemRandom, log, stopping };
+        const system = await startSystem({ ...base, settings, databaseUrl, development: false });
+        const { url, hostUrl: host_url, port, tokensRequired: tokens_required } = system;
+        const page = `${host_url}/`;
+        tell({ event: 'ready', url, page, host_url, port, pid: process.pid, data_dir: null, tokens_required });
+        await aborted(stop);
+        tell({ event: 'stopping' });
+      } finally {
+        await stopping.stop();
+      }
+      tell({ event: 'stopped' });
+      return EXIT.ok;
+    },
+    () => tell({ event: 'forced' }),
+  );
+}
+
+function requireServerSettings(settings: SettingValues): string {
+  const faults: string[] = [];
+  if (settings.databaseUrl === null) {
+    faults.push('DATABASE_URL: is required by `heddle server`; `heddle up` brings a database of its own');
+  }
+  if (settings.hostUrl === null && !isLoopback(settings.host)) {
+    faults.push(
+      `HOST_URL: is required where the server listens beyond loopback (HOST=${settings.host}): ` +
+        'the public URL that webhook targets answer to, such as https://heddle.example.com',
+    );
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  return settings.databaseUrl!;
+}
+
+async function prepareDatabase(settings: SettingValues, url: string, log: Logger): Promise<void> {
+  const database = openSmall(url, log);
+  try {
+    await requireReachable(database, url);
+  } finally {
+    await database.close();
+  }
+  if (settings.migrateAtStart) await migrate({ url, log });
+}
+
+/** Misspelt variables change nothing, so they are told. */
+export function warnOfUnknown({ unknownVariables }: Configuration, log: Logger): void {
+  for (const name of unknownVariables) log.warn({ variable: name }, `${name} is set, but there is no such setting`);
+}

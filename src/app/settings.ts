@@ -1,0 +1,317 @@
+import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
+import * as kind from './setting.ts';
+
+const DAY_SECS = 86_400;
+const YEAR_SECS = 365 * DAY_SECS;
+const HOUR_MS = 3_600_000;
+
+/** Every setting of the server, in the groups that documentation shows them in. */
+export const SETTING_GROUPS = {
+  'Where it runs': {
+    databaseUrl: kind.address({
+      name: 'DATABASE_URL',
+      fallback: null,
+      fallbackText: 'the embedded database',
+      schemes: ['postgres', 'postgresql'],
+      description: 'PostgreSQL to work on; `heddle up` brings its own where this is not set',
+    }),
+    hostUrl: kind.address({
+      name: 'HOST_URL',
+      fallback: null,
+      fallbackText: '`http://127.0.0.1:PORT` on loopback',
+      schemes: ['http', 'https'],
+      description: 'Public URL that webhook targets answer to; required where the server listens beyond loopback',
+    }),
+    port: kind.integer({ name: 'PORT', fallback: 8085, min: 0, max: 65_535, description: 'Port; 0 takes a free one' }),
+    host: kind.text({
+      name: 'HOST',
+      fallback: '127.0.0.1',
+      description: 'Address to listen on; tokens are required beyond loopback',
+    }),
+    dataDir: kind.text({
+      name: 'HEDDLE_DATA_DIR',
+      fallback: '.heddle',
+      description: 'Holds the embedded database and the configuration file',
+    }),
+    configFile: kind.text({
+      name: 'HEDDLE_CONFIG',
+      fallback: '',
+      fallbackText: '`heddle.json` in the data directory, where there is one',
+      description: 'Configuration file; not a setting within one',
+    }),
+    examples: kind.onOff({
+      name: 'HEDDLE_EXAMPLES',
+      fallback: true,
+      description: 'Whether `heddle up` runs the example at its first start',
+    }),
+    migrateAtStart: kind.onOff({
+      name: 'HEDDLE_MIGRATE',
+      fallback: false,
+      description:
+        'Whether `heddle server` migrates its database at start, as `--migrate` does; `heddle up` always does',
+    }),
+  },
+  'Connection pool': {
+    poolMaxSize: kind.integer({
+      name: 'POOL_MAX_SIZE',
+      fallback: 10,
+      min: 1,
+      max: 1000,
+      description: 'Maximum connections',
+    }),
+    poolMinIdle: kind.integer({
+      name: 'POOL_MIN_IDLE',
+      fallback: 5,
+      min: 0,
+      max: 1000,
+      description: 'Minimum idle connections; never more than `POOL_MAX_SIZE`',
+    }),
+    poolAcquireRetries: kind.integer({
+      name: 'POOL_ACQUIRE_RETRIES',
+      fallback: 3,
+      min: 0,
+      max: 100,
+      description: 'Further tries to get a connection',
+    }),
+    poolTimeoutSecs: kind.integer({
+      name: 'POOL_TIMEOUT_SECS',
+      fallback: 30,
+      min: 1,
+      max: 3600,
+      description: 'Longest wait for a connection, all tries together',
+    }),
+  },
+  'Circuit breaker': {
+    breakerEnabled: kind.onOff({
+      name: 'CIRCUIT_BREAKER_ENABLED',
+      fallback: true,
+      description: 'Whether requests are refused at once while the database is away',
+    }),
+    breakerFailureThreshold: kind.integer({
+      name: 'CIRCUIT_BREAKER_FAILURE_THRESHOLD',
+      fallback: 5,
+      min: 1,
+      max: 10_000,
+      description: 'Failures that open the breaker',
+    }),
+    breakerFailureWindowSecs: kind.integer({
+      name: 'CIRCUIT_BREAKER_FAILURE_WINDOW_SECS',
+      fallback: 10,
+      min: 1,
+      max: 3600,
+      description: 'Time within which failures are counted',
+    }),
+    breakerRecoveryTimeoutSecs: kind.integer({
+      name: 'CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS',
+      fallback: 30,
+      min: 1,
+      max: 3600,
+      description: 'Time before one request is let through as a probe',
+    }),
+    breakerSuccessThreshold: kind.integer({
+      name: 'CIRCUIT_BREAKER_SUCCESS_THRESHOLD',
+      fallback: 2,
+      min: 1,
+      max: 1000,
+      description: 'Successful probes that close it',
+    }),
+  },
+  Worker: {
+    workerLoopIntervalMs: kind.integer({
+      name: 'WORKER_LOOP_INTERVAL_MS',
+      fallback: 1000,
+      min: 10,
+      max: HOUR_MS,
+      description: 'How often background loops look without having been woken',
+    }),
+    workerClaimTimeoutSecs: kind.integer({
+      name: 'WORKER_CLAIM_TIMEOUT_SECS',
+      fallback: 30,
+      min: 1,
+      max: DAY_SECS,
+      description: 'Longest time that a task stays `Claimed` while nobody delivers its start; then it is claimed again',
+    }),
+    batchChannelCapacity: kind.integer({
+      name: 'BATCH_CHANNEL_CAPACITY',
+      fallback: 100,
+      min: 1,
+      max: 1_000_000,
+      description:
+        'Accepted for compatibility; counter updates share commits and wait for theirs, so no channel is left to size',
+    }),
+  },
+  HTTP: {
+    paginationDefault: kind.integer({
+      name: 'PAGINATION_DEFAULT',
+      fallback: 50,
+      min: 1,
+      max: 10_000,
+      description: 'Items per page where a request does not say',
+    }),
+    paginationMax: kind.integer({
+      name: 'PAGINATION_MAX',
+      fallback: 100,
+      min: 1,
+      max: 10_000,
+      description: 'Most items per page',
+    }),
+    bodyLimitBytes: kind.integer({
+      name: 'HEDDLE_BODY_LIMIT_BYTES',
+      fallback: 64 * 1024 * 1024,
+      min: 1024,
+      max: 1024 * 1024 * 1024,
+      description: 'Largest request body; larger ones are answered 413',
+    }),
+    requireTokens: kind.onOff({
+      name: 'HEDDLE_REQUIRE_TOKENS',
+      fallback: false,
+      description:
+        'Whether bearer tokens are required on loopback too (behind a proxy, say); beyond loopback they always are',
+    }),
+    metricsPublic: kind.onOff({
+      name: 'HEDDLE_METRICS_PUBLIC',
+      fallback: true,
+      description: 'Whether `/metrics` answers without a token',
+    }),
+  },
+  Webhooks: {
+    webhookSecrets: kind.signingKeys({
+      name: 'HEDDLE_WEBHOOK_SECRETS',
+      fallback: [],
+      fallbackText: 'a key made at the first start',
+      description:
+        'Keys that sign webhooks (Standard Webhooks), `whsec_…`, comma-separated; each signs, so receivers can change keys at their own pace',
+    }),
+    webhookConcurrency: kind.integer({
+      name: 'HEDDLE_WEBHOOK_CONCURRENCY',
+      fallback: 64,
+      min: 1,
+      max: 10_000,
+      description: 'Webhook requests under way at once',
+    }),
+    webhookConcurrencyPerHost: kind.integer({
+      name: 'HEDDLE_WEBHOOK_CONCURRENCY_PER_HOST',
+      fallback: 16,
+      min: 1,
+      max: 10_000,
+      description: 'The same, to one scheme, host and port',
+    }),
+    webhookTimeoutSecs: kind.integer({
+      name: 'HEDDLE_WEBHOOK_TIMEOUT_SECS',
+      fallback: 30,
+      min: 1,
+      max: 600,
+      description: 'Longest time of one try',
+    }),
+    webhookStartGiveUpSecs: kind.integer({
+      name: 'HEDDLE_WEBHOOK_START_GIVE_UP_SECS',
+      fallback: 120,
+      min: 1,
+      max: DAY_SECS,
+      description: 'When a start is given up, counted from its first try; the task then fails',
+    }),
+    webhookEndGiveUpSecs: kind.integer({
+      name: 'HEDDLE_WEBHOOK_END_GIVE_UP_SECS',
+      fallback: DAY_SECS,
+      min: 1,
+      max: 30 * DAY_SECS,
+      description: 'The same for end and cancel webhooks, which are then listed as dead',
+    }),
+  },
+  Security: {
+    skipSsrfValidation: kind.onOff({
+      name: 'SKIP_SSRF_VALIDATION',
+      fallback: false,
+      description: 'Lets webhooks go anywhere; `heddle up` allows loopback without it',
+    }),
+    blockedHostnames: kind.list({
+      name: 'BLOCKED_HOSTNAMES',
+      fallback: DEFAULT_BLOCKED_HOSTNAMES,
+      description: 'Host names that webhooks may not call, comma-separated',
+    }),
+    blockedSuffixes: kind.list({
+      name: 'BLOCKED_HOSTNAME_SUFFIXES',
+      fallback: DEFAULT_BLOCKED_SUFFIXES,
+      description: 'Endings of such names',
+    }),
+    allowedHosts: kind.list({
+      name: 'HEDDLE_ALLOWED_WEBHOOK_HOSTS',
+      aliases: ['SSRF_ALLOWED_HOSTS'],
+      fallback: [],
+      fallbackText: '-',
+      description: 'Names (or `.suffix`) that webhooks may call although they lead to private addresses',
+    }),
+    allowedCidrs: kind.cidrList({
+      name: 'HEDDLE_ALLOWED_WEBHOOK_CIDRS',
+      aliases: ['SSRF_ALLOWED_CIDRS'],
+      fallback: [],
+      fallbackText: '-',
+      description: 'Addresses or ranges that webhooks may call, private ones too',
+    }),
+  },
+  Retention: {
+    archiveAfterSecs: kind.integer({
+      name: 'HEDDLE_ARCHIVE_AFTER_SECS',
+      fallback: 3600,
+      min: 1,
+      max: 10 * YEAR_SECS,
+      description: 'Age at which ended batches move to the archive, where they stay readable',
+    }),
+    deleteAfterSecs: kind.integer({
+      name: 'HEDDLE_DELETE_AFTER_SECS',
+      fallback: 30 * DAY_SECS,
+      min: 1,
+      max: 100 * YEAR_SECS,
+      description: 'Age at which archived batches are deleted',
+    }),
+  },
+  Observability: {
+    logLevel: kind.logLevel({ name: 'RUST_LOG', fallback: 'info', description: 'Log level' }),
+    logFormat: kind.choice({
+      name: 'HEDDLE_LOG_FORMAT',
+      fallback: 'auto',
+      words: ['auto', 'json', 'pretty'],
+      description: 'JSON lines, or lines for people; `auto` writes the latter on a terminal',
+    }),
+    slowQueryThresholdMs: kind.integer({
+      name: 'SLOW_QUERY_THRESHOLD_MS',
+      fallback: 100,
+      min: 1,
+      max: HOUR_MS,
+      description: 'Queries that take longer are logged and counted',
+    }),
+    tracingEnabled: kind.onOff({ name: 'TRACING_ENABLED', fallback: false, description: 'OpenTelemetry traces' }),
+    otlpEndpoint: kind.address({
+      name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+      fallback: null,
+      fallbackText: '`http://localhost:4318`',
+      schemes: ['http', 'https'],
+      description: 'Where traces go: OTLP over HTTP',
+    }),
+    otelServiceName: kind.text({
+      name: 'OTEL_SERVICE_NAME',
+      fallback: 'task-runner',
+      description: 'Service name on traces',
+    }),
+    otelSamplingRatio: kind.ratio({
+      name: 'OTEL_SAMPLING_RATIO',
+      fallback: 1,
+      description: 'Share of new traces that are recorded',
+    }),
+  },
+} as const;
+
+type Groups = typeof SETTING_GROUPS;
+type UnionToIntersection<U> = (U extends unknown ? (value: U) => void : never) extends (value: infer I) => void
+  ? I
+  : never;
+export type Settings = UnionToIntersection<Groups[keyof Groups]>;
+export type SettingKey = keyof Settings;
+
+/** The value of every setting. */
+export type SettingValues = {
+  readonly [Key in SettingKey]: Settings[Key] extends kind.Setting<infer T> ? T : never;
+};
+
+/** All settings by key, in the order of the groups. */
+export const SETTINGS = Object.assign({}, ...Object.values(SETTING_GROUPS)) as Settings;

@@ -1,0 +1,65 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { WebhookIdentity } from '../dispatch/webhook-request.ts';
+import type { SecretStore } from '../store/secrets.ts';
+
+const REFRESH_MS = 5_000;
+
+interface SigningOptions {
+  secrets: SecretStore;
+  /** Configured keys; those of the database are used where there are none. */
+  webhookKeys: readonly Uint8Array[];
+  hostUrl: string;
+  version: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The keys that webhooks and handles are signed with, kept current: a rotation by any process is seen in seconds. */
+export class SigningIdentity implements WebhookIdentity {
+  readonly hostUrl: string;
+  readonly version: string;
+  readonly #options: SigningOptions;
+  readonly #loop: Loop;
+  #handleKeys: readonly Uint8Array[] = [];
+  #signingKeys: readonly Uint8Array[] = [];
+
+  /** Reads the keys, and makes those that are missing. */
+  static async load(options: SigningOptions): Promise<SigningIdentity> {
+    const identity = new SigningIdentity(options);
+    await identity.#refresh();
+    return identity;
+  }
+
+  private constructor(options: SigningOptions) {
+    this.#options = options;
+    this.hostUrl = options.hostUrl;
+    this.version = options.version;
+    const { clock, log } = options;
+    const runOnce = (): Promise<'idle'> => this.#refresh().then(() => 'idle');
+    this.#loop = new Loop({ name: 'signing keys', intervalMs: REFRESH_MS, clock, log, runOnce });
+  }
+
+  get handleKey(): Uint8Array {
+    return this.#handleKeys[0]!;
+  }
+
+  get signingKeys(): readonly Uint8Array[] {
+    return this.#signingKeys;
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #refresh(): Promise<void> {
+    const { secrets, webhookKeys } = this.#options;
+    this.#handleKeys = await secrets.keys('handle');
+    this.#signingKeys = webhookKeys.length > 0 ? webhookKeys : await secrets.keys('webhook');
+  }
+}

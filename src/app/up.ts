@@ -1,0 +1,121 @@
+import { systemClock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { migrate } from '../store/migrate.ts';
+import { openSmall, requireReachable } from './database-access.ts';
+import { startEmbedded } from './embedded.ts';
+import { awaitExample, isExampleDue, startExample } from './example.ts';
+import { EXIT, type ExitCode } from './failure.ts';
+import { VERSION } from './package.ts';
+import { processLog } from './process-log.ts';
+import { warnOfUnknown, type ProcessOptions } from './server.ts';
+import type { SettingValues } from './settings.ts';
+import { aborted, untilInterrupted } from './signals.ts';
+import { StopSequence } from './stop-sequence.ts';
+import { startSystem, type System } from './wiring.ts';
+
+/** Where a batch is and how to reach it, for whoever shows its progress. */
+export interface ShownBatch {
+  apiUrl: string;
+  token: string | undefined;
+  batchId: string;
+  signal: AbortSignal;
+}
+
+export interface UpOptions extends ProcessOptions {
+  /** Shows the progress of the example until it ends or the signal aborts. */
+  show: (batch: ShownBatch) => Promise<void>;
+}
+
+/** What one start works with. */
+interface Start extends UpOptions {
+  settings: SettingValues;
+  log: Logger;
+  stopping: StopSequence;
+  stop: AbortSignal;
+}
+
+/**
+ * `heddle up`: everything on one machine, until it is interrupted: the embedded database (unless DATABASE_URL names
+ * another), its migrations, the server, and the example at the first start.
+ */
+export async function runUp(options: UpOptions): Promise<ExitCode> {
+  const { configuration, tell } = options;
+  const { values: settings } = configuration;
+  const log = processLog(settings);
+  warnOfUnknown(configuration, log);
+  return untilInterrupted(
+    async (stop) => {
+      const stopping = new StopSequence(systemClock, log);
+      try {
+        await runUntil({ ...options, settings, log, stopping, stop });
+      } catch (error) {
+        if (error !== stop.reason) throw error;
+      } finally {
+        if (stop.aborted) tell({ event: 'stopping' });
+        await stopping.stop();
+      }
+      tell({ event: 'stopped' });
+      return EXIT.ok;
+    },
+    () => tell({ event: 'forced' }),
+  );
+}
+
+async function runUntil(start: Start): Promise<void> {
+  const { settings, tell, stop, log, stopping } = start;
+  const dataDir = settings.databaseUrl === null ? settings.dataDir : null;
+  tell({ event: 'starting', version: VERSION, data_dir: dataDir });
+  const databaseUrl = await provideDatabase(start);
+  stop.throwIfAborted();
+  await migrate({ url: databaseUrl, log });
+  stop.throwIfAborted();
+  const base = { clock: systemClock, random: systemRandom, log, stopping };
+  const system = await startSystem({ ...base, settings, databaseUrl, development: true });
+  tell({
+    event: 'ready',
+    url: system.url,
+    page: `${system.url}/`,
+    host_url: system.hostUrl,
+    port: system.port,
+    pid: process.pid,
+    data_dir: dataDir,
+    tokens_required: system.tokensRequired,
+  });
+  if (settings.examples) await runExample(start, system, dataDir);
+  await aborted(stop);
+}
+
+async function provideDatabase({ settings, log, stopping }: Start): Promise<string> {
+  if (settings.databaseUrl === null) {
+    const server = await startEmbedded(settings, systemClock, log);
+    stopping.add('the embedded database', () => server.stop());
+    return server.url;
+  }
+  const database = openSmall(settings.databaseUrl, log);
+  await requireReachable(database, settings.databaseUrl).finally(() => database.close());
+  return settings.databaseUrl;
+}
+
+/** Runs the example beside the rest: whatever happens to it, the system goes on. */
+async function runExample(start: Start, system: System, dataDir: string | null): Promise<void> {
+  const { log, stopping, stop, tell, show } = start;
+  const options = { system, dataDir, clock: systemClock, log };
+  try {
+    if (!(await isExampleDue(options))) return;
+    const example = await startExample(options);
+    if (example === null) return;
+    stopping.add('the example', () => example.close());
+    const { batchId, token } = example;
+    tell({ event: 'example', batch_id: batchId, page: `${system.url}/view?batch=${batchId}` });
+    const shown = show({ apiUrl: system.url, token, batchId, signal: stop });
+    const ended = awaitExample(options, batchId, stop);
+    await Promise.all([shown.catch(warn(log, 'The progress of the example cannot be shown')), ended]);
+  } catch (error) {
+    warn(log, 'The example could not be run')(error);
+  }
+}
+
+function warn(log: Logger, message: string): (error: unknown) => void {
+  return (error) => log.warn({ err: error }, message);
+}

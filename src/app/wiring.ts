@@ -1,0 +1,273 @@
+import { hostname } from 'node:os';
+
+import { DeliveryLoop } from '../dispatch/delivery-loop.ts';
+import { createGuardedAgent } from '../dispatch/guarded-agent.ts';
+import { MaintenanceLoop, RetentionLoop } from '../dispatch/maintenance-loop.ts';
+import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-schedule.ts';
+import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
+import { StartLoop } from '../dispatch/start-loop.ts';
+import { createEngine } from '../engine/engine.ts';
+import type { Engine } from '../engine/port.ts';
+import { buildServer, type App } from '../http/server.ts';
+import { CircuitBreaker } from '../runtime/breaker.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { createMetrics, type Metrics } from '../runtime/metrics.ts';
+import { newId, type Random } from '../runtime/random.ts';
+import { createTracer, type Tracing } from '../runtime/trace.ts';
+import { openDatabase, type Database } from '../store/database.ts';
+import { DefinitionStore } from '../store/definitions.ts';
+import { SecretStore } from '../store/secrets.ts';
+import { TokenStore } from '../store/tokens.ts';
+import { requireTokens } from './access.ts';
+import { gaugeLoop } from './gauges.ts';
+import { listenFailure, localUrl, probePort } from './listener.ts';
+import { PAGE_DIRECTORY, VERSION } from './package.ts';
+import { requireSchema } from './schema-state.ts';
+import type { SettingValues } from './settings.ts';
+import { SigningIdentity } from './signing-keys.ts';
+import type { StopSequence } from './stop-sequence.ts';
+
+export interface SystemOptions {
+  settings: SettingValues;
+  databaseUrl: string;
+  /** Development lets webhooks call loopback. */
+  development: boolean;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Takes what is started, in order. */
+  stopping: StopSequence;
+}
+
+/** A running Heddle. */
+export interface System {
+  readonly port: number;
+  /** Where programs of this machine reach it. */
+  readonly url: string;
+  /** Where webhook targets reach it. */
+  readonly hostUrl: string;
+  readonly tokensRequired: boolean;
+  readonly engine: Engine;
+  readonly tokens: TokenStore;
+}
+
+/** Time that webhooks under way have to end when the system stops. */
+const DELIVERY_GRACE_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const RETENTION_ROWS = 5_000;
+const RETENTION_INTERVAL_MS = 60_000;
+
+/** What every part is given. */
+interface Base extends SystemOptions {
+  metrics: Metrics;
+  tracing: Tracing;
+  breaker: CircuitBreaker;
+  database: Database;
+}
+
+/**
+ * Starts everything on a database of the right schema, in this order: metrics and traces, the pool behind its breaker,
+ * stores and keys, the engine, the HTTP server, the loops. `stopping` ends them in the opposite order, so that webhooks
+ * under way can still answer and what was accepted is committed.
+ */
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const base = await startBase(options);
+  const { settings, database, clock, random, stopping } = base;
+  await requireSchema(database);
+  const stores = {
+    tokens: new TokenStore({ database, clock, random }),
+    definitions: new DefinitionStore({ database, clock }),
+    secrets: new SecretStore({ database, clock, random }),
+  };
+  const tokensRequired = await requireTokens(settings, stores.tokens, clock);
+  const engine = startEngine(base);
+  const port = await choosePort(settings);
+  const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
+  const policy = ssrfPolicy(base);
+  const { secrets } = stores;
+  const { webhookSecrets: webhookKeys } = settings;
+  const { log } = base;
+  const identity = await SigningIdentity.load({ secrets, webhookKeys, hostUrl, version: VERSION, clock, log });
+  identity.start();
+  stopping.add('the signing keys', () => identity.stop());
+  await startHttp(base, { engine, ...stores, hostUrl, port, policy, tokensRequired });
+  startLoops(base, engine, identity, policy);
+  return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
+}
+
+async function startBase(options: SystemOptions): Promise<Base> {
+  const { settings, clock, log, stopping } = options;
+  const metrics = createMetrics();
+  const tracing = await createTracer({
+    enabled: settings.tracingEnabled,
+    endpoint: settings.otlpEndpoint,
+    serviceName: settings.otelServiceName,
+    samplingRatio: settings.otelSamplingRatio,
+    log,
+  });
+  stopping.add('tracing', () => tracing.shutdown());
+  const breaker = new CircuitBreaker({
+    enabled: settings.breakerEnabled,
+    failureThreshold: settings.breakerFailureThreshold,
+    failureWindowMs: settings.breakerFailureWindowSecs * 1000,
+    recoveryTimeoutMs: settings.breakerRecoveryTimeoutSecs * 1000,
+    successThreshold: settings.breakerSuccessThreshold,
+    clock,
+    onTransition: (to_state) => {
+      metrics.circuitBreakerStateTransitions.inc({ to_state });
+      log.warn({ to_state }, `The circuit breaker of the database is ${to_state}`);
+    },
+    onRejection: () => metrics.circuitBreakerRejections.inc(),
+  });
+  const database = openDatabase({
+    url: options.databaseUrl,
+    maxSize: settings.poolMaxSize,
+    minIdle: Math.min(settings.poolMinIdle, settings.poolMaxSize),
+    acquireRetries: settings.poolAcquireRetries,
+    acquireTimeoutMs: settings.poolTimeoutSecs * 1000,
+    slowQueryMs: settings.slowQueryThresholdMs,
+    clock,
+    log,
+    random: options.random,
+    breaker,
+    metrics: {
+      queryDuration: (query, seconds) => metrics.dbQueryDurationSeconds.observe({ query }, seconds),
+      slowQuery: (query) => metrics.slowQueries.inc({ query }),
+    },
+  });
+  stopping.add('the database pool', () => database.close());
+  return { ...options, metrics, tracing, breaker, database };
+}
+
+function startEngine({ database, clock, random, log, metrics, settings, stopping }: Base): Engine {
+  const engine = createEngine({
+    database,
+    clock,
+    random,
+    log,
+    metrics,
+    claimTimeoutMs: settings.workerClaimTimeoutSecs * 1000,
+    archiveAfterMs: settings.archiveAfterSecs * 1000,
+    deleteAfterMs: settings.deleteAfterSecs * 1000,
+  });
+  stopping.add('the engine', () => engine.close());
+  return engine;
+}
+
+/** The port to listen on, known before the server is built because handles name it. */
+async function choosePort({ host, port }: SettingValues): Promise<number> {
+  try {
+    return await probePort(host, port);
+  } catch (error) {
+    throw listenFailure(error, host, port);
+  }
+}
+
+function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
+  if (settings.skipSsrfValidation) log.warn({}, 'Webhooks may call any address: SKIP_SSRF_VALIDATION is on');
+  else if (development) log.info({}, 'Webhooks may call this machine (loopback), because this is `heddle up`');
+  return {
+    skipAll: settings.skipSsrfValidation,
+    allowLoopback: development,
+    blockedHostnames: settings.blockedHostnames,
+    blockedSuffixes: settings.blockedSuffixes,
+    allowedHosts: settings.allowedHosts,
+    allowedCidrs: settings.allowedCidrs,
+  };
+}
+
+interface HttpParts {
+  engine: Engine;
+  tokens: TokenStore;
+  definitions: DefinitionStore;
+  secrets: SecretStore;
+  hostUrl: string;
+  port: number;
+  policy: SsrfPolicy;
+  tokensRequired: boolean;
+}
+
+async function startHttp(base: Base, parts: HttpParts): Promise<void> {
+  const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
+  const { engine, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
+  const app: App = buildServer({
+    engine,
+    tokens,
+    definitions,
+    secrets,
+    metrics,
+    tracing,
+    log,
+    clock,
+    database,
+    breaker,
+    newId,
+    config: {
+      hostUrl,
+      pagination: { default: settings.paginationDefault, max: settings.paginationMax },
+      bodyLimitBytes: settings.bodyLimitBytes,
+      authRequired: tokensRequired,
+      metricsPublic: settings.metricsPublic,
+      ssrf: (url) => validateWebhookUrl(url, policy),
+      pageDirectory: PAGE_DIRECTORY,
+      version: VERSION,
+    },
+  });
+  stopping.add('the HTTP server', () => app.close());
+  try {
+    await app.listen({ host: settings.host, port });
+  } catch (error) {
+    throw listenFailure(error, settings.host, port);
+  }
+}
+
+function startLoops(base: Base, engine: Engine, identity: SigningIdentity, policy: SsrfPolicy): void {
+  const { settings, clock, random, log, metrics, tracing, stopping } = base;
+  const agent = createGuardedAgent({
+    guard: new SsrfGuard(policy),
+    connectionsPerOrigin: settings.webhookConcurrencyPerHost,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  });
+  stopping.add('the webhook connections', () => agent.destroy());
+  const intervalMs = settings.workerLoopIntervalMs;
+  const holder = `${hostname()}/${process.pid}`;
+  const common = { engine, clock, log, metrics };
+  const deliveries = new DeliveryLoop({
+    ...common,
+    agent,
+    policy,
+    identity,
+    schedules: retrySchedules(settings),
+    tryLimitMs: settings.webhookTimeoutSecs * 1000,
+    random,
+    tracing,
+    holder,
+    permits: settings.webhookConcurrency,
+    permitsPerOrigin: Math.min(settings.webhookConcurrencyPerHost, settings.webhookConcurrency),
+    intervalMs,
+  });
+  const retentionMs = Math.max(1000, Math.min(RETENTION_INTERVAL_MS, (settings.archiveAfterSecs * 1000) / 2));
+  const services = {
+    gauges: gaugeLoop(common),
+    retention: new RetentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),
+    maintenance: new MaintenanceLoop({ ...common, intervalMs }),
+  };
+  for (const [name, service] of Object.entries(services)) {
+    service.start();
+    stopping.add(`the ${name} loop`, () => service.stop());
+  }
+  deliveries.start();
+  stopping.add('webhook delivery', () => deliveries.stop(DELIVERY_GRACE_MS));
+  const starts = new StartLoop({ ...common, deliveries, holder, intervalMs });
+  starts.start();
+  stopping.add('the start loop', () => starts.stop());
+}
+
+function retrySchedules(settings: SettingValues): RetrySchedules {
+  const { start, end } = DEFAULT_RETRY_SCHEDULES;
+  return {
+    start: { ...start, give_up_secs: settings.webhookStartGiveUpSecs },
+    end: { ...end, give_up_secs: settings.webhookEndGiveUpSecs },
+  };
+}
