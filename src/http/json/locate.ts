@@ -54,10 +54,53 @@ function unescapedKey(literal: string): string {
   }
 }
 
-/** Where parsing stopped, counted from 1, from the message of the engine's own parser. */
-export function positionOfSyntaxError(message: string, text: string): { line: number; column: number } {
-  const offset = /at position (\d+)/.exec(message)?.[1];
-  const before = text.slice(0, offset === undefined ? text.length : Number(offset));
-  const line = before.split('\n').length;
-  return { line, column: before.length - before.lastIndexOf('\n') };
+const SPACE = /[ \t\r\n]*/y;
+const ATOM = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const STRING = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+
+/** Where a text stops being JSON, line and column counted from 1; its end where it is only cut off. */
+export function positionOfSyntaxError(text: string): { line: number; column: number } {
+  const before = text.slice(0, offsetOfSyntaxError(text));
+  return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') };
+}
+
+/** Takes one token after another that may stand where it stands, until one may not. */
+function offsetOfSyntaxError(text: string): number {
+  const open: ('{' | '[')[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at;
+    if (!pattern.test(text)) return false;
+    at = pattern.lastIndex;
+    return true;
+  };
+  const takeCharacter = (character: string): boolean => {
+    take(SPACE);
+    if (text[at] !== character) return false;
+    at += 1;
+    return true;
+  };
+  const takeName = (): boolean => {
+    take(SPACE);
+    return take(STRING) && takeCharacter(':');
+  };
+  const takeValue = (): boolean => {
+    for (;;) {
+      if (takeCharacter('[')) {
+        if (takeCharacter(']')) return true;
+        open.push('[');
+      } else if (takeCharacter('{')) {
+        if (takeCharacter('}')) return true;
+        open.push('{');
+        if (!takeName()) return false;
+      } else return take(STRING) || take(ATOM);
+    }
+  };
+  if (!takeValue()) return at;
+  for (let level = open.at(-1); level !== undefined; level = open.at(-1)) {
+    if (takeCharacter(level === '{' ? '}' : ']')) open.pop();
+    else if (!takeCharacter(',') || (level === '{' && !takeName()) || !takeValue()) return at;
+  }
+  take(SPACE);
+  return at;
 }

@@ -39,9 +39,8 @@ export function parseStrictJson(bytes: Buffer, rootPath: string): unknown {
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const { line, column } = positionOfSyntaxError(message, text);
+  } catch {
+    const { line, column } = positionOfSyntaxError(text);
     throw malformed(`body: is not valid JSON at line ${line}, column ${column}`);
   }
 }
