@@ -1,5 +1,5 @@
 import type { JsonObject } from '../domain/json.ts';
-import type { Task } from '../domain/task.ts';
+import type { Task, TaskDetail } from '../domain/task.ts';
 import { isTerminal, taskStateOf } from '../domain/task-state.ts';
 import * as obstacles from '../store/obstacles.ts';
 import { databaseNow } from '../store/task-reads.ts';
@@ -18,7 +18,7 @@ export async function explain(context: EngineContext, id: string): Promise<Expla
   return { task, summary: summaryOf(task, found), obstacles: found };
 }
 
-async function obstaclesOf(context: EngineContext, task: Task): Promise<Obstacle[]> {
+async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Obstacle[]> {
   const { database } = context;
   if (isTerminal(task.state) || task.state === 'running' || task.state === 'expanding') return [];
   if (task.state === 'claimed') {
@@ -39,7 +39,8 @@ async function obstaclesOf(context: EngineContext, task: Task): Promise<Obstacle
   if (found.length > 0) return found;
   const seen = await obstacles.findLastClaimer(database, task.id);
   if (seen === null || now - seen > CLAIMER_GONE_MS) {
-    return [{ type: 'no_worker', lane: `kind:${task.kind}`, last_seen: seen }];
+    const lane = task.actions.some((action) => action.trigger === 'start') ? 'webhook' : `kind:${task.kind}`;
+    return [{ type: 'no_worker', lane, last_seen: seen }];
   }
   return [{ type: 'queued', ahead: await obstacles.countAhead(database, task.id) }];
 }

@@ -10,19 +10,19 @@ begin
   select array_agg(w.id) into v_workflows from (
     select c.id from (
       select w.id, w.ended_at, sum(w.task_count) over (order by w.ended_at, w.id) - w.task_count as before
-      from (select id, ended_at, task_count from workflow
-            where ended_at is not null and ended_at < p_before order by ended_at, id limit p_limit) w) c
+      -- Deliveries under way keep their workflow where it is.
+      from (select o.id, o.ended_at, o.task_count from workflow o
+            where o.ended_at is not null and o.ended_at < p_before and not exists (
+              select 1 from delivery d where d.workflow_id = o.id and d.state in ('due', 'held'))
+            order by o.ended_at, o.id limit p_limit) w) c
     where c.before < p_limit) w;
   if v_workflows is null then return json_build_object('archived', 0, 'workflows', 0); end if;
   select array_agg(w.id) into v_workflows from (
     select id from workflow where id = any(v_workflows) and remaining = 0 order by id for update skip locked) w;
-  select array_agg(t.id) into v_tasks from task t where t.workflow_id = any(v_workflows);
-  -- Deliveries under way and attempts that hold slots keep their workflow where it is.
+  -- So do attempts that still hold something, and ends that other workflows have not been told.
   v_workflows := array(
     select u.id from unnest(v_workflows) u(id)
-    where not exists (select 1 from task t join delivery d on d.task_id = t.id
-        where t.workflow_id = u.id and d.state in ('due', 'held'))
-      and not exists (select 1 from task t where t.workflow_id = u.id and t.lease_id is not null)
+    where not exists (select 1 from task t where t.workflow_id = u.id and t.lease_id is not null)
       and not exists (select 1 from task t join relay r on r.parent_id = t.id where t.workflow_id = u.id));
   if cardinality(v_workflows) = 0 then return json_build_object('archived', 0, 'workflows', 0); end if;
   select array_agg(t.id) into v_tasks from task t where t.workflow_id = any(v_workflows);

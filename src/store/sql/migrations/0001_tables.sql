@@ -231,6 +231,7 @@ create table delivery (
 ) with (fillfactor = 70);
 
 create index delivery_due on delivery (origin, next_try_at, id) where state = 'due';
+create index delivery_open on delivery (workflow_id) where state in ('held', 'due');
 create index delivery_dead on delivery (created_at, id) where state = 'dead';
 create index delivery_held on delivery (created_at) where state = 'held';
 
