@@ -61,6 +61,8 @@ export class FixtureServer {
   token: string | null = null;
   /** When set, the next operation is refused with this problem. */
   refusal: { status: number; error: string; details: string[] } | null = null;
+  /** Set to answer 404 to requests for a stream of events. */
+  withoutStreams = false;
   private readonly streams = new Map<string, Set<ServerResponse>>();
   private server: Server | null = null;
   private port = 0;
@@ -122,30 +124,58 @@ export class FixtureServer {
     if (url.pathname === '/' || url.pathname === '/view') return sendFile(response, 'index.html');
     if (url.pathname.startsWith('/assets/')) return sendFile(response, url.pathname);
     if (this.token !== null && request.headers.authorization !== `Bearer ${this.token}`) {
-      return sendProblem(response, 401, 'A valid bearer token is required');
+      sendProblem(response, 401, 'A valid bearer token is required');
+      return;
     }
-    if (request.method !== 'GET') return this.operate(request.method ?? '', url.pathname, response);
+    if (request.method !== 'GET') {
+      this.operate(request.method ?? '', url.pathname, response);
+      return;
+    }
     this.answer(url, request, response);
   }
 
   private answer(url: URL, request: IncomingMessage, response: ServerResponse): void {
     const parts = url.pathname.split('/').slice(1).map(decodeURIComponent);
     const path = parts.join('/');
-    if (path === 'v1/batches') return sendJson(response, this.list(url.searchParams));
+    if (path === 'v1/batches') {
+      sendJson(response, this.list(url.searchParams));
+      return;
+    }
     if (parts[0] === 'dag') {
       const batch = this.batches.get(parts[1] ?? '');
-      if (batch === undefined) return sendProblem(response, 404, 'No such batch');
-      return sendJson(response, { tasks: batch.tasks, links: batch.links });
+      if (batch === undefined) {
+        sendProblem(response, 404, 'No such batch');
+        return;
+      }
+      sendJson(response, { batch: summaryOf(batch), tasks: batch.tasks, links: batch.links });
+      return;
     }
     if (parts[0] === 'v1' && parts[1] === 'batches') {
       const batch = this.batches.get(parts[2] ?? '');
-      if (batch === undefined) return sendProblem(response, 404, 'No such batch');
-      if (parts[3] === 'events') return this.stream(batch, request, response);
-      return sendJson(response, summaryOf(batch));
+      if (batch === undefined) {
+        sendProblem(response, 404, 'No such batch');
+        return;
+      }
+      if (parts[3] === 'events' && this.withoutStreams) {
+        sendProblem(response, 404, 'No such resource');
+        return;
+      }
+      if (parts[3] === 'events') {
+        this.stream(batch, request, response);
+        return;
+      }
+      sendJson(response, summaryOf(batch));
+      return;
     }
     const task = this.findTask(parts[0] === 'task' ? parts[1] : parts[2]);
-    if (task === undefined) return sendProblem(response, 404, 'No such task');
-    if (parts[3] === 'explain') return sendJson(response, this.explain(task));
+    if (task === undefined) {
+      sendProblem(response, 404, 'No such task');
+      return;
+    }
+    if (parts[3] === 'explain') {
+      sendJson(response, this.explain(task));
+      return;
+    }
     const params = { url: 'http://127.0.0.1:9/hash', verb: 'Post', body: { path: '/src' } };
     sendJson(response, { ...task, rules: [], actions: [{ kind: 'Webhook', trigger: 'Start', params }] });
   }
@@ -166,7 +196,7 @@ export class FixtureServer {
     const parents = links.flatMap((link) => {
       const parent = this.findTask(link.parent_id);
       if (parent === undefined || TERMINAL.has(parent.status)) return [];
-      return [{ id: parent.id, name: parent.name, state: parent.status, requires_success: link.requires_success }];
+      return [{ id: parent.id, name: parent.name, status: parent.status, requires_success: link.requires_success }];
     });
     if (parents.length === 0) return { summary: 'It is next in line.', obstacles: [{ type: 'queued', ahead: 0 }] };
     const summary = `It waits for ${parents.length} of ${links.length} parents.`;
@@ -178,11 +208,15 @@ export class FixtureServer {
     if (this.refusal !== null) {
       const { status, error, details } = this.refusal;
       this.refusal = null;
-      return sendProblem(response, status, error, details);
+      sendProblem(response, status, error, details);
+      return;
     }
     const id = path.split('/').find((part) => this.findTask(part) !== undefined);
     const task = this.findTask(id);
-    if (task === undefined) return sendProblem(response, 404, 'No such task');
+    if (task === undefined) {
+      sendProblem(response, 404, 'No such task');
+      return;
+    }
     const now = new Date().toISOString();
     if (method === 'DELETE') this.change(task.batch_id, [task.id], { status: 'Canceled', ended_at: now });
     else if (path.includes('/pause/')) this.change(task.batch_id, [task.id], { status: 'Paused' });

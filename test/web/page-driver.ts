@@ -55,6 +55,11 @@ export class PageDriver {
     return this.drawn();
   }
 
+  /** Waits until a link or a form has led to a batch's page. */
+  async arrived(batchId: string): Promise<void> {
+    await this.page.waitForURL(`**/view?batch=${batchId}`);
+  }
+
   drawn(): Promise<number> {
     return eventually('the graph is drawn', () =>
       this.read<number | undefined>('window.__heddle?.ready ? window.__heddle.drawnAtMs : undefined'),

@@ -34,6 +34,7 @@ after(async () => {
 
 beforeEach(() => {
   server.token = null;
+  server.withoutStreams = false;
   server.refusal = null;
   server.operations.length = 0;
   server.batches.clear();
@@ -163,6 +164,21 @@ test('the end of a batch is told, and an empty batch explained', () =>
     await driver.page.getByRole('heading', { name: 'This batch has no tasks' }).waitFor();
   }));
 
+test('a retry re-opens a finished batch, and the page follows it again', () =>
+  withPage(async (driver) => {
+    const batch = server.batches.get(mixedId)!;
+    for (const task of batch.tasks) if (task.id !== failedId) task.status = 'Success';
+    batch.ended_at = new Date().toISOString();
+    await driver.gotoGraph(mixedId);
+    await driver.page.getByTestId('signal').getByText('Finished').waitFor();
+    await driver.clickTask(failedId);
+    batch.ended_at = null;
+    await driver.button('Retry');
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    server.change(mixedId, [failedId], { status: 'Running' });
+    await driver.waitForColour(failedId, 'Running');
+  }));
+
 test('auto-refresh reads the whole batch again every few seconds', () =>
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
@@ -172,6 +188,19 @@ test('auto-refresh reads the whole batch again every few seconds', () =>
     Object.assign(task, { status: 'Failure', last_updated: new Date().toISOString() });
     await driver.page.getByLabel('Auto-refresh (5 s)').check();
     await driver.waitForColour(runningId, 'Failure');
+  }));
+
+test('a server without streams is asked every few seconds instead', () =>
+  withPage(async (driver) => {
+    server.withoutStreams = true;
+    await driver.gotoGraph(mixedId);
+    await driver.page.getByTestId('signal').getByText('Every 5 s').waitFor();
+    server.change(mixedId, [runningId], { status: 'Failure' });
+    await driver.waitForColour(runningId, 'Failure');
+    await server.stop();
+    await driver.page.getByText('Shown is how it was at').waitFor();
+    await server.start();
+    await driver.page.getByTestId('signal').getByText('Every 5 s').waitFor();
   }));
 
 test('the choice of dark colours repaints the graph and is kept', () =>

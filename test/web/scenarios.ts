@@ -208,6 +208,7 @@ function safetyScenarios(withPage: WithPage): void {
     withPage('light', async (driver, target) => {
       await driver.goto('/');
       await driver.page.getByRole('link', { name: target.mixed.title }).click();
+      await driver.arrived(target.mixed.batchId);
       await driver.drawn();
       assert.equal(await driver.page.locator('.batch-title h1').innerText(), target.mixed.title);
       await driver.goto('/');
@@ -216,6 +217,7 @@ function safetyScenarios(withPage: WithPage): void {
       await driver.page.getByText('A batch id looks like').waitFor();
       await driver.page.getByLabel('Open a batch').fill(target.large.batchId);
       await driver.page.keyboard.press('Enter');
+      await driver.arrived(target.large.batchId);
       await driver.drawn();
       assert.equal(await driver.read('window.__heddle.cy.nodes().length'), target.large.taskCount);
     }),

@@ -5,7 +5,7 @@ import { Login } from './login.tsx';
 
 // The graph's libraries are large: the list of batches does not wait for them, and a graph's page asks for them at once.
 const viewing = location.pathname.replace(/\/+$/, '') === '/view';
-const loadDagPage = (): Promise<typeof import('./dag/dag-page.tsx')> => import('./dag/dag-page.tsx');
+const loadDagPage = () => import('./dag/dag-page.tsx');
 const dagPage = viewing ? loadDagPage() : null;
 const DagPage = lazy(async () => ({ default: (await (dagPage ?? loadDagPage())).DagPage }));
 

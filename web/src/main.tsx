@@ -1,7 +1,12 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
+import { LastResort } from './last-resort.tsx';
 import { applyTheme } from './theme.ts';
 import './styles.css';
 
 applyTheme();
-createRoot(document.getElementById('root')!).render(<App />);
+createRoot(document.getElementById('root')!).render(
+  <LastResort>
+    <App />
+  </LastResort>,
+);

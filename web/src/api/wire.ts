@@ -38,6 +38,7 @@ export interface Link {
 }
 
 export interface Dag {
+  batch?: Batch;
   tasks: BasicTask[];
   links: Link[];
 }
@@ -59,5 +60,5 @@ export interface Explanation {
 
 export interface ChangeEvent {
   tasks: BasicTask[];
-  batch?: Batch;
+  batch?: Batch | null;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { ApiError } from '../api/client.ts';
+import type { ApiError } from '../api/client.ts';
 import { OpenBatch, isBatchId } from '../open-batch.tsx';
 import { Problem } from '../problem.tsx';
 import { TopBar } from '../top-bar.tsx';
@@ -9,6 +9,8 @@ import { LiveFeed } from './live-feed.ts';
 import { TaskStore } from './task-store.ts';
 import { useFeedState, useStoreVersion } from './subscriptions.ts';
 import { Workbench } from './workbench.tsx';
+
+const HIDDEN_REST_MS = 20_000;
 
 /** The page of one batch: reads it, follows it, and says plainly what to do where it cannot. */
 export function DagPage({ batchId }: { batchId: string }) {
@@ -41,6 +43,7 @@ function LoadedPage({ batchId }: { batchId: string }) {
     feed.start();
     return () => feed.stop();
   }, [feed]);
+  useRestWhileHidden(feed);
   useStoreVersion(store);
   const { phase } = useFeedState(feed);
   const name = store.batch?.name ?? null;
@@ -71,6 +74,23 @@ function LoadedPage({ batchId }: { batchId: string }) {
     );
   }
   return <Workbench batchId={batchId} store={store} feed={feed} />;
+}
+
+/** A tab that nobody looks at gives its stream back: browsers keep few connections to one server open. */
+function useRestWhileHidden(feed: LiveFeed): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onChange = (): void => {
+      clearTimeout(timer);
+      if (document.visibilityState === 'hidden') timer = setTimeout(() => feed.rest(), HIDDEN_REST_MS);
+      else feed.rouse();
+    };
+    document.addEventListener('visibilitychange', onChange);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onChange);
+    };
+  }, [feed]);
 }
 
 function Failed({ batchId, error, onRetry }: { batchId: string; error: ApiError; onRetry: () => void }) {

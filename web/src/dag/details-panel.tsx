@@ -17,7 +17,7 @@ interface DetailsPanelProps {
   id: string;
   store: TaskStore;
   feed: LiveFeed;
-  onSelect(id: string | null): void;
+  onSelect: (id: string | null) => void;
 }
 
 /** Everything about one task, read anew whenever the task changes. */
@@ -66,7 +66,7 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
   );
 }
 
-function useTask(id: string, stamp: string): { task: TaskDetail | null; error: unknown; reread(): void } {
+function useTask(id: string, stamp: string): { task: TaskDetail | null; error: unknown; reread: () => void } {
   const [state, setState] = useState<{ task: TaskDetail | null; error: unknown }>({ task: null, error: null });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
@@ -114,7 +114,11 @@ function TaskExtras({ task }: { task: TaskDetail }) {
       {rest.map(([key, value]) => (
         <section key={key}>
           <h3>{key}</h3>
-          {typeof value === 'object' ? <JsonBlock value={value} /> : <p className="breakable">{String(value)}</p>}
+          {typeof value === 'object' ? (
+            <JsonBlock value={value as unknown} />
+          ) : (
+            <p className="breakable">{String(value)}</p>
+          )}
         </section>
       ))}
     </>

@@ -12,7 +12,7 @@ interface ExplainSectionProps {
   /** Changes when the task does: the answer is then asked for again. */
   stamp: string;
   store: TaskStore;
-  onSelect(id: string): void;
+  onSelect: (id: string) => void;
 }
 
 /** Answers why a task is not running: the server's sentence, then what stands in the way. */
@@ -55,11 +55,11 @@ export function ExplainSection({ id, status, stamp, store, onSelect }: ExplainSe
 interface ObstacleLineProps {
   obstacle: Record<string, Json>;
   store: TaskStore;
-  onSelect(id: string): void;
+  onSelect: (id: string) => void;
 }
 
 function ObstacleLine({ obstacle, store, onSelect }: ObstacleLineProps) {
-  const people = [obstacle['parents'], obstacle['holders']].find(Array.isArray) ?? [];
+  const people = listOf(obstacle['parents']) ?? listOf(obstacle['holders']) ?? [];
   return (
     <li>
       {describe(obstacle)}
@@ -86,6 +86,10 @@ function TaskLink({ entry, store, onSelect }: { entry: Json } & Omit<ObstacleLin
   );
 }
 
+function listOf(value: Json | undefined): Json[] | null {
+  return Array.isArray(value) ? value : null;
+}
+
 function plain(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -99,13 +103,14 @@ function moment(value: Json | undefined): string {
 /** One obstacle in words; an unknown one is shown as it came. */
 function describe(obstacle: Record<string, Json>): string {
   const get = (key: string): string => plain(obstacle[key]);
-  switch (obstacle['type']) {
+  switch (get('type')) {
     case 'parents':
       return `Waits for ${get('total')} ${get('total') === '1' ? 'task' : 'tasks'}: `;
     case 'rule': {
       const fields = obstacle['fields'];
       const same = fields !== null && typeof fields === 'object' && Object.keys(fields).length > 0;
-      return `The ${get('rule')} rule of ${get('kind')}${same ? ` with ${plain(fields)}` : ''} is at ${get('used')} of ${get('max')}. Held by: `;
+      const rule = get('rule') === 'Capacity' ? 'capacity' : 'concurrency';
+      return `The ${rule} rule of ${get('kind')}${same ? ` with ${plain(fields)}` : ''} is at ${get('used')} of ${get('max')}. Held by: `;
     }
     case 'paused':
       return `Paused ${moment(obstacle['since'])}; resume it to go on.`;

@@ -122,10 +122,10 @@ function cardNode(palette: Palette, status: Status): Css.Node {
     'background-gradient-direction': 'to-right',
     'background-gradient-stop-colors': [stripe, stripe, palette.done[status], palette.done[status], tint, tint],
     // Cytoscape's types know fixed lists only; functions of the node are documented and work.
-    'background-gradient-stop-positions': ((node: NodeSingular) => {
+    'background-gradient-stop-positions': (node: NodeSingular) => {
       const end = progress(node);
       return [0, STRIPE_PERCENT, STRIPE_PERCENT, end, end, 100];
-    }) as unknown as number[],
+    },
     'background-image': STATUS_ICON[status],
     'background-width': 16,
     'background-height': 16,

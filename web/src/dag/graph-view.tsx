@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { Problem } from '../problem.tsx';
 import { Graph } from './graph.ts';
 import { relativeOf } from './neighbours.ts';
 import type { TaskStore } from './task-store.ts';
@@ -11,18 +12,19 @@ const DRAW_MAX = 15_000;
 interface GraphViewProps {
   store: TaskStore;
   selected: string | null;
-  onSelect(id: string | null): void;
-  onGraph(graph: Graph | null): void;
+  onSelect: (id: string | null) => void;
+  onGraph: (graph: Graph | null) => void;
 }
 
 /** The canvas, its buttons and its keys. */
 export function GraphView({ store, selected, onSelect, onGraph }: GraphViewProps) {
   const container = useRef<HTMLDivElement>(null);
   const graph = useRef<Graph | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
   const [wanted, setWanted] = useState(store.tasks.size <= DRAW_MAX);
   useEffect(() => {
     if (!wanted) return;
-    const drawn = new Graph(container.current!, store, onSelect);
+    const drawn = new Graph(container.current!, store, onSelect, setFailure);
     graph.current = drawn;
     onGraph(drawn);
     return () => {
@@ -62,6 +64,7 @@ export function GraphView({ store, selected, onSelect, onGraph }: GraphViewProps
         }
         onKeyDown={onKeyDown}
       />
+      {failure !== null && <Problem error={failure} />}
       <div className="zoom-buttons" role="group" aria-label="View">
         <button type="button" title="Zoom in (+)" aria-label="Zoom in" onClick={() => graph.current?.zoomBy(ZOOM_STEP)}>
           +

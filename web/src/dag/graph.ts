@@ -47,8 +47,14 @@ export class Graph {
   private dimmed: ReadonlySet<string> = new Set();
   private extent = { x1: 0, y1: 0, x2: 1, y2: 1 };
 
-  constructor(container: HTMLElement, store: TaskStore, onSelect: (id: string | null) => void) {
+  constructor(
+    container: HTMLElement,
+    store: TaskStore,
+    onSelect: (id: string | null) => void,
+    onFailure: (error: unknown) => void,
+  ) {
     this.store = store;
+    const rebuild = (): void => void this.rebuild().catch(onFailure);
     this.large = store.tasks.size > LARGE_GRAPH;
     this.cy = cytoscape({
       container,
@@ -70,14 +76,14 @@ export class Graph {
     this.undo.push(
       onThemeChange(() => this.cy.style(graphStyle(readPalette(), this.large))),
       store.subscribe((change) => {
-        if (change.structure) void this.rebuild();
+        if (change.structure) rebuild();
         else this.recolour(change.ids);
       }),
     );
     const resized = new ResizeObserver(() => this.cy.resize());
     resized.observe(container);
     this.undo.push(() => resized.disconnect());
-    if (store.loaded) void this.rebuild();
+    if (store.loaded) rebuild();
   }
 
   destroy(): void {
@@ -119,7 +125,7 @@ export class Graph {
     if (id !== null) this.reveal(id);
   }
 
-  /** Fades every task for which `keep` says no, and the links of faded tasks; null shows all. */
+  /** Fades every task for which `keep` says no, and, in a small graph, the links of faded tasks; null shows all. */
   highlight(keep: ((task: TaskView) => boolean) | null): void {
     const next = new Set<string>();
     if (keep !== null) for (const task of this.store.tasks.values()) if (!keep(task)) next.add(task.id);
@@ -129,6 +135,8 @@ export class Graph {
     this.cy.batch(() => {
       for (const id of next) if (!last.has(id)) this.cy.getElementById(id).addClass('dim');
       for (const id of last) if (!next.has(id)) this.cy.getElementById(id).removeClass('dim');
+      // Links of a large graph are faint anyway, and thousands of them take long to fade.
+      if (this.large) return;
       for (const link of this.store.links) {
         const dim = next.has(link.parent_id) || next.has(link.child_id);
         const was = last.has(link.parent_id) || last.has(link.child_id);

@@ -5,14 +5,17 @@ import { StatusMark } from '../status-chip.tsx';
 interface LegendProps {
   counts: StatusCounts;
   shown: ReadonlySet<Status>;
-  onChange(shown: ReadonlySet<Status>): void;
+  onChange: (shown: ReadonlySet<Status>) => void;
 }
 
 /** What the colours mean, how many tasks stand in each state, and a filter: the first click picks one, others add. */
 export function Legend({ counts, shown, onChange }: LegendProps) {
   const all = shown.size === STATUSES.length;
   const toggle = (status: Status): void => {
-    if (all) return onChange(new Set([status]));
+    if (all) {
+      onChange(new Set([status]));
+      return;
+    }
     const next = new Set(shown);
     if (!next.delete(status)) next.add(status);
     onChange(next.size === 0 ? new Set(STATUSES) : next);
@@ -33,11 +36,6 @@ export function Legend({ counts, shown, onChange }: LegendProps) {
           {status} <b className="tabular">{counts[status].toLocaleString()}</b>
         </button>
       ))}
-      {!all && (
-        <button type="button" className="plain" onClick={() => onChange(new Set(STATUSES))}>
-          Show all
-        </button>
-      )}
     </div>
   );
 }

@@ -16,7 +16,7 @@ export type FeedPhase =
   /** Every task is over; nothing more will come unless one is retried. */
   | { name: 'ended' }
   /** The server offers no stream: the page asks every few seconds instead. */
-  | { name: 'polling'; reason: string }
+  | { name: 'polling' }
   | { name: 'reconnecting'; error: string; attempt: number; retryAtMs: number }
   /** Trying again will not help. */
   | { name: 'failed'; error: ApiError };
@@ -27,6 +27,25 @@ export interface FeedState {
   heardAtMs: number | null;
 }
 
+/** What one connection has come to so far; closing it ends its stream. */
+class Connection {
+  readonly opening = Promise.withResolvers<boolean>();
+  readonly signal: AbortSignal;
+  live = false;
+  /** Whether the batch was read whole. */
+  read = false;
+  ended = false;
+  private readonly closed = new AbortController();
+
+  constructor(stopped: AbortSignal) {
+    this.signal = AbortSignal.any([stopped, this.closed.signal]);
+  }
+
+  close(): void {
+    this.closed.abort();
+  }
+}
+
 /** Keeps a store current: one whole read, then change events; reconnects with growing pauses and reads anew each time. */
 export class LiveFeed {
   private readonly batchId: string;
@@ -35,8 +54,8 @@ export class LiveFeed {
   private stopped = new AbortController();
   private wake: (() => void) | null = null;
   private current: FeedState = { phase: { name: 'loading' }, heardAtMs: null };
-  private refreshing: Promise<void> | null = null;
-  private refreshAgain = false;
+  private refreshing: { signal: AbortSignal; again: boolean; done: Promise<void> } | null = null;
+  private resting = false;
 
   constructor(batchId: string, store: TaskStore) {
     this.batchId = batchId;
@@ -61,6 +80,20 @@ export class LiveFeed {
     this.wake?.();
   }
 
+  /** Lets go of the stream for a while. */
+  rest(): void {
+    this.stop();
+    this.resting = true;
+  }
+
+  /** Goes on after a rest, with a read of all that happened meanwhile. */
+  rouse(): void {
+    if (!this.resting) return;
+    this.resting = false;
+    const { name } = this.current.phase;
+    if (name !== 'ended' && name !== 'failed') this.start();
+  }
+
   /** Ends the pause before the next try. */
   retryNow(): void {
     this.wake?.();
@@ -75,87 +108,104 @@ export class LiveFeed {
 
   /** Reads the whole batch now; calls that come meanwhile share one further read. */
   refresh(): Promise<void> {
-    if (this.refreshing !== null) {
-      this.refreshAgain = true;
-      return this.refreshing;
+    const { signal } = this.stopped;
+    const running = this.refreshing;
+    // A read that a stop broke off is nothing to wait for.
+    if (running !== null && !running.signal.aborted) {
+      running.again = true;
+      return running.done;
     }
-    const signal = this.stopped.signal;
-    this.refreshing = this.readAll(signal).finally(() => {
-      this.refreshing = null;
-      if (this.refreshAgain && !signal.aborted) {
-        this.refreshAgain = false;
-        this.refresh().catch(() => undefined);
-      }
+    const refreshing = { signal, again: false, done: this.readAll(signal) };
+    refreshing.done = refreshing.done.finally(() => {
+      if (this.refreshing === refreshing) this.refreshing = null;
+      if (refreshing.again && !signal.aborted) void this.refresh().catch(() => undefined);
     });
-    return this.refreshing;
+    this.refreshing = refreshing;
+    return refreshing.done;
   }
 
   private async readAll(signal: AbortSignal): Promise<void> {
-    // The batch's own record only adds its name: without it the graph is still worth showing.
-    const batch = getBatch(this.batchId, signal).catch(() => null);
     const dag = await getDag(this.batchId, signal);
+    // The batch's own record only adds its name: without it the graph is still worth showing.
+    const batch = dag.batch ?? (await getBatch(this.batchId, signal).catch(() => null));
+    if (batch !== null) this.store.batch = batch;
     this.store.replace(dag);
-    const record = await batch;
-    if (record !== null) this.store.setBatch(record);
     this.heard();
   }
 
   private async run(signal: AbortSignal): Promise<void> {
     let attempt = 0;
-    while (!signal.aborted) {
+    let offered = true;
+    for (;;) {
+      const connection = new Connection(signal);
       try {
-        const outcome = await this.session(signal, () => (attempt = 0));
-        if (outcome === 'ended') return this.setPhase({ name: 'ended' });
+        await (offered ? this.listen(connection) : this.poll(connection));
+        if (connection.ended || this.store.finished) {
+          this.setPhase({ name: 'ended' });
+          return;
+        }
+        if (!offered) continue;
         throw new ApiError(0, 'The server closed the stream');
       } catch (error) {
         if (signal.aborted) return;
         const failure = error instanceof ApiError ? error : new ApiError(0, String(error));
-        if (!failure.transient) return this.giveUp(failure);
-        attempt += 1;
-        await this.pause(failure, attempt, signal);
+        attempt = connection.live ? 1 : attempt + 1;
+        if (failure.transient) await this.pause(failure, attempt, signal);
+        else if (offered && connection.read && failure.status !== 401) offered = false;
+        else {
+          this.setPhase({ name: 'failed', error: failure });
+          return;
+        }
+      } finally {
+        connection.close();
       }
     }
   }
 
   /** One connection, from its opening to its end. */
-  private async session(signal: AbortSignal, onLive: () => void): Promise<'ended' | 'closed'> {
-    let ended = false;
-    const opened = Promise.withResolvers<undefined>();
-    let read: Promise<void> | null = null;
+  private async listen(connection: Connection): Promise<void> {
+    const { opening, signal } = connection;
+    let reading: Promise<void> | null = null;
     const onOpen = (): void => {
+      connection.live = true;
       // Changes between a read that came first and the opening would be lost: read again.
-      if (read !== null) read = this.refresh();
-      opened.resolve(undefined);
+      if (reading !== null) reading = this.refresh();
+      opening.resolve(true);
     };
     const onEvent = (event: ServerEvent): void => {
-      ended ||= event.event === 'end';
+      connection.ended ||= event.event === 'end';
       this.take(event);
     };
     const path = `/v1/batches/${encodeURIComponent(this.batchId)}/events`;
     const stream = readEventStream(path, { onOpen, onEvent }, signal);
-    stream.catch(() => opened.resolve(undefined));
-    await Promise.race([opened.promise, elapse(STREAM_HEAD_START_MS, signal)]);
-    read ??= this.refresh();
-    await read;
-    onLive();
-    this.setPhase({ name: 'live' });
+    stream.catch(() => opening.resolve(false));
+    await Promise.race([opening.promise, elapse(STREAM_HEAD_START_MS, signal)]);
+    reading ??= this.refresh();
+    await reading;
+    connection.read = true;
+    if (await opening.promise) {
+      await reading;
+      if (!signal.aborted) this.setPhase({ name: 'live' });
+    }
     await stream;
-    if (ended) await this.refresh();
-    return ended || this.store.finished ? 'ended' : 'closed';
+    if (connection.ended) await this.refresh();
+  }
+
+  /** One turn of asking, where the server offers no stream. */
+  private async poll(connection: Connection): Promise<void> {
+    await this.refresh();
+    connection.live = true;
+    if (connection.signal.aborted) return;
+    this.setPhase({ name: 'polling' });
+    await elapse(REFRESH_INTERVAL_MS, connection.signal);
   }
 
   private take(event: ServerEvent): void {
     this.heard();
     if (event.event !== 'change' || event.data === '') return;
     const change = JSON.parse(event.data) as ChangeEvent;
-    if (change.batch !== undefined && change.batch !== null)
-      this.store.batch = { ...this.store.batch, ...change.batch };
-    if (!this.store.loaded || !this.store.apply(change.tasks)) this.refresh().catch(() => undefined);
-  }
-
-  private giveUp(error: ApiError): void {
-    if (this.store.loaded && error.status !== 401) this.setPhase({ name: 'polling', reason: error.message });
-    else this.setPhase({ name: 'failed', error });
+    if (change.batch) this.store.batch = { ...this.store.batch, ...change.batch };
+    if (!this.store.loaded || !this.store.apply(change.tasks)) void this.refresh().catch(() => undefined);
   }
 
   private async pause(error: ApiError, attempt: number, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ const SHOWN_FIRST = 8;
 interface RelativesProps {
   id: string;
   store: TaskStore;
-  onSelect(id: string): void;
+  onSelect: (id: string) => void;
 }
 
 /** Links to what a task depends on and what depends on it. */

@@ -9,7 +9,7 @@ interface TaskActionsProps {
   id: string;
   name: string;
   status: Status;
-  onDone(): void;
+  onDone: () => void;
 }
 
 /** The operations that make sense in a state, in the order shown. */

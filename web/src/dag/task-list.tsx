@@ -10,11 +10,12 @@ const OVERSCAN = 8;
 interface TaskListProps {
   tasks: readonly TaskView[];
   total: number;
-  onSelect(id: string): void;
+  onShowAll: () => void;
+  onSelect: (id: string) => void;
 }
 
 /** The tasks in order of creation: the graph for those who use the keyboard. Only the rows in sight are rendered. */
-export function TaskList({ tasks, total, onSelect }: TaskListProps) {
+export function TaskList({ tasks, total, onShowAll, onSelect }: TaskListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState({ top: 0, height: 600 });
   useEffect(() => {
@@ -40,6 +41,11 @@ export function TaskList({ tasks, total, onSelect }: TaskListProps) {
             ? total.toLocaleString()
             : `${tasks.length.toLocaleString()} of ${total.toLocaleString()}`}
         </span>
+        {tasks.length !== total && (
+          <button type="button" className="plain" onClick={onShowAll}>
+            Show all
+          </button>
+        )}
       </h2>
       {tasks.length === 0 && <p className="notice">No task fits the search and the states chosen.</p>}
       <div className="task-scroller" ref={scroller}>

@@ -47,6 +47,7 @@ export class TaskStore {
   readonly parents = new Map<string, Link[]>();
   readonly children = new Map<string, Link[]>();
   counts: StatusCounts = noCounts();
+  /** The batch's own record; listeners learn of it with the next change of tasks. */
   batch: Batch | null = null;
   loaded = false;
   /** Goes up with every change, for React. */
@@ -87,11 +88,6 @@ export class TaskStore {
     const ids = known.filter((task) => this.take(task)).map((task) => task.id);
     if (ids.length > 0) this.changed({ structure: false, ids });
     return known.length === tasks.length;
-  }
-
-  setBatch(batch: Batch): void {
-    this.batch = batch;
-    this.changed({ structure: false, ids: [] });
   }
 
   private take(task: BasicTask): boolean {

@@ -10,10 +10,12 @@ import { Legend } from './legend.tsx';
 import { REFRESH_INTERVAL_MS } from './live-feed.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { ProgressSummary } from './progress-summary.tsx';
-import { useFeedState, useStoreVersion } from './subscriptions.ts';
+import { useStoreVersion } from './subscriptions.ts';
 import { TaskList } from './task-list.tsx';
 import { matchesQuery } from './task-filter.ts';
 import type { TaskStore, TaskView } from './task-store.ts';
+
+const HIGHLIGHT_PAUSE_MS = 120;
 
 /** The graph of a loaded batch with everything around it. */
 export function Workbench({ batchId, store, feed }: { batchId: string; store: TaskStore; feed: LiveFeed }) {
@@ -32,9 +34,17 @@ export function Workbench({ batchId, store, feed }: { batchId: string; store: Ta
     // The store changes in place; its version stands for its contents.
     [store, version, filtering, keep],
   );
-  useEffect(() => graph?.highlight(filtering ? keep : null), [graph, filtering, keep, version]);
+  useEffect(() => {
+    // Typing goes on while the graph still fades: it waits for a pause.
+    const timer = setTimeout(() => graph?.highlight(filtering ? keep : null), filtering ? HIGHLIGHT_PAUSE_MS : 0);
+    return () => clearTimeout(timer);
+  }, [graph, filtering, keep, version]);
   useEffect(() => graph?.select(selected), [graph, selected]);
   useSlashKey(search);
+  const showAll = (): void => {
+    setShown(new Set(STATUSES));
+    setQuery('');
+  };
 
   return (
     <div className="page workbench">
@@ -78,7 +88,7 @@ export function Workbench({ batchId, store, feed }: { batchId: string; store: Ta
         <GraphView store={store} selected={selected} onSelect={setSelected} onGraph={setGraph} />
         <aside className="panel" aria-label={selected === null ? 'Tasks' : 'Task details'}>
           {selected === null ? (
-            <TaskList tasks={listed} total={store.tasks.size} onSelect={setSelected} />
+            <TaskList tasks={listed} total={store.tasks.size} onShowAll={showAll} onSelect={setSelected} />
           ) : (
             <DetailsPanel key={selected} id={selected} store={store} feed={feed} onSelect={setSelected} />
           )}
@@ -88,16 +98,14 @@ export function Workbench({ batchId, store, feed }: { batchId: string; store: Ta
   );
 }
 
-/** Whole reads every few seconds: by the user's choice, and whenever there is no live stream. */
-function useAutoRefresh(feed: LiveFeed): { on: boolean; set(on: boolean): void } {
+/** Whole reads every few seconds, by the user's choice. */
+function useAutoRefresh(feed: LiveFeed): { on: boolean; set: (on: boolean) => void } {
   const [on, set] = useState(false);
-  const { phase } = useFeedState(feed);
-  const active = on || phase.name === 'polling';
   useEffect(() => {
-    if (!active) return;
-    const timer = setInterval(() => feed.refresh().catch(() => undefined), REFRESH_INTERVAL_MS);
+    if (!on) return;
+    const timer = setInterval(() => void feed.refresh().catch(() => undefined), REFRESH_INTERVAL_MS);
     return () => clearInterval(timer);
-  }, [active, feed]);
+  }, [on, feed]);
   return { on, set };
 }
 

@@ -5,15 +5,23 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+interface Answer {
+  ticket: number;
+  output?: LayoutOutput;
+  error?: string;
+}
+
 const waiting = new Map<number, Waiting>();
 let worker: Worker | null = null;
 let tickets = 0;
 
 function startWorker(): Worker {
   const started = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
-  started.addEventListener('message', (event: MessageEvent<{ ticket: number; output: LayoutOutput }>) => {
-    waiting.get(event.data.ticket)?.resolve(event.data.output);
-    waiting.delete(event.data.ticket);
+  started.addEventListener('message', (event: MessageEvent<Answer>) => {
+    const { ticket, output, error } = event.data;
+    if (output !== undefined) waiting.get(ticket)?.resolve(output);
+    else waiting.get(ticket)?.reject(new Error(`The layout failed: ${error ?? 'no reason given'}`));
+    waiting.delete(ticket);
   });
   started.addEventListener('error', (event) => {
     for (const one of waiting.values()) one.reject(new Error(`The layout failed: ${event.message}`));

@@ -10,6 +10,10 @@ const ASPECT = 1.5;
 const SWEEPS = 4;
 /** A band breaks after no fewer levels than this. */
 const BAND_LEVELS_MIN = 24;
+/** Heights of columns that are tried, as shares of the height that the count alone would ask for. */
+const ROW_LIMITS = [0.8, 1, 1.3, 1.7, 2.2];
+/** Levels up to this many stay one column. */
+const ROWS_MIN = 14;
 /** Widths of shelves that are tried, as shares of the width that the area alone would ask for. */
 const SHELF_WIDTHS = [0.8, 1, 1.2, 1.5, 2];
 const COMPONENT_GAP = 2 * CELL_HEIGHT;
@@ -46,13 +50,20 @@ function rowsFor(count: number): number {
   return Math.max(1, Math.ceil(Math.sqrt((count * CELL_WIDTH) / (ASPECT * CELL_HEIGHT))));
 }
 
+/** How much of a screen a block takes, in terms of the screen's width. */
+function sizeOf(block: { width: number; height: number }): number {
+  return Math.max(block.width, block.height * ASPECT);
+}
+
 function layComponent(component: number[], levels: Int32Array, parents: Adjacency, children: Adjacency): Block {
   const rows: number[][] = [];
   for (const node of component) (rows[levels[node]!] ??= []).push(node);
   orderByBarycentre(rows, parents, children);
-  const rowLimit = Math.max(14, rowsFor(component.length));
-  const columns = rows.map((row) => layGrid(row, rowLimit));
-  return joinColumns(columns);
+  const tried = ROW_LIMITS.map((share) => {
+    const rowLimit = Math.max(ROWS_MIN, Math.ceil(share * rowsFor(component.length)));
+    return joinColumns(rows.map((row) => layGrid(row, rowLimit)));
+  });
+  return tried.reduce((a, b) => (sizeOf(b) < sizeOf(a) ? b : a));
 }
 
 /** Sorts each level by the mean place of its neighbours, sweeping down and up in turn. */

@@ -1,4 +1,3 @@
-import { dagreLayout } from './dagre.ts';
 import { layeredLayout } from './layered.ts';
 import { adjacencyOf, extentOf, levelsOf } from './levels.ts';
 import type { LayoutInput, LayoutOutput } from './geometry.ts';
@@ -15,13 +14,19 @@ function suitsDagre(input: LayoutInput): boolean {
   return widest <= DAGRE_LEVEL_MAX && depth <= DAGRE_DEPTH_MAX;
 }
 
-function layOut(input: LayoutInput): LayoutOutput {
-  if (suitsDagre(input)) return dagreLayout(input);
+async function layOut(input: LayoutInput): Promise<LayoutOutput> {
+  // Large graphs do without dagre's code as well.
+  if (suitsDagre(input)) return (await import('./dagre.ts')).dagreLayout(input);
   return { engine: 'layered', positions: layeredLayout(input), lanes: [] };
 }
 
-addEventListener('message', (event: MessageEvent<{ ticket: number; input: LayoutInput }>) => {
-  const { ticket, input } = event.data;
-  const output = layOut(input);
-  postMessage({ ticket, output }, { transfer: [output.positions.buffer] });
-});
+async function answer({ ticket, input }: { ticket: number; input: LayoutInput }): Promise<void> {
+  try {
+    const output = await layOut(input);
+    postMessage({ ticket, output }, { transfer: [output.positions.buffer] });
+  } catch (error) {
+    postMessage({ ticket, error: String(error) });
+  }
+}
+
+addEventListener('message', (event: MessageEvent<{ ticket: number; input: LayoutInput }>) => void answer(event.data));
