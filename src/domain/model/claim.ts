@@ -34,13 +34,18 @@ export interface ClaimVerdict {
   left: TaskId[];
 }
 
+/** What an engine may do for tasks that wait for a slot, so that they do not hold up the scan of all others. */
+export interface WaitingForSlots {
+  /** Pending tasks that a returned slot is kept for, because they waited for it longest. */
+  promised: readonly TaskId[];
+  /** Pending tasks that were set aside until their slot is returned; they may be called a moment late. */
+  aside: readonly TaskId[];
+}
+
 /**
  * Judges an engine's answer: everything taken was claimable, each task's rules held at its turn, and nobody of higher
- * precedence was passed over for it. Passed over is only who could still start beside the whole answer and beside those
- * who were promised a slot: an engine may keep a returned slot for the task that waited longest for it. The answer may
- * be shorter than the ideal one.
- *
- * @param promised pending tasks that the engine keeps slots for
+ * precedence was passed over for it. Passed over is only who was not set aside and could still start beside the whole
+ * answer and beside those who were promised a slot. The answer may be shorter than the ideal one.
  */
 export function judgeClaim(
   model: Model,
@@ -48,7 +53,7 @@ export function judgeClaim(
   limit: number,
   answer: readonly TaskId[],
   now: number,
-  promised: readonly TaskId[] = [],
+  { promised, aside }: WaitingForSlots = { promised: [], aside: [] },
 ): ClaimVerdict {
   const draft = copyModel(model);
   const chosen = new Set(answer);
@@ -73,7 +78,8 @@ export function judgeClaim(
   const last = order.findLastIndex((task) => chosen.has(task.definition.id));
   const free = order.filter((task) => !chosen.has(task.definition.id) && blockingRule(draft, task) === undefined);
   for (const task of free) {
-    if (order.indexOf(task) < last) faults.push(`${task.definition.id} was passed over for a task of lower precedence`);
+    if (order.indexOf(task) >= last || aside.includes(task.definition.id)) continue;
+    faults.push(`${task.definition.id} was passed over for a task of lower precedence`);
   }
   return { faults, left: answer.length >= limit ? [] : free.map((task) => task.definition.id) };
 }

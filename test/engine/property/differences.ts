@@ -1,6 +1,7 @@
 import type { TaskId } from '../../../src/domain/ids.ts';
 import { canonicalJson } from '../../../src/domain/json.ts';
 import type { JsonValue } from '../../../src/domain/json.ts';
+import type { WaitingForSlots } from '../../../src/domain/model/claim.ts';
 import { equalInFields, remainingWork } from '../../../src/domain/model/slots.ts';
 import { openGates, workflowProgress } from '../../../src/domain/model/state.ts';
 import type { Model, ModelTask } from '../../../src/domain/model/state.ts';
@@ -22,14 +23,18 @@ const READ_CLAIMABLE: Statement = {
          union all select task_id from heddle.delayed`,
 };
 
-const READ_PROMISED: Statement = {
-  name: 'property_promised',
-  text: `select task_id from heddle.ready where slots is not null`,
+const READ_WAITING: Statement = {
+  name: 'property_waiting_for_slots',
+  text: `select task_id, true as promised from heddle.ready where slots is not null
+         union all select task_id, false from heddle.blocked`,
 };
 
-/** Tasks that a returned slot is kept for until they are claimed. */
-export async function promisedTasks(database: Database): Promise<TaskId[]> {
-  return (await database.query<{ task_id: TaskId }>(READ_PROMISED)).map((row) => row.task_id);
+/** Whom the engine keeps slots for, and whom it has set aside until a slot is returned. */
+export async function waitingForSlots(database: Database): Promise<WaitingForSlots> {
+  const rows = await database.query<{ task_id: TaskId; promised: boolean }>(READ_WAITING);
+  const idsOf = (promised: boolean): TaskId[] =>
+    rows.filter((row) => row.promised === promised).map((row) => row.task_id);
+  return { promised: idsOf(true), aside: idsOf(false) };
 }
 
 /** Where the database says otherwise than the model, one line each; empty where they agree. */

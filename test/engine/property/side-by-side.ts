@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TaskId } from '../../../src/domain/ids.ts';
 import { judgeClaim } from '../../../src/domain/model/claim.ts';
+import type { WaitingForSlots } from '../../../src/domain/model/claim.ts';
 import { emptyModel } from '../../../src/domain/model/state.ts';
 import type { Model } from '../../../src/domain/model/state.ts';
 import { step } from '../../../src/domain/model/step.ts';
@@ -13,7 +14,7 @@ import type { Database, Statement } from '../../../src/store/database.ts';
 import { eventOf } from '../../domain/play.ts';
 import { buildWorkflow } from '../../domain/scenario.ts';
 import type { Command, Scenario, WorkflowSpec } from '../../domain/scenario.ts';
-import { differences, promisedTasks } from './differences.ts';
+import { differences, waitingForSlots } from './differences.ts';
 
 const LOSE_DELIVERIES: Statement = {
   name: 'property_lose_deliveries',
@@ -194,17 +195,24 @@ export class SideBySide {
     }
   }
 
-  async #judge(lanes: readonly string[], limit: number, ids: readonly TaskId[]): Promise<void> {
-    const promised = await promisedTasks(this.#subject.database);
-    const { faults } = judgeClaim(this.#model, lanes, limit, ids, this.#now, promised);
+  /** @param before who waited for slots when the claim began */
+  async #judge(
+    lanes: readonly string[],
+    limit: number,
+    ids: readonly TaskId[],
+    { aside }: WaitingForSlots,
+  ): Promise<void> {
+    const { promised } = await waitingForSlots(this.#subject.database);
+    const { faults } = judgeClaim(this.#model, lanes, limit, ids, this.#now, { promised, aside });
     assert.deepEqual(faults, [], `a claim no correct engine makes:\n  ${faults.join('\n  ')}`);
   }
 
   async #claim(lanes: string[], limit: number): Promise<number> {
+    const before = await waitingForSlots(this.#subject.database);
     const claimed = await this.#subject.engine.claim({ lanes, limit, holder: HOLDER });
     const ids = claimed.map((task) => task.id);
     this.#tell(`claim ${limit} of ${lanes.join(', ')}:`, ids);
-    await this.#judge(lanes, limit, ids);
+    await this.#judge(lanes, limit, ids, before);
     this.#apply({ type: 'claim', ids, into: 'running' });
     for (const { id, attempt } of claimed)
       assert.equal(attempt, this.#model.tasks.get(id)!.attempt, `attempt of ${id}`);
@@ -212,11 +220,12 @@ export class SideBySide {
   }
 
   async #claimForDelivery(limit: number): Promise<number> {
+    const before = await waitingForSlots(this.#subject.database);
     const count = await this.#subject.engine.claimForDelivery(HOLDER, limit);
     const ids = await this.#newlyClaimed();
     this.#tell(`claim ${limit} for delivery:`, ids);
     assert.equal(count, ids.length, 'the number that claimForDelivery answers');
-    await this.#judge(['webhook'], limit, ids);
+    await this.#judge(['webhook'], limit, ids, before);
     this.#apply({ type: 'claim', ids, into: 'claimed' });
     return count;
   }
