@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+
+import type { Command } from 'commander';
+
+import { clientCommand, type ClientContext, type CommandIo } from '../output/client-command.ts';
+import type { ClientExit } from '../output/exit-codes.ts';
+import { UsageFailure } from '../output/failure.ts';
+import { count } from '../output/text.ts';
+import type { NewTask } from '../output/wire.ts';
+import { follow } from './batch-watch.ts';
+
+export interface SubmitOptions {
+  watch?: boolean;
+  idempotencyKey?: string;
+}
+
+export function addSubmit(batch: Command, io: CommandIo): void {
+  clientCommand<SubmitOptions>(
+    batch
+      .command('submit')
+      .description('create the tasks of a JSON file as one batch')
+      .argument('<file>', 'a JSON array of tasks; - reads standard input')
+      .option('--watch', 'follow it to its end; fails unless every task succeeded')
+      .option('--idempotency-key <key>', 'a repeat with the same key creates nothing and answers the same'),
+    io,
+    submit,
+  );
+}
+
+async function submit(
+  context: ClientContext,
+  { watch = false, idempotencyKey }: SubmitOptions,
+  file: string,
+): Promise<ClientExit | undefined> {
+  const { client, output, url, io } = context;
+  const tasks = parseTasks(await readSource(file, io.stdin), file === '-' ? 'standard input' : file);
+  const { batchId, tasks: created } = await client.submit(
+    tasks,
+    idempotencyKey === undefined ? {} : { idempotencyKey },
+  );
+  if (batchId === null) {
+    output.result({ batch_id: null, tasks: [] }, () => output.line('there was nothing to create: no tasks were given'));
+    return undefined;
+  }
+  const page = `${url}/view?batch=${batchId}`;
+  if (output.json && watch) output.document({ event: 'submitted', batch_id: batchId, created: created.length, page });
+  else
+    output.result({ batch_id: batchId, page, tasks: created }, () =>
+      tellCreated(context, batchId, created.length, page),
+    );
+  if (created.length === 0 || !watch) return undefined;
+  return follow(context, batchId);
+}
+
+function tellCreated({ output }: ClientContext, batchId: string, created: number, page: string): void {
+  if (created === 0) {
+    output.line('nothing was created: a task that exists makes each of these unnecessary (dedupe_strategy)');
+    return;
+  }
+  output.line(`batch ${output.paint('bold', batchId)}: ${count(created, 'task')} created`);
+  output.line(`see it at ${page}`);
+}
+
+async function readSource(file: string, stdin: Readable): Promise<string> {
+  if (file === '-') {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array | string));
+    return Buffer.concat(chunks).toString('utf8');
+  }
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageFailure(
+      `${file} cannot be read: ${READ_FAULTS[(error as NodeJS.ErrnoException).code ?? ''] ?? String(error)}`,
+    );
+  }
+}
+
+const READ_FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'permission denied',
+  ENAMETOOLONG: 'the name is too long',
+};
+
+const FORM = 'a batch is an array of tasks: [{ "name": "first", "kind": "demo" }]';
+
+/** The server checks each task; here is told what it would answer without naming the file. */
+function parseTasks(text: string, source: string): NewTask[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    const details = [(error as Error).message];
+    throw new UsageFailure(`${source} is not valid JSON`, { details, next: FORM });
+  }
+  if (Array.isArray(value)) return value as NewTask[];
+  throw new UsageFailure(`${source} does not hold an array`, { next: FORM });
+}

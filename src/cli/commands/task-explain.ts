@@ -1,0 +1,68 @@
+import type { ClientContext } from '../output/client-command.ts';
+import type { Output } from '../output/output.ts';
+import { STATUS_LOOKS, type Status } from '../output/status.ts';
+import { count, printable } from '../output/text.ts';
+import type { Explanation, Obstacle } from '../output/wire.ts';
+
+export async function explainTask(
+  { client, output }: ClientContext,
+  _options: unknown,
+  id: string,
+): Promise<undefined> {
+  const explanation = await client.explainTask(id);
+  output.result(explanation, () => writeExplanation(output, explanation));
+  return undefined;
+}
+
+function writeExplanation(output: Output, { task, summary, obstacles }: Explanation): void {
+  const { symbol, style } = STATUS_LOOKS[task.status];
+  output.line(`${output.paint(style, `${symbol} ${task.status}`)} ${printable(task.name)} (${task.id})`);
+  output.line(printable(summary));
+  for (const obstacle of obstacles) for (const line of linesOf(output, obstacle)) output.line(`  ${line}`);
+}
+
+interface Named {
+  id: string;
+  name: string;
+  status: Status;
+}
+
+function named(output: Output, { id, name, status }: Named): string {
+  return `${output.paint(STATUS_LOOKS[status].style, status)} ${printable(name)} (${id})`;
+}
+
+/** The particulars of what stands in its way, and the command that helps where there is one. */
+function linesOf(output: Output, obstacle: Obstacle): string[] {
+  switch (obstacle.type) {
+    case 'parents': {
+      const shown = obstacle.parents.map(
+        (parent) =>
+          `  ${named(output, parent)}${parent.requires_success ? ', which must succeed' : ', which must end'}`,
+      );
+      return [`waits for ${count(obstacle.total, 'task')}:`, ...shown];
+    }
+    case 'rule': {
+      const fields = Object.entries(obstacle.fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+      const where = fields.length === 0 ? '' : ` where ${printable(fields.join(', '))}`;
+      const what = obstacle.rule === 'Capacity' ? 'units of work' : 'tasks';
+      return [
+        `rule: ${obstacle.used} of ${obstacle.max} ${what} of kind ${printable(obstacle.kind)}${where} are taken by:`,
+        ...obstacle.holders.map((holder) => `  ${named(output, holder)}`),
+      ];
+    }
+    case 'paused':
+      return [`paused since ${obstacle.since}; go on with: heddle task resume ID`];
+    case 'delayed':
+      return [`not before ${obstacle.until}, as attempt ${obstacle.attempt}`];
+    case 'no_worker':
+      return [`nobody asks for tasks of ${printable(obstacle.lane)}; last seen: ${obstacle.last_seen ?? 'never'}`];
+    case 'queued':
+      return [`${count(obstacle.ahead, 'task')} of its lane come first`];
+    case 'delivering':
+      return [
+        `its start webhook was tried ${count(obstacle.tries, 'time')}`,
+        ...(obstacle.last_error === null ? [] : [`last error: ${printable(obstacle.last_error)}`]),
+        ...(obstacle.next_try_at === null ? [] : [`next try: ${obstacle.next_try_at}`]),
+      ];
+  }
+}

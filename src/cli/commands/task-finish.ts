@@ -1,0 +1,29 @@
+import type { ClientContext } from '../output/client-command.ts';
+import { UsageFailure } from '../output/failure.ts';
+import { parseJsonObject, tellTask } from './task-show.ts';
+
+export interface FinishOptions {
+  status: 'Success' | 'Failure';
+  reason?: string;
+  metadata?: string;
+}
+
+export async function finishTask(
+  { client, output }: ClientContext,
+  { status, reason, metadata }: FinishOptions,
+  id: string,
+): Promise<undefined> {
+  if (status === 'Failure' && reason === undefined) {
+    throw new UsageFailure('--reason is needed with --status Failure', { next: 'say why it failed: --reason "…"' });
+  }
+  if (status === 'Success' && reason !== undefined) {
+    throw new UsageFailure('--reason goes with --status Failure only', { next: 'leave it out' });
+  }
+  const task = await client.updateTask(id, {
+    status,
+    ...(reason === undefined ? {} : { failure_reason: reason }),
+    ...(metadata === undefined ? {} : { metadata: parseJsonObject(metadata, '--metadata') }),
+  });
+  tellTask(output, task);
+  return undefined;
+}

@@ -1,0 +1,91 @@
+import { Option, type Command } from 'commander';
+
+import {
+  clientCommand,
+  parseId,
+  processIo,
+  wholeNumber,
+  type ClientContext,
+  type CommandIo,
+} from '../output/client-command.ts';
+import type { Output, Style } from '../output/output.ts';
+import { writeTable } from '../output/table.ts';
+import type { Delivery } from '../output/wire.ts';
+
+interface WebhookListOptions {
+  state?: Delivery['state'];
+  task?: string;
+  page?: number;
+  pageSize?: number;
+}
+
+const STATE_STYLES: Readonly<Record<Delivery['state'], Style>> = {
+  held: 'gray',
+  due: 'yellow',
+  delivered: 'green',
+  dead: 'red',
+};
+
+/** Adds `heddle webhook …`. */
+export function registerWebhookCommands(program: Command, io: CommandIo = processIo): void {
+  const webhook = program.command('webhook').description('look at webhook deliveries and replay dead ones');
+  clientCommand<WebhookListOptions>(
+    webhook
+      .command('list')
+      .description('list deliveries, newest first')
+      .addOption(new Option('--state <state>', 'only those of this state').choices(Object.keys(STATE_STYLES)))
+      .option('--task <id>', 'only those of this task', parseId)
+      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
+      .option('--page-size <number>', 'deliveries a page', wholeNumber(1, 10_000)),
+    io,
+    listWebhooks,
+  );
+  clientCommand(
+    webhook
+      .command('replay')
+      .description('make a dead delivery due again')
+      .argument('<id>', 'id of the delivery', parseId),
+    io,
+    async ({ client, output }, _options, id) => {
+      await client.replayWebhook(id);
+      output.result({ id, replayed: true }, () => output.line(`delivery ${id} is due again`));
+      return undefined;
+    },
+  );
+}
+
+async function listWebhooks({ client, output }: ClientContext, options: WebhookListOptions): Promise<undefined> {
+  const { state, task, page, pageSize } = options;
+  const deliveries = await client.listWebhooks({
+    ...(state === undefined ? {} : { state }),
+    ...(task === undefined ? {} : { task_id: task }),
+    ...(page === undefined ? {} : { page }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  });
+  output.result(deliveries, () => writeDeliveries(output, deliveries));
+  return undefined;
+}
+
+function writeDeliveries(output: Output, deliveries: readonly Delivery[]): void {
+  if (deliveries.length === 0) {
+    output.line('there are no such deliveries');
+    return;
+  }
+  writeTable(
+    output,
+    [
+      { header: 'ID', value: ({ id }) => id },
+      { header: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_STYLES[state] },
+      { header: 'TRIGGER', value: ({ action }) => action.condition ?? action.trigger },
+      { header: 'TARGET', value: ({ action }) => `${action.params.verb} ${action.params.url}`, flexible: true },
+      { header: 'TRIES', value: ({ tries }) => String(tries), align: 'right' },
+      {
+        header: 'ANSWER',
+        value: ({ last_status }) => (last_status === null ? '-' : String(last_status)),
+        align: 'right',
+      },
+      { header: 'LAST ERROR', value: ({ last_error }) => last_error ?? '-', flexible: true },
+    ],
+    deliveries,
+  );
+}

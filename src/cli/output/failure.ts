@@ -1,0 +1,150 @@
+import { HeddleApiError } from '../../client/client.ts';
+import { CommandFailure } from '../../app/failure.ts';
+import { CLIENT_EXIT, type ClientExit } from './exit-codes.ts';
+import type { Output } from './output.ts';
+import { printable } from './text.ts';
+
+/** A failure as a client command tells it. */
+export interface FailureReport {
+  /** A code of the API's catalogue, or one of the command line's own: UNREACHABLE, NOT_HEDDLE, USAGE, FAILED. */
+  code: string;
+  error: string;
+  details: readonly string[];
+  /** What to do now; null where nothing is sure to help. */
+  next: string | null;
+  exit_code: ClientExit;
+}
+
+/** What was given to the command cannot be used. Nothing was sent. */
+export class UsageFailure extends Error {
+  readonly details: readonly string[];
+  readonly next: string | null;
+
+  constructor(
+    message: string,
+    { details = [], next = null }: { details?: readonly string[]; next?: string | null } = {},
+  ) {
+    super(message);
+    this.name = 'UsageFailure';
+    this.details = details;
+    this.next = next;
+  }
+}
+
+/** Turns whatever a command ran into into one report; what is nobody's mistake but the program's is thrown on. */
+export function reportOf(error: unknown, url: string): FailureReport {
+  if (error instanceof HeddleApiError) return apiReport(error, url);
+  if (error instanceof UsageFailure) {
+    const { message, details, next } = error;
+    return { code: 'USAGE', error: message, details, next, exit_code: CLIENT_EXIT.usage };
+  }
+  if (error instanceof CommandFailure) {
+    return { code: 'FAILED', error: error.message, details: [], next: null, exit_code: error.exitCode };
+  }
+  if (error instanceof SyntaxError) return notHeddle(url, 'the answer is not JSON');
+  const reason = connectionFailure(error);
+  if (reason !== null) return unreachable(url, reason);
+  throw error;
+}
+
+function apiReport(error: HeddleApiError, url: string): FailureReport {
+  if (error.code === null) return notHeddle(url, `it answered ${error.status} without a code of Heddle`);
+  const answer = error.answer as { error?: string } | null;
+  const { exit_code, next } = verdictOf(error);
+  return { code: error.code, error: answer?.error ?? error.message, details: error.details, next, exit_code };
+}
+
+function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport, 'exit_code' | 'next'> {
+  switch (code) {
+    case 'NOT_FOUND':
+      return {
+        exit_code: CLIENT_EXIT.notFound,
+        next: 'list what there is: heddle batch list, heddle task list, heddle webhook list',
+      };
+    case 'UNAUTHENTICATED':
+      return {
+        exit_code: CLIENT_EXIT.denied,
+        next: 'make a token with `heddle token create` on the server, and give it with --token or HEDDLE_TOKEN',
+      };
+    case 'FORBIDDEN':
+      return { exit_code: CLIENT_EXIT.denied, next: 'use a token whose scopes include this operation' };
+    case 'TOO_MANY_REQUESTS':
+    case 'DATABASE_UNAVAILABLE':
+    case 'SHUTTING_DOWN':
+      return {
+        exit_code: CLIENT_EXIT.unavailable,
+        next: retryAfterSecs === null ? 'try again in a while' : `try again in ${retryAfterSecs} s`,
+      };
+    case 'CONFLICT':
+    case 'STALE_ATTEMPT':
+      return { exit_code: CLIENT_EXIT.failed, next: 'see where the task stands: heddle task get ID' };
+    case 'IDEMPOTENCY_MISMATCH':
+      return { exit_code: CLIENT_EXIT.failed, next: 'use another key, or submit the same file again' };
+    case 'SSRF_BLOCKED':
+      return { exit_code: CLIENT_EXIT.usage, next: 'name a public address, or allow this one on the server' };
+    case 'VALIDATION_FAILED':
+    case 'MALFORMED_BODY':
+    case 'INVALID_QUERY':
+    case 'BODY_TOO_LARGE':
+      return { exit_code: CLIENT_EXIT.usage, next: 'mend what is named above and try again; nothing was changed' };
+    case 'INVALID_HANDLE':
+    case 'METHOD_NOT_ALLOWED':
+    case 'UNSUPPORTED_MEDIA_TYPE':
+    case 'INTERNAL':
+    case null:
+      return { exit_code: CLIENT_EXIT.failed, next: null };
+  }
+}
+
+const IN_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was closed',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'there is no host of this name',
+  EAI_AGAIN: 'the name of the host cannot be resolved now',
+  ETIMEDOUT: 'it does not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  UND_ERR_SOCKET: 'the connection was closed',
+  UND_ERR_HEADERS_TIMEOUT: 'it does not answer',
+  UND_ERR_BODY_TIMEOUT: 'it stopped in the middle of its answer',
+};
+
+/** Why no answer came; null where the error is of another kind. */
+function connectionFailure(error: unknown): string | null {
+  if (!(error instanceof TypeError) || !/fetch failed|terminated|network/i.test(error.message)) return null;
+  const cause = error.cause as { code?: string; message?: string; errors?: { code?: string }[] } | undefined;
+  const code = cause?.code ?? cause?.errors?.[0]?.code;
+  return (code === undefined ? undefined : IN_WORDS[code]) ?? cause?.message ?? 'no answer came';
+}
+
+function unreachable(url: string, reason: string): FailureReport {
+  return {
+    code: 'UNREACHABLE',
+    error: `no server answers at ${url}: ${reason}`,
+    details: [],
+    next: 'start one with `heddle up`, or name another with --url or HEDDLE_URL',
+    exit_code: CLIENT_EXIT.unavailable,
+  };
+}
+
+function notHeddle(url: string, reason: string): FailureReport {
+  return {
+    code: 'NOT_HEDDLE',
+    error: `what answers at ${url} does not seem to be Heddle: ${reason}`,
+    details: [],
+    next: 'check --url or HEDDLE_URL',
+    exit_code: CLIENT_EXIT.unavailable,
+  };
+}
+
+/** Writes a report to standard error: for people, or as one JSON document with `--json`. */
+export function writeFailure(output: Output, report: FailureReport): void {
+  if (output.json) {
+    output.notice(JSON.stringify(report));
+    return;
+  }
+  output.notice(`${output.paintError('red', 'error')} ${report.code}: ${printable(report.error)}`);
+  for (const detail of report.details) output.notice(`  ${printable(detail)}`);
+  if (report.next !== null) output.notice(`${output.paintError('bold', 'next:')} ${report.next}`);
+}

@@ -1,0 +1,98 @@
+import type { HeddleClient } from '../../client/client.ts';
+import { BatchProgress, type Transition } from './batch-progress.ts';
+import type { Output } from './output.ts';
+import { ProgressBars } from './progress-bars.ts';
+import { ProgressLines } from './progress-lines.ts';
+import { countsInWords, STATUS_LOOKS, type StatusCounts } from './status.ts';
+import { count, duration, printable } from './text.ts';
+import type { Batch } from './wire.ts';
+
+export interface WatchOptions {
+  output: Output;
+  /** Stops following; the batch goes on. */
+  signal?: AbortSignal;
+  /** Is given a way to write lines while the display owns the terminal. */
+  onPrinter?: (print: (line: string) => void) => void;
+}
+
+export interface WatchResult {
+  batch: Batch;
+  by_status: StatusCounts;
+  /** False where following was stopped before the last task ended. */
+  ended: boolean;
+  /** Whether every task ended by success. */
+  succeeded: boolean;
+}
+
+interface Display {
+  update(transitions: readonly Transition[]): void;
+  print(line: string): void;
+  stop(): void;
+}
+
+/** Failed tasks that the end of a display names. */
+const FAILURES_SHOWN = 10;
+
+/**
+ * Follows a batch to its end and shows it: bars on a terminal, plain lines elsewhere, with `--json` one document for each
+ * change and one for the end. Throws what the client throws.
+ */
+export async function watchBatch(client: HeddleClient, batchId: string, options: WatchOptions): Promise<WatchResult> {
+  const { output, signal } = options;
+  // Asked first, so that a batch that does not exist and a server that is not there are told at once.
+  const progress = new BatchProgress(await client.getBatch(batchId));
+  const display = displayFor(output, progress);
+  options.onPrinter?.((line) => display.print(line));
+  try {
+    for await (const event of client.watchBatch(batchId, signal)) {
+      const transitions = progress.apply(event);
+      if (output.json) writeEvent(output, event.type, event.tasks, progress);
+      else display.update(transitions);
+    }
+  } finally {
+    display.stop();
+  }
+  const { batch, counts, succeeded } = progress;
+  const result = { batch, by_status: counts, ended: batch.remaining === 0, succeeded };
+  if (!output.json) writeSummary(output, progress);
+  return result;
+}
+
+function displayFor(output: Output, progress: BatchProgress): Display {
+  if (output.live) return new ProgressBars(output, progress);
+  if (!output.json) return new ProgressLines(output, progress);
+  return { update: () => undefined, print: (line) => output.notice(line), stop: () => undefined };
+}
+
+function writeEvent(output: Output, event: 'change' | 'end', tasks: unknown, progress: BatchProgress): void {
+  const { batch, counts, succeeded } = progress;
+  if (event === 'change') output.document({ event, batch, by_status: counts, tasks });
+  else output.document({ event, batch, by_status: counts, succeeded });
+}
+
+function writeSummary(output: Output, progress: BatchProgress): void {
+  const { batch, counts, succeeded, total, ended } = progress;
+  const elapsed = duration(progress.elapsedMs(output.clock.now()));
+  const name = batch.name === null ? `batch ${batch.id}` : printable(batch.name);
+  if (batch.remaining > 0) {
+    output.line(
+      `${name}: ${ended} of ${count(total, 'task')} ended after ${elapsed}; it goes on without being watched`,
+    );
+    return;
+  }
+  if (succeeded) {
+    const { symbol, style } = STATUS_LOOKS.Success;
+    const all = total === 1 ? 'its task' : `all ${total} tasks`;
+    output.line(`${output.paint(style, symbol)} ${name}: ${all} succeeded in ${elapsed}`);
+    return;
+  }
+  output.line(`${output.paint('red', '✖')} ${name}: ended in ${elapsed} with ${countsInWords(counts)}`);
+  const { unsuccessful } = progress;
+  for (const task of unsuccessful.slice(0, FAILURES_SHOWN)) {
+    const { symbol, style } = STATUS_LOOKS[task.status];
+    const reason = task.failure_reason === null ? '' : `: ${printable(task.failure_reason)}`;
+    output.line(`  ${output.paint(style, `${symbol} ${task.status}`)} ${printable(task.name)} (${task.id})${reason}`);
+  }
+  const more = unsuccessful.length - FAILURES_SHOWN;
+  if (more > 0) output.line(`  and ${more} more; see them with: heddle task list --batch ${batch.id} --status Failure`);
+}

@@ -1,0 +1,15 @@
+import type { BatchEvent, HeddleClient } from '../../client/client.ts';
+
+/** The answers of the API, as the typed client gives them. */
+type Answer<Method extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<Method>>;
+
+export type TaskDetail = Answer<HeddleClient['getTask']>;
+export type BasicTask = Answer<HeddleClient['listTasks']>[number];
+export type Batch = Answer<HeddleClient['listBatches']>[number];
+export type BatchDetail = Answer<HeddleClient['getBatch']>;
+export type Explanation = Answer<HeddleClient['explainTask']>;
+export type Obstacle = Explanation['obstacles'][number];
+export type Delivery = Answer<HeddleClient['listWebhooks']>[number];
+export type NewTask = Parameters<HeddleClient['submit']>[0][number];
+export type TaskUpdate = Parameters<HeddleClient['updateTask']>[1];
+export type { BatchEvent };
