@@ -10,20 +10,28 @@ import type { System } from './wiring.ts';
 
 /** What `examples/file-inventory/run` offers: serves its webhook targets and submits its batch. */
 interface ExampleModule {
-  startExample(options: { apiUrl: string; token?: string; log: Logger }): Promise<RunningExample>;
+  startExample(options: { apiUrl: string; token?: string; log: Logger; directory: string }): Promise<{
+    batchId: string;
+    /** A table once the batch has ended; null where the example is closed before. */
+    report: Promise<string | null>;
+    close(): Promise<void>;
+  }>;
 }
 
 export interface RunningExample {
   batchId: string;
   /** For the one who shows it; undefined where no token is needed. */
   token: string | undefined;
+  /** A table once the batch has ended; null where the example is closed before. */
+  report: Promise<string | null>;
   close(): Promise<void>;
 }
 
 interface ExampleOptions {
   system: System;
-  /** Where the mark of a finished example is kept; null keeps none. */
-  dataDir: string | null;
+  dataDir: string;
+  /** Whether the database belongs to the data directory, so that a mark there speaks of it. */
+  embedded: boolean;
   clock: Clock;
   log: Logger;
 }
@@ -33,15 +41,15 @@ const TOKEN_LIFE_MS = 3_600_000;
 const POLL_MS = 2_000;
 
 /** Whether the example is to run: nothing was ever submitted, or it was cut short the last time. */
-export async function isExampleDue({ system, dataDir }: ExampleOptions): Promise<boolean> {
-  const mark = dataDir === null ? null : await readFile(join(dataDir, MARK), 'utf8').catch(() => null);
+export async function isExampleDue({ system, dataDir, embedded }: ExampleOptions): Promise<boolean> {
+  const mark = embedded ? await readFile(join(dataDir, MARK), 'utf8').catch(() => null) : null;
   if (mark !== null) return !(JSON.parse(mark) as { finished: boolean }).finished;
   return (await system.engine.listWorkflows({ offset: 0, limit: 1 })).length === 0;
 }
 
 /** Starts the example and its mark; null where it is not installed. */
 export async function startExample(options: ExampleOptions): Promise<RunningExample | null> {
-  const { system, log } = options;
+  const { system, log, dataDir } = options;
   const path = ['run.js', 'run.ts'].map((name) => join(PACKAGE_DIRECTORY, 'examples', 'file-inventory', name));
   const found = path.find((each) => existsSync(each));
   if (found === undefined) return null;
@@ -50,12 +58,14 @@ export async function startExample(options: ExampleOptions): Promise<RunningExam
   const running = await module.startExample({
     apiUrl: system.url,
     log: log.child({ part: 'example' }),
+    directory: dataDir,
     ...(token === undefined ? {} : { token: token.text }),
   });
   await writeMark(options, running.batchId, false);
   return {
     batchId: running.batchId,
     token: token?.text,
+    report: running.report,
     close: async () => {
       await running.close();
       if (token !== undefined) await system.tokens.revoke(token.token.id);
@@ -77,6 +87,6 @@ export async function awaitExample(options: ExampleOptions, batchId: string, sto
   }
 }
 
-async function writeMark({ dataDir }: ExampleOptions, batch_id: string, finished: boolean): Promise<void> {
-  if (dataDir !== null) await writeFile(join(dataDir, MARK), `${JSON.stringify({ batch_id, finished })}\n`);
+async function writeMark({ dataDir, embedded }: ExampleOptions, batch_id: string, finished: boolean): Promise<void> {
+  if (embedded) await writeFile(join(dataDir, MARK), `${JSON.stringify({ batch_id, finished })}\n`);
 }

@@ -22,3 +22,10 @@ export const VERSION = manifest.version;
 
 /** The least Node that runs Heddle, such as `22.18`. */
 export const NODE_MIN = manifest.engines.node.replace(/^>=/, '');
+
+/** Whether a Node of this version, such as `24.1.0`, is new enough. */
+export function isNodeSupported(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [majorMin = 0, minorMin = 0] = NODE_MIN.split('.').map(Number);
+  return major > majorMin || (major === majorMin && minor >= minorMin);
+}

@@ -6,7 +6,7 @@ import type { Configuration } from './config.ts';
 import { openSmall, requireReachable } from './database-access.ts';
 import { ConfigurationError, EXIT, type ExitCode } from './failure.ts';
 import { isLoopback } from './listener.ts';
-import { processLog } from './process-log.ts';
+import { processLog, type LogSink } from './process-log.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
@@ -26,6 +26,7 @@ export type LifeEvent =
       tokens_required: boolean;
     }
   | { event: 'example'; batch_id: string; page: string }
+  | { event: 'example_ended'; batch_id: string; report: string | null }
   | { event: 'stopping' }
   | { event: 'stopped' }
   | { event: 'forced' };
@@ -33,13 +34,15 @@ export type LifeEvent =
 export interface ProcessOptions {
   configuration: Configuration;
   tell: (event: LifeEvent) => void;
+  /** Takes the log; standard error by default. */
+  logSink?: LogSink;
 }
 
 /** `heddle server`: Heddle on a database of its own, until it is interrupted. Any number of them share the work. */
-export async function runServer({ configuration, tell }: ProcessOptions): Promise<ExitCode> {
+export async function runServer({ configuration, tell, logSink }: ProcessOptions): Promise<ExitCode> {
   const { values: settings } = configuration;
   const databaseUrl = requireServerSettings(settings);
-  const log = processLog(settings);
+  const log = processLog(settings, logSink);
   warnOfUnknown(configuration, log);
   return untilInterrupted(
     async (stop) => {

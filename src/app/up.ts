@@ -40,9 +40,9 @@ interface Start extends UpOptions {
  * another), its migrations, the server, and the example at the first start.
  */
 export async function runUp(options: UpOptions): Promise<ExitCode> {
-  const { configuration, tell } = options;
+  const { configuration, tell, logSink } = options;
   const { values: settings } = configuration;
-  const log = processLog(settings);
+  const log = processLog(settings, logSink);
   warnOfUnknown(configuration, log);
   return untilInterrupted(
     async (stop) => {
@@ -82,7 +82,7 @@ async function runUntil(start: Start): Promise<void> {
     data_dir: dataDir,
     tokens_required: system.tokensRequired,
   });
-  if (settings.examples) await runExample(start, system, dataDir);
+  if (settings.examples) await runExample(start, system);
   await aborted(stop);
 }
 
@@ -98,9 +98,10 @@ async function provideDatabase({ settings, log, stopping }: Start): Promise<stri
 }
 
 /** Runs the example beside the rest: whatever happens to it, the system goes on. */
-async function runExample(start: Start, system: System, dataDir: string | null): Promise<void> {
-  const { log, stopping, stop, tell, show } = start;
-  const options = { system, dataDir, clock: systemClock, log };
+async function runExample(start: Start, system: System): Promise<void> {
+  const { log, stopping, stop, tell, show, settings } = start;
+  const { dataDir, databaseUrl } = settings;
+  const options = { system, dataDir, embedded: databaseUrl === null, clock: systemClock, log };
   try {
     if (!(await isExampleDue(options))) return;
     const example = await startExample(options);
@@ -111,6 +112,7 @@ async function runExample(start: Start, system: System, dataDir: string | null):
     const shown = show({ apiUrl: system.url, token, batchId, signal: stop });
     const ended = awaitExample(options, batchId, stop);
     await Promise.all([shown.catch(warn(log, 'The progress of the example cannot be shown')), ended]);
+    if (!stop.aborted) tell({ event: 'example_ended', batch_id: batchId, report: await example.report });
   } catch (error) {
     warn(log, 'The example could not be run')(error);
   }

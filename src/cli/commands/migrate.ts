@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+
+import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+
+/** `heddle migrate`: brings a database to the schema of this code. */
+export function registerMigrateCommand(program: Command): void {
+  const command = program
+    .command('migrate')
+    .description('bring the database, also an empty one, to the schema of this Heddle')
+    .option('--check', 'change nothing; exit 1 where a migration is needed');
+  addSettingsOptions(command)
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 up to date, 1 failed (or, with --check, not up to date), 2 a setting is not valid.',
+    )
+    .action(async (options: Parameters<typeof configurationOf>[0] & { check?: boolean }) => {
+      const configuration = configurationOf(options);
+      const output = outputOf(options);
+      const { migrateConfigured, migrationState } = await import('../../app/migration.ts');
+      if (options.check === true) {
+        const state = await migrationState(configuration);
+        output.result(state, () => output.line(state.fault ?? `The database is at schema version ${state.version}.`));
+        process.exitCode = state.fault === null ? 0 : 1;
+        return;
+      }
+      const result = await migrateConfigured(configuration);
+      output.result(
+        { from: result.from, to: result.to, applied: result.applied, functions_replaced: result.functionsReplaced },
+        () => {
+          for (const name of result.applied) output.line(`applied ${name}`);
+          output.line(`The database is at schema version ${result.to}.`);
+        },
+      );
+    });
+}

@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+
+import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+import { tell } from './up.ts';
+
+/** `heddle server`: on a database that is there already. */
+export function registerServerCommand(program: Command): void {
+  const command = program
+    .command('server')
+    .description('serve on the database that DATABASE_URL names, until Ctrl-C; any number of servers share the work')
+    .option('--migrate', 'migrate the database first (HEDDLE_MIGRATE)');
+  addSettingsOptions(command, ['port', 'host', 'hostUrl'])
+    .addHelpText('after', HELP)
+    .action(async (options: Parameters<typeof configurationOf>[0] & { migrate?: boolean }) => {
+      const set = { ...options.set, ...(options.migrate === true ? { HEDDLE_MIGRATE: '1' } : {}) };
+      const configuration = configurationOf({ ...options, set });
+      const output = outputOf(options);
+      const { runServer } = await import('../../app/server.ts');
+      process.exitCode = await runServer({ configuration, tell: (event) => tell(output, event) });
+    });
+}
+
+const HELP = `
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 a setting is not valid, 130 stopped by force.`;

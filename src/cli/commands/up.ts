@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+
+import type { LifeEvent } from '../../app/server.ts';
+import type { ShownBatch } from '../../app/up.ts';
+import { createClient } from '../output/client-command.ts';
+import type { Output } from '../output/output.ts';
+import { watchBatch } from '../output/progress.ts';
+import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+
+/** `heddle up`: everything on one machine. */
+export function registerUpCommand(program: Command): void {
+  const command = program
+    .command('up')
+    .description('run everything on this machine, with a database of its own, until Ctrl-C');
+  addSettingsOptions(command, ['port', 'host', 'hostUrl'])
+    .addHelpText('after', HELP)
+    .action(async (options: Parameters<typeof configurationOf>[0]) => {
+      const configuration = configurationOf(options);
+      const output = outputOf(options);
+      const { runUp } = await import('../../app/up.ts');
+      let print: ((line: string) => void) | null = null;
+      const logSink = {
+        write: (line: string): void => {
+          if (print === null) output.stderr.write(line);
+          else print(line.trimEnd());
+        },
+      };
+      const show = async (batch: ShownBatch): Promise<void> => {
+        try {
+          await showBatch(output, batch, (printer) => (print = printer));
+        } finally {
+          print = null;
+        }
+      };
+      process.exitCode = await runUp({ configuration, tell: (event) => tell(output, event), show, logSink });
+    });
+}
+
+const HELP = `
+Exit codes: 0 stopped by Ctrl-C, 1 could not start, 2 a setting is not valid, 130 stopped by force (Ctrl-C twice).
+With --json, one document for each of: starting, ready (with url and port), example, example_ended,
+stopping, stopped.`;
+
+async function showBatch(
+  output: Output,
+  { apiUrl, token, batchId, signal }: ShownBatch,
+  onPrinter: (print: (line: string) => void) => void,
+): Promise<void> {
+  if (output.json) return;
+  const client = createClient({ url: apiUrl, token, output });
+  await watchBatch(client, batchId, { output, signal, onPrinter });
+}
+
+/** Tells what a process does: a sentence for people, or a document with `--json`. */
+export function tell(output: Output, event: LifeEvent): void {
+  if (output.json) output.document(event);
+  else for (const line of linesOf(output, event)) output.line(line);
+}
+
+function linesOf(output: Output, event: LifeEvent): string[] {
+  switch (event.event) {
+    case 'starting':
+      return [`Heddle ${event.version} starts${event.data_dir === null ? '' : `; its data is in ${event.data_dir}`}`];
+    case 'ready':
+      return [
+        `Heddle runs: ${output.paint('bold', event.page)}`,
+        ...(event.tokens_required ? ['Requests need a bearer token: `heddle token create`'] : []),
+        'Ctrl-C stops it.',
+      ];
+    case 'example':
+      return [`The example runs: ${output.paint('bold', event.page)}`];
+    case 'example_ended':
+      return [...(event.report === null ? [] : ['', event.report, '']), 'Heddle goes on running until Ctrl-C.'];
+    case 'stopping':
+      return ['Stopping; Ctrl-C again ends it by force.'];
+    case 'stopped':
+      return ['Stopped.'];
+    case 'forced':
+      return ['Ended by force; the database recovers at the next start.'];
+  }
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+import { CommanderError } from 'commander';
+
+import { EXIT, sentenceOf } from '../app/failure.ts';
+import { isNodeSupported, NODE_MIN } from '../app/package.ts';
+
+/** The code to exit with; says on standard error what went wrong. */
+async function run(argv: readonly string[]): Promise<number> {
+  if (!isNodeSupported(process.versions.node)) {
+    process.stderr.write(`heddle: Node ${NODE_MIN} or newer is needed, this is ${process.versions.node}\n`);
+    return EXIT.failed;
+  }
+  try {
+    // Loaded only now: what it is made of does not even parse on an older Node.
+    const { createProgram } = await import('./program.ts');
+    await createProgram().parseAsync(argv);
+    return Number(process.exitCode ?? EXIT.ok);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const sentence = sentenceOf(error);
+    const stack = error instanceof Error ? error.stack : undefined;
+    process.stderr.write(`heddle: ${sentence ?? stack ?? String(error)}\n`);
+    return (error as { exitCode?: number }).exitCode ?? EXIT.failed;
+  }
+}
+
+// A reader that goes away (`heddle task list | head`) is no failure of ours.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
+const code = await run(process.argv);
+// Written out first: what a pipe has not taken yet would be lost. Then at once, whatever connection is still kept warm.
+process.stdout.write('', () => process.exit(code));

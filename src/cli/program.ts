@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+
+import { NODE_MIN, VERSION } from '../app/package.ts';
+import { registerBatchCommands } from './commands/batch.ts';
+import { registerConfigCommand } from './commands/config.ts';
+import { registerDoctorCommand } from './commands/doctor.ts';
+import { registerMigrateCommand } from './commands/migrate.ts';
+import { registerServerCommand } from './commands/server.ts';
+import { registerTaskCommands } from './commands/task.ts';
+import { registerTokenCommand } from './commands/token.ts';
+import { registerUpCommand } from './commands/up.ts';
+import { registerWebhookCommands } from './commands/webhook.ts';
+
+/** The whole command line. Its errors are thrown as CommanderError. */
+export function createProgram(): Command {
+  const program = new Command('heddle')
+    .description('Runs graphs of tasks on PostgreSQL: dependencies, rules, webhooks, a live page.')
+    .version(VERSION)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .addHelpText('after', `\nNeeds Node ${NODE_MIN} or newer. Exit codes: 0 done, 1 failed, 2 not valid as given.`);
+  registerUpCommand(program);
+  registerServerCommand(program);
+  registerMigrateCommand(program);
+  registerDoctorCommand(program);
+  registerConfigCommand(program);
+  registerTokenCommand(program);
+  registerBatchCommands(program);
+  registerTaskCommands(program);
+  registerWebhookCommands(program);
+  return program;
+}

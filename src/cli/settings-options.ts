@@ -1,0 +1,58 @@
+import { InvalidArgumentError, type Command } from 'commander';
+
+import { systemClock } from '../app/clock.ts';
+import { configurationOfProcess, type Configuration } from '../app/config.ts';
+import { Output } from './output/output.ts';
+
+/** Flags that stand for settings; `--set` reaches every other one. */
+const FLAGS = {
+  port: { flag: '--port <port>', name: 'PORT', description: 'port to listen on; 0 takes a free one' },
+  host: { flag: '--host <address>', name: 'HOST', description: 'address to listen on' },
+  hostUrl: { flag: '--host-url <url>', name: 'HOST_URL', description: 'public URL that webhook targets answer to' },
+  dataDir: { flag: '--data-dir <directory>', name: 'HEDDLE_DATA_DIR', description: 'where the embedded database lies' },
+  databaseUrl: { flag: '--database-url <url>', name: 'DATABASE_URL', description: 'PostgreSQL to work on' },
+  config: { flag: '--config <file>', name: 'HEDDLE_CONFIG', description: 'configuration file (JSON)' },
+  logLevel: { flag: '--log-level <level>', name: 'RUST_LOG', description: 'error, warn, info, debug or off' },
+} as const;
+
+export type FlagName = keyof typeof FLAGS;
+type FlagOptions = Partial<Record<FlagName, string>> & { set?: Record<string, string>; json?: boolean };
+
+const COMMON: readonly FlagName[] = ['dataDir', 'databaseUrl', 'config', 'logLevel'];
+
+/** Adds `--json`, the flags of settings, and `--set NAME=VALUE` for every setting. */
+export function addSettingsOptions(command: Command, own: readonly FlagName[] = []): Command {
+  for (const name of [...own, ...COMMON]) {
+    const { flag, description, name: variable } = FLAGS[name];
+    command.option(flag, `${description} (${variable})`);
+  }
+  return command
+    .option('--set <NAME=VALUE>', 'any setting, as `heddle config` lists them; may be repeated', collectSetting)
+    .option('--json', 'JSON on standard output, nothing else');
+}
+
+function collectSetting(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('It must be NAME=VALUE, such as PORT=8090.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** The settings that the options of a command line name, by variable. */
+export function flagsOf(options: FlagOptions): Record<string, string> {
+  const flags: Record<string, string> = { ...options.set };
+  for (const [name, { name: variable }] of Object.entries(FLAGS)) {
+    const value = options[name as FlagName];
+    if (value !== undefined) flags[variable] = value;
+  }
+  return flags;
+}
+
+/** The configuration of a command: its flags over the environment over the file. Throws ConfigurationError. */
+export function configurationOf(options: FlagOptions): Configuration {
+  return configurationOfProcess(flagsOf(options));
+}
+
+export function outputOf(options: { json?: boolean }): Output {
+  const { stdout, stderr } = process;
+  return new Output({ stdout, stderr, json: options.json === true, clock: systemClock });
+}
