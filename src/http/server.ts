@@ -30,6 +30,8 @@ export type { App } from './routes/context.ts';
 
 /** A path segment may be this long; names are shorter, and longer ones are told so by their route. */
 const PARAMETER_MAX_CHARS = 1000;
+/** Time that a request may take to arrive, its body included. */
+const REQUEST_TIMEOUT_MS = 300_000;
 
 /**
  * The HTTP server, ready to listen. `close()` ends event streams, lets requests under way finish, and commits what was
@@ -40,6 +42,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   const app: App = fastify({
     bodyLimit: config.bodyLimitBytes,
     forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_TIMEOUT_MS,
     // Refused by the hook below instead, as a problem document.
     return503OnClosing: false,
     frameworkErrors: (_error, request, reply) => answerBadAddress(request, reply),
@@ -77,7 +80,10 @@ export function buildServer(dependencies: ServerDependencies): App {
 
 function refuseWhileClosing(app: App, streams: EventStreams): void {
   app.addHook('onRequest', (_request, reply, done) => {
-    if (!streams.closing) return done();
+    if (!streams.closing) {
+      done();
+      return;
+    }
     void reply.header('connection', 'close');
     done(new HeddleError('SHUTTING_DOWN'));
   });

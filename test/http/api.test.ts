@@ -33,6 +33,8 @@ after(async () => {
   await engine.close();
 });
 
+// The type of the answer is the caller's claim, which its assertions then check.
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 async function call<Answer>(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,

@@ -207,11 +207,9 @@ export class EngineStub {
   }
 
   #work<Result>(run: () => Result): Promise<Result> {
-    if (this.failure) return Promise.reject(this.failure);
-    try {
-      return Promise.resolve(run());
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
+    return new Promise((resolve) => {
+      if (this.failure) throw this.failure;
+      resolve(run());
+    });
   }
 }

@@ -15,7 +15,7 @@ test('a token is told once and kept by its hash', async () => {
   assert.deepEqual([token.name, token.scopes, token.expires_at], ['ci', ['submit', 'read'], clock.now() + 1000]);
   const found = await tokens.findByHash(hashToken(text));
   assert.deepEqual(found, token);
-  assert.deepEqual(Buffer.from(found!.token_hash), hashToken(text));
+  assert.deepEqual(Buffer.from(found.token_hash), hashToken(text));
   assert.equal(await tokens.findByHash(hashToken(`${text}x`)), null);
 
   await tokens.touch(token.id, clock.now() + 5);

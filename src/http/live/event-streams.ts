@@ -109,7 +109,10 @@ async function tellChanges(
           const last = at + TASKS_PER_EVENT >= tasks.length;
           await writer.event('change', { batch, tasks: tasks.slice(at, at + TASKS_PER_EVENT) }, last ? cursor : null);
         }
-        if (ended) return await writer.event('end', { batch, tasks: [] }, cursor);
+        if (ended) {
+          await writer.event('end', { batch, tasks: [] }, cursor);
+          return;
+        }
       }
       first = false;
       // A slow client is written to no faster than it reads: `event` waited until its socket had room.

@@ -33,7 +33,10 @@ export class EventWriter {
         this.#signal.removeEventListener('abort', done);
         resolve();
       };
-      if (this.#signal.aborted) return resolve();
+      if (this.#signal.aborted) {
+        resolve();
+        return;
+      }
       this.#response.once('drain', done);
       this.#signal.addEventListener('abort', done, { once: true });
     });

@@ -18,7 +18,7 @@ interface DefinitionFamily {
   body: TSchema;
   answer: TSchema;
   /** What the schema cannot say. */
-  check(body: unknown, faults: FaultList): void;
+  check: (body: unknown, faults: FaultList) => void;
 }
 
 /** Rules and actions that tasks name by `{ "ref": "…" }` instead of repeating them. A task keeps what it was given. */

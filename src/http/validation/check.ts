@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 
 import { HeddleError, type ErrorCode } from '../../domain/errors.ts';
 import { MAX_DETAILS } from '../json/parse.ts';
-import { explainFaults, FaultList, type WireSchema } from './explain.ts';
+import { explainFaults, FaultList } from './explain.ts';
 
 /** A compiled schema that can also say what is wrong. */
 export interface Checker<Schema extends TSchema> {
@@ -16,13 +16,13 @@ const compiled = new WeakMap<TSchema, Checker<TSchema>>();
 
 export function checkerOf<Schema extends TSchema>(schema: Schema): Checker<Schema> {
   const known = compiled.get(schema);
-  if (known) return known as Checker<Schema>;
+  if (known) return known;
   const validator = Compile(schema);
   const checker: Checker<Schema> = {
     fits: (value): value is Static<Schema> => validator.Check(value),
     explain(value, path, into) {
       const before = into.faults.length;
-      explainFaults(schema as WireSchema, value, path, into);
+      explainFaults(schema, value, path, into);
       if (into.faults.length === before) into.add(path, 'does not fit its schema, see /v1/openapi.json');
     },
   };

@@ -9,7 +9,7 @@ import { readQuery } from './query.ts';
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   if (httpPart === 'querystring') return faultsAsResult((value) => readQuery(schema as TObject, value));
   // A submission is checked as a whole by its handler.
-  if (httpPart === 'body' && (schema as unknown) === NewTaskList) return (value) => ({ value });
+  if (httpPart === 'body' && (schema as unknown) === NewTaskList) return (value: unknown) => ({ value });
   return faultsAsResult((value) => requireFit(schema, value));
 };
 

@@ -54,20 +54,25 @@ export function explainFaults(schema: WireSchema, value: unknown, path: string, 
   else {
     switch (schema.type) {
       case 'object':
-        return explainObject(schema, value, path, into);
+        explainObject(schema, value, path, into);
+        return;
       case 'array':
-        return explainArray(schema, value, path, into);
+        explainArray(schema, value, path, into);
+        return;
       case 'string':
-        return explainString(schema, value, path, into);
+        explainString(schema, value, path, into);
+        return;
       case 'integer':
       case 'number':
-        return explainNumber(schema, value, path, into);
+        explainNumber(schema, value, path, into);
+        return;
       case 'boolean':
         if (typeof value !== 'boolean') into.add(path, `must be true or false, not ${shown(value)}`);
         return;
       case 'null':
         if (value !== null) into.add(path, `must be null, not ${shown(value)}`);
         return;
+      case undefined:
       default:
         return;
     }
@@ -141,21 +146,17 @@ function kindOf(schema: WireSchema): string {
 
 function kindOfValue(value: unknown): string {
   if (value === null) return 'null';
+  if (value === undefined) return 'absent';
   if (Array.isArray(value)) return 'an array';
-  switch (typeof value) {
-    case 'object':
-      return 'an object';
-    case 'boolean':
-      return 'boolean';
-    case 'undefined':
-      return 'absent';
-    default:
-      return `a ${typeof value}`;
-  }
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'boolean' ? 'boolean' : `a ${typeof value}`;
 }
 
 function explainObject(schema: WireSchema, value: unknown, path: string, into: FaultList): void {
-  if (!isObject(value)) return into.add(path, `must be an object, not ${shown(value)}`);
+  if (!isObject(value)) {
+    into.add(path, `must be an object, not ${shown(value)}`);
+    return;
+  }
   const known = Object.keys(schema.properties ?? {});
   for (const name of schema.required ?? []) {
     if (!Object.hasOwn(value, name)) into.add(memberPath(path, name), 'is required');
@@ -192,7 +193,10 @@ function explainExtra(
 }
 
 function explainArray(schema: WireSchema, value: unknown, path: string, into: FaultList): void {
-  if (!Array.isArray(value)) return into.add(path, `must be an array, not ${shown(value)}`);
+  if (!Array.isArray(value)) {
+    into.add(path, `must be an array, not ${shown(value)}`);
+    return;
+  }
   if (schema.minItems !== undefined && value.length < schema.minItems) {
     into.add(path, `must have at least ${counted(schema.minItems, 'element')}`);
   }
@@ -215,9 +219,12 @@ function explainArray(schema: WireSchema, value: unknown, path: string, into: Fa
 }
 
 function explainString(schema: WireSchema, value: unknown, path: string, into: FaultList): void {
-  if (typeof value !== 'string') return into.add(path, `must be a string, not ${shown(value)}`);
+  if (typeof value !== 'string') {
+    into.add(path, `must be a string, not ${shown(value)}`);
+    return;
+  }
   const { minLength = 0, maxLength = Infinity } = schema;
-  const characters = value.length > maxLength * 2 ? value.length : [...value].length;
+  const characters = value.length > maxLength * 2 ? value.length : Array.from(value).length;
   if (characters < minLength || characters > maxLength) {
     const bounds =
       maxLength === Infinity
@@ -234,9 +241,13 @@ function explainNumber(schema: WireSchema, value: unknown, path: string, into: F
   const whole = schema.type === 'integer';
   if (typeof value !== 'number') {
     const remedy = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? '; leave out the quotes' : '';
-    return into.add(path, `must be a ${whole ? 'whole number' : 'number'}, not ${shown(value)}${remedy}`);
+    into.add(path, `must be a ${whole ? 'whole number' : 'number'}, not ${shown(value)}${remedy}`);
+    return;
   }
-  if (whole && !Number.isInteger(value)) return into.add(path, `must be a whole number, not ${value}`);
+  if (whole && !Number.isInteger(value)) {
+    into.add(path, `must be a whole number, not ${value}`);
+    return;
+  }
   if ((minimum !== undefined && value < minimum) || (maximum !== undefined && value > maximum)) {
     if (minimum === undefined) into.add(path, `must be at most ${maximum!}, not ${value}`);
     else if (maximum === undefined) into.add(path, `must be at least ${minimum}, not ${value}`);

@@ -32,6 +32,7 @@ function converted(schema: WireSchema | undefined, raw: string): unknown {
       return /^-?\d{1,20}(\.\d{1,20})?$/.test(raw) ? Number(raw) : raw;
     case 'boolean':
       return raw === 'true' ? true : raw === 'false' ? false : raw;
+    case undefined:
     default:
       return raw;
   }

@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TSchema } from 'typebox';
 
 import { BATCH_WIRE_STATE, type TaskState } from '../../domain/task-state.ts';
 import type { TaskId } from '../../domain/ids.ts';
@@ -11,10 +11,8 @@ const NamedTask = Type.Object(
   { additionalProperties: false },
 );
 
-const variant = <const Name extends string, Fields extends Record<string, import('typebox').TSchema>>(
-  name: Name,
-  fields: Fields,
-) => Type.Object({ type: oneOf([name]), ...fields }, { additionalProperties: false });
+const variant = <const Name extends string, Fields extends Record<string, TSchema>>(name: Name, fields: Fields) =>
+  Type.Object({ type: oneOf([name]), ...fields }, { additionalProperties: false });
 
 export const ObstacleDto = Type.Union([
   variant('parents', {
