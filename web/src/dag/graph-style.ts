@@ -45,7 +45,6 @@ export function graphStyle(palette: Palette, large: boolean): StylesheetJson {
   return [
     ...(large ? plainStyle(palette) : cardStyle(palette)),
     { selector: 'edge[!required]', style: { 'line-style': 'dashed' } },
-    { selector: '.dim', style: { opacity: 0.13 } },
     { selector: 'edge.near', style: nearEdge(palette, large) },
     {
       selector: 'node:selected',
@@ -77,6 +76,11 @@ function plainStyle(palette: Palette): StylesheetJson {
       selector: `node[status = "${status}"]`,
       style: { 'background-color': palette.status[status], ...cue[status] },
     })),
+    // Opaque, or the links beneath would show through thousands of faded boxes.
+    ...STATUSES.map((status) => ({
+      selector: `node.dim[status = "${status}"]`,
+      style: { 'background-color': palette.tint[status], 'border-color': palette.edgeFaint, color: palette.edge },
+    })),
     { selector: 'edge', style: { 'line-color': palette.edgeFaint } },
   ];
 }
@@ -87,6 +91,7 @@ function cardStyle(palette: Palette): StylesheetJson {
     ...STATUSES.map((status) => ({ selector: `node[status = "${status}"]`, style: cardNode(palette, status) })),
     ...farNodes(palette),
     { selector: 'edge', style: curvedEdge(palette) },
+    { selector: '.dim', style: { opacity: 0.13 } },
   ];
 }
 
