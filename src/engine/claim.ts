@@ -34,7 +34,7 @@ export class Claims {
     const { database, observer, kinds, settings } = this.#context;
     const lanes = await laneIds(this.#context, request.lanes);
     await this.#markSeen(lanes, request.holder);
-    const rows = await claimTasks(
+    const { rows, refused } = await claimTasks(
       database,
       lanes,
       request.limit,
@@ -42,6 +42,7 @@ export class Claims {
       settings.claimTimeoutMs,
       this.#context.now(),
     );
+    observer.refused(refused);
     if (rows.length === 0) return [];
     const names = await kinds.names(rows.map((row) => row.kind_id));
     const waits = new Map<number, number[]>();
@@ -67,7 +68,14 @@ export class Claims {
   async claimForDelivery(holder: string, limit: number): Promise<number> {
     const { database, observer, signals, settings } = this.#context;
     await this.#markSeen([WEBHOOK_LANE], holder);
-    const rows = await claimTasksForDelivery(database, limit, holder, settings.claimTimeoutMs, this.#context.now());
+    const { rows, refused } = await claimTasksForDelivery(
+      database,
+      limit,
+      holder,
+      settings.claimTimeoutMs,
+      this.#context.now(),
+    );
+    observer.refused(refused);
     if (rows.length === 0) return 0;
     signals.emit({ deliveries: true, workflows: [...new Set(rows.map((row) => row.workflow_id))].slice(0, 17) });
     const counts = new Map<number, number[]>();

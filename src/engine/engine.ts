@@ -1,3 +1,4 @@
+import { HeddleError } from '../domain/errors.ts';
 import { newId, type Random } from '../runtime/random.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -37,14 +38,14 @@ const DEFAULTS: EngineSettings = {
 export function createEngine(options: EngineOptions): Engine {
   const context = contextOf(options);
   const claims = new Claims(context);
-  const { signals } = context;
+  const { signals, metrics } = context;
   return {
-    submit: (submissions) => submit(context, submissions),
+    submit: (submissions) => counting(metrics?.tasksDbSaveFailures, submit(context, submissions)),
     claim: (request) => claims.claim(request),
     claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
-    report: (reports) => report(context, reports),
-    update: (updates) => update(context, updates),
-    progress: (reports) => progress(context, reports),
+    report: (reports) => counting(metrics?.tasksDbSaveFailures, report(context, reports)),
+    update: (updates) => counting(metrics?.tasksDbSaveFailures, update(context, updates)),
+    progress: (reports) => counting(metrics?.batchUpdateFailures, progress(context, reports)),
     cancel: (ids, reason) => operate.cancel(context, ids, reason ?? 'it was canceled'),
     cancelWorkflow: (id) => operate.cancelWorkflow(context, id),
     pause: (ids) => operate.pause(context, ids),
@@ -72,10 +73,20 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
+/** Counts a write that failed after all retries; what its caller did wrong is not a failure of the database. */
+async function counting<T>(failures: { inc(): void } | undefined, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.status >= 500) failures?.inc();
+    throw error;
+  }
+}
+
 function contextOf(options: EngineOptions): EngineContext {
   const { database, clock, random, log, metrics } = options;
   const kinds = new Kinds(database);
-  const signals = new Signals(database, clock, log, newId());
+  const signals = new Signals(database, clock, log, newId(), () => metrics?.notifications.inc());
   return {
     database,
     clock,

@@ -78,12 +78,20 @@ export class Observer {
   async delivered(moved: DeliveriesMoved): Promise<void> {
     this.#signals.emit({ deliveries: moved.deliveries > 0, workflows: moved.workflows ?? [] });
     if (moved.settled !== null) await this.moved(moved.settled);
-    if (this.#metrics === undefined || moved.begun === null) return;
+    if (this.#metrics === undefined) return;
+    if (moved.conflicts > 0) this.#metrics.webhookIdempotentConflicts.inc(moved.conflicts);
+    if (moved.skipped > 0) this.#metrics.webhookIdempotentSkips.inc({ trigger: 'start' }, moved.skipped);
+    if (moved.begun === null) return;
     await this.#learn(moved.begun.map(([kind]) => kind));
     for (const [kind, waitsMs] of moved.begun) {
       this.#metrics.taskStatusTransitions.inc({ from_status: 'Claimed', to_status: 'Running' }, waitsMs.length);
       this.#observeWaits(kind, waitsMs);
     }
+  }
+
+  /** Ready tasks that rules sent off to wait. */
+  refused(tasks: number): void {
+    if (tasks > 0) this.#metrics?.tasksBlockedByConcurrency.inc(tasks);
   }
 
   created(tasks: number, withDependencies: number): void {

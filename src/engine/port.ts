@@ -224,6 +224,15 @@ export interface RetentionResult {
   deleted: number;
 }
 
+/** What stands where now. Archived tasks are not counted. */
+export interface Gauges {
+  by_state: Record<TaskState, number>;
+  /** The kinds and lanes with most tasks, at most as many as were asked for. */
+  running_by_kind: Record<string, number>;
+  ready_by_lane: Record<string, number>;
+  deliveries: { held: number; due: number; dead: number };
+}
+
 /** Everything the rest of the system asks of the engine. Every method is safe to repeat. */
 export interface Engine {
   submit(submissions: readonly Submission[]): Promise<SubmitResult[]>;
@@ -261,8 +270,7 @@ export interface Engine {
   countStates(id: WorkflowId): Promise<Partial<Record<TaskState, number>>>;
   listWorkflows(page: { offset: number; limit: number; open?: boolean }): Promise<WorkflowSummary[]>;
   explain(id: TaskId): Promise<Explanation | null>;
-  /** Current tasks by state, and running ones by kind (at most `kind_limit` kinds): for gauges. */
-  gauges(kind_limit: number): Promise<{ by_state: Record<TaskState, number>; running_by_kind: Record<string, number> }>;
+  gauges(kind_limit: number): Promise<Gauges>;
 
   /** Calls back after a commit, here or in another process, that made tasks ready in one of these lanes. */
   onReady(lanes: readonly string[], wake: () => void): () => void;

@@ -1,8 +1,9 @@
 import { TASK_STATES, taskStateOf, type TaskState } from '../domain/task-state.ts';
 import type { Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
+import { countDeliveries } from '../store/deliveries.ts';
 import * as reads from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
-import type { Dag, DagChanges, TaskFilter } from './port.ts';
+import type { Dag, DagChanges, Gauges, TaskFilter } from './port.ts';
 
 /** How far a change feed looks back: longer than any transaction may take to commit after it took its moment. */
 const CHANGE_OVERLAP_MS = 5_000;
@@ -72,12 +73,16 @@ export function listWorkflows(
   return reads.findWorkflows(context.database, page.open ?? null, page.limit, page.offset);
 }
 
-export async function gauges(
-  context: EngineContext,
-  kindLimit: number,
-): Promise<{ by_state: Record<TaskState, number>; running_by_kind: Record<string, number> }> {
+export async function gauges(context: EngineContext, kindLimit: number): Promise<Gauges> {
   const byState = Object.fromEntries(TASK_STATES.map((state) => [state, 0])) as Record<TaskState, number>;
   for (const row of await reads.countTasksByState(context.database)) byState[taskStateOf(row.state)] = row.n;
   const running = await reads.countRunningByKind(context.database, kindLimit);
-  return { by_state: byState, running_by_kind: Object.fromEntries(running.map((row) => [row.kind, row.n])) };
+  const ready = await reads.countReadyByLane(context.database, kindLimit);
+  const deliveries = await countDeliveries(context.database);
+  return {
+    by_state: byState,
+    running_by_kind: Object.fromEntries(running.map((row) => [row.kind, row.n])),
+    ready_by_lane: Object.fromEntries(ready.map((row) => [row.lane, row.n])),
+    deliveries: { held: 0, due: 0, dead: 0, ...Object.fromEntries(deliveries.map((row) => [row.state, row.n])) },
+  };
 }

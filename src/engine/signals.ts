@@ -41,6 +41,7 @@ export class Signals {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #id: string;
+  readonly #onNotification: () => void;
   readonly #lanes = new Map<number, Set<Wake>>();
   readonly #deliveries = new Set<Wake>();
   readonly #workflows = new Map<string, Set<Wake>>();
@@ -53,11 +54,12 @@ export class Signals {
   #othersListen = true;
   #closed = false;
 
-  constructor(database: Database, clock: Clock, log: Logger, id: string) {
+  constructor(database: Database, clock: Clock, log: Logger, id: string, onNotification: () => void = () => undefined) {
     this.#database = database;
     this.#clock = clock;
     this.#log = log;
     this.#id = id;
+    this.#onNotification = onNotification;
   }
 
   emit(signal: Signal): void {
@@ -115,7 +117,9 @@ export class Signals {
       return;
     }
     const message = JSON.parse(payload) as Payload;
-    if (message.from !== this.#id) this.#wakeHere(message.lanes, message.deliveries, message.workflows);
+    if (message.from === this.#id) return;
+    this.#onNotification();
+    this.#wakeHere(message.lanes, message.deliveries, message.workflows);
   }
 
   #wakeHere(lanes: readonly number[], deliveries: boolean, workflows: readonly string[] | 'many'): void {

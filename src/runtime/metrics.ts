@@ -15,7 +15,7 @@ export const PARENT_OUTCOMES = ['success', 'failure', 'canceled'] as const;
 export const WEBHOOK_TRIGGERS = ['start', 'end', 'cancel'] as const;
 export const WEBHOOK_OUTCOMES = ['success', 'failure'] as const;
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
-export const DELIVERY_STATES = ['held', 'due', 'delivered', 'dead'] as const;
+export const DELIVERY_STATES = ['held', 'due', 'dead'] as const;
 export const LATE_REPORT_KINDS = ['repeated', 'conflict', 'stale_attempt'] as const;
 
 /** From a fast handler to the longest timeout of a task, a day. */

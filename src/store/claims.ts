@@ -10,7 +10,7 @@ const CLAIM: Statement = {
 
 const CLAIM_FOR_DELIVERY: Statement = {
   name: 'tasks.claim_for_delivery',
-  text: `select kind_id, workflow_id from claim('{0}', $1, $2, true, $3, $4)`,
+  text: `select id, kind_id, workflow_id, waited_ms from claim('{0}', $1, $2, true, $3, $4)`,
 };
 
 const SEEN: Statement = {
@@ -37,25 +37,38 @@ export interface ClaimRow {
   waited_ms: number;
 }
 
-export function claimTasks(
+export interface Claimed<Row> {
+  rows: Row[];
+  /** Tasks that were ready and that rules sent off to wait. */
+  refused: number;
+}
+
+function claimedOf<Row extends { id: string | null; waited_ms: number }>(rows: Row[]): Claimed<Row> {
+  const last = rows.at(-1);
+  if (last?.id !== null) return { rows, refused: 0 };
+  rows.pop();
+  return { rows, refused: last.waited_ms };
+}
+
+export async function claimTasks(
   queryable: Queryable,
   lanes: readonly number[],
   limit: number,
   holder: string,
   claimTimeoutMs: number,
   now: string | null,
-): Promise<ClaimRow[]> {
-  return queryable.query<ClaimRow>(CLAIM, [numberArray(lanes), limit, holder, claimTimeoutMs, now]);
+): Promise<Claimed<ClaimRow>> {
+  return claimedOf(await queryable.query<ClaimRow>(CLAIM, [numberArray(lanes), limit, holder, claimTimeoutMs, now]));
 }
 
-export function claimTasksForDelivery(
+export async function claimTasksForDelivery(
   queryable: Queryable,
   limit: number,
   holder: string,
   claimTimeoutMs: number,
   now: string | null,
-): Promise<{ kind_id: number; workflow_id: string }[]> {
-  return queryable.query(CLAIM_FOR_DELIVERY, [limit, holder, claimTimeoutMs, now]);
+): Promise<Claimed<{ id: string; kind_id: number; workflow_id: string; waited_ms: number }>> {
+  return claimedOf(await queryable.query(CLAIM_FOR_DELIVERY, [limit, holder, claimTimeoutMs, now]));
 }
 
 export async function markClaimerSeen(

@@ -106,6 +106,10 @@ export interface DeliveriesMoved {
   settled: Moved | null;
   workflows: string[] | null;
   deliveries: number;
+  /** Results of tries that another process had taken over. */
+  conflicts: number;
+  /** Starts that are not tried again because their attempt is over. */
+  skipped: number;
 }
 
 export async function settleTries(

@@ -70,7 +70,13 @@ const NOW: Statement = { name: 'clock.now', text: `select clock_timestamp() as n
 
 const COUNT_BY_STATE: Statement = {
   name: 'tasks.count_by_state',
-  text: `select state, count(*) as n from task_all group by state`,
+  text: `select state, count(*) as n from task group by state`,
+};
+
+const COUNT_READY_BY_LANE: Statement = {
+  name: 'tasks.count_ready_by_lane',
+  text: `select case when r.lane = 0 then 'webhook' else 'kind:' || k.name end as lane, count(*) as n
+    from ready r left join kind k on k.id = r.lane group by 1 order by n desc limit $1`,
 };
 
 const COUNT_RUNNING_BY_KIND: Statement = {
@@ -207,6 +213,10 @@ export async function databaseNow(queryable: Queryable): Promise<number> {
 
 export function countTasksByState(queryable: Queryable): Promise<{ state: number; n: number }[]> {
   return queryable.query(COUNT_BY_STATE);
+}
+
+export function countReadyByLane(queryable: Queryable, limit: number): Promise<{ lane: string; n: number }[]> {
+  return queryable.query(COUNT_READY_BY_LANE, [limit]);
 }
 
 export function countRunningByKind(queryable: Queryable, limit: number): Promise<{ kind: string; n: number }[]> {

@@ -130,7 +130,8 @@ $$;
 --
 -- Claims pending tasks of these lanes, highest priority first, oldest first among equals.
 -- p_deliver: false, they are running at once (the claimer runs them itself); true, they are claimed and their start
--- deliveries are written (lane 0). Returns them in the order of the claim.
+-- deliveries are written (lane 0). Returns them in the order of the claim; where rules sent tasks off to wait, a last row
+-- without an id tells in waited_ms how many.
 create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_deliver boolean,
   p_claim_timeout_ms integer, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
@@ -147,6 +148,8 @@ declare
   v_kinds integer[];
   v_ruled boolean;
   v_lease bigint;
+  v_asked integer;
+  v_refused integer := 0;
 begin
   select array_agg(c.task_id), array_agg(c.tid), array_agg(c.lane), array_agg(c.slots::text)
   into v_ids, v_tids, v_lanes, v_grants
@@ -190,8 +193,14 @@ begin
     from unnest(v_ids, v_lanes, v_grants) with ordinality u(id, lane, grants, ord)
     join task t on t.id = u.id where t.state + 0 = 1 and (t.run_at is null or t.run_at <= v_now);
     if v_ids is null then return; end if;
+    v_asked := cardinality(v_ids);
     v_ids := admit(v_ids, v_lanes, v_grants);
-    if cardinality(v_ids) = 0 then return; end if;
+    v_refused := v_asked - cardinality(v_ids);
+    if v_refused = v_asked then
+      return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer,
+        null::boolean, v_refused::bigint;
+      return;
+    end if;
   end if;
 
   v_lease := nextval(pg_get_serial_sequence('lease', 'id'));
@@ -231,6 +240,10 @@ begin
   select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs, taken.linked,
     (extract(epoch from v_now - taken.since) * 1000)::bigint
   from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
+  if v_refused > 0 then
+    return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer,
+      null::boolean, v_refused::bigint;
+  end if;
 end $$;
 
 -- Gives back the slots of ready rows whose task is not pending any more.

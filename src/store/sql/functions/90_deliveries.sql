@@ -44,6 +44,7 @@ declare
   v_cancel uuid[];
   v_begun json;
   v_workflows json;
+  v_conflicts integer;
 begin
   perform lock_workflows(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text) join delivery d on d.id = r.i
@@ -55,6 +56,8 @@ begin
   perform 1 from delivery d where d.id in (select r.i from jsonb_to_recordset(p_results) as r(i uuid))
   order by d.id for update;
 
+  v_conflicts := (select count(*) from jsonb_to_recordset(p_results) as r(i uuid, n integer)
+    join delivery d on d.id = r.i where d.state <> 'due' or d.tries <> r.n);
   -- Starts whose attempt is over are not tried again.
   v_over := array(
     select d.id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
@@ -123,6 +126,7 @@ begin
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
     where d.trigger = 'start' and d.state in ('delivered', 'dead')), v_now);
   return json_build_object('begun', v_begun, 'settled', v_settled, 'workflows', v_workflows,
+    'conflicts', v_conflicts, 'skipped', cardinality(v_over),
     'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
 end $$;
 
