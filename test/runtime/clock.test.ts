@@ -65,7 +65,7 @@ test('an aborted sleep leaves no timer and no listener behind', async () => {
 
 test('the system clock sleeps for as long as asked', async () => {
   const before = systemClock.monotonic();
-  await systemClock.sleep(20);
+  await systemClock.sleep(20); // fixed wait: the length of the sleep is what is tested
   // Node's timers may fire up to a millisecond early by this clock.
   assert.ok(systemClock.monotonic() - before >= 19);
 });
@@ -75,7 +75,8 @@ test('a wait beyond what one timer of Node can hold does not fire at once, and a
   const cancelled = systemClock.after(1, () => assert.fail('the cancelled one ran'));
   cancelled();
   // A later timer is the signal that the earlier ones would have fired; it is held by the sleep beside it.
-  await Promise.all([new Promise<void>((resolve) => systemClock.after(10, resolve)), systemClock.sleep(20)]);
+  const later = new Promise<void>((resolve) => systemClock.after(10, resolve));
+  await Promise.all([later, systemClock.sleep(20)]); // fixed wait: timers of this kind do not keep the process alive
   tooLong();
 });
 
