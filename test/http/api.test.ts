@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { HeddleClient, type BatchEvent } from '../../src/client/client.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine } from '../../src/engine/port.ts';
@@ -12,6 +13,7 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { handleUrl } from '../../src/runtime/signing.ts';
 import { DefinitionStore } from '../../src/store/definitions.ts';
+import { eventually } from '../support/eventually.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { createTestServer, HANDLE_KEY, task, type Problem, type TestServer } from './server.ts';
 
@@ -485,4 +487,31 @@ describe('handles', () => {
     assert.equal((await call('GET', second)).status, 200);
     assert.equal((await call('GET', pathOf(created!.id, 2, Buffer.alloc(32)))).status, 403);
   });
+});
+
+test('a batch is followed to its end as it runs', async () => {
+  const kind = newKind();
+  const created = await submit([task({ id: 'a', kind }), task({ id: 'b', kind, dependencies: [{ id: 'a' }] })]);
+  const baseUrl = await server.app.listen({ port: 0, host: '127.0.0.1' });
+  const client = new HeddleClient({ baseUrl });
+  const statuses = new Map<string, string[]>(created.map(({ id }) => [id, []]));
+  let last: BatchEvent | undefined;
+  let began = false;
+  const followed = (async () => {
+    for await (const event of client.watchBatch(created[0]!.batch_id)) {
+      for (const { id, status } of event.tasks) statuses.get(id)!.push(status);
+      began = true;
+      last = event;
+    }
+  })();
+  await eventually(() => began, 'the first event');
+  for (const { id } of created) {
+    await eventually(async () => (await start(kind)).includes(id), 'the claim');
+    await eventually(() => statuses.get(id)!.includes('Running'), 'Running is told');
+    await client.finishTask(id, 'Success');
+  }
+  await followed;
+  assert.deepEqual([last!.type, last!.batch.remaining], ['end', 0]);
+  for (const told of statuses.values()) assert.equal(told.at(-1), 'Success');
+  assert.equal(statuses.get(created[0]!.id)![0], 'Pending');
 });
