@@ -11,7 +11,7 @@ import { EventWriter } from './event-writer.ts';
 /** Least time between two changes that one stream tells: four a second. */
 const PACE_MS = 250;
 /** A comment this often keeps proxies from closing a quiet stream; what was missed is looked for then, too. */
-const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 5000;
 const DATABASE_AWAY_MS = 1000;
 /** Tasks of one event; a large graph comes in several. */
 const TASKS_PER_EVENT = 1000;

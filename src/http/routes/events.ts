@@ -8,7 +8,7 @@ import { batchNotFound } from './transitions.ts';
 
 const description = `Server-sent events. \`change\` carries \`{batch, tasks}\` with the tasks that changed (all of them at first,
 in parts where they are many), at most four a second; \`end\` comes when all tasks have ended and closes the stream. A
-comment every 15 seconds keeps it open. \`Last-Event-ID\` resumes after a break; a task may be told twice, none is left out.`;
+comment every 5 seconds keeps it open. \`Last-Event-ID\` resumes after a break; a task may be told twice, none is left out.`;
 
 export function eventRoutes(app: App, { engine, streams }: RouteContext): void {
   app.route({
