@@ -112,7 +112,8 @@ async function runExample(start: Start, system: System): Promise<void> {
     const shown = show({ apiUrl: system.url, token, batchId, signal: stop });
     const ended = awaitExample(options, batchId, stop);
     await Promise.all([shown.catch(warn(log, 'The progress of the example cannot be shown')), ended]);
-    if (!stop.aborted) tell({ event: 'example_ended', batch_id: batchId, report: await example.report });
+    const report = await Promise.race([example.report, aborted(stop).then(() => null)]);
+    if (!stop.aborted) tell({ event: 'example_ended', batch_id: batchId, report });
   } catch (error) {
     warn(log, 'The example could not be run')(error);
   }

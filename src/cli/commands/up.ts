@@ -21,7 +21,7 @@ export function registerUpCommand(program: Command): void {
       let print: ((line: string) => void) | null = null;
       const logSink = {
         write: (line: string): void => {
-          if (print === null) output.stderr.write(line);
+          if (print === null || !output.live) output.stderr.write(line);
           else print(line.trimEnd());
         },
       };
