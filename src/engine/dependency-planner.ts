@@ -107,6 +107,7 @@ export class DependencyPlanner {
     if (stored === undefined) return { reason: `the task it depends on (${parent.id}) is gone`, cause: parent.id };
     const state = taskStateOf(stored.state);
     if (!isTerminal(state) || satisfiesRequiredSuccess(state)) return null;
+    if (stored.cause !== null && stored.reason !== null) return { reason: stored.reason, cause: stored.cause };
     const how = state === 'canceled' ? 'was canceled' : state === 'timed_out' ? 'timed out' : 'failed';
     return {
       reason: `the task it depends on, "${stored.name.slice(0, 200)}" (${parent.id}), ${how}`,

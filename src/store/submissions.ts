@@ -20,7 +20,7 @@ const LOCK_PARENTS: Statement = {
 
 const READ_PARENTS: Statement = {
   name: 'workflows.read_parents',
-  text: `select id, name, state, cause from task_all where id = any($1::uuid[])`,
+  text: `select id, name, state, cause, reason from task_all where id = any($1::uuid[])`,
 };
 
 const LINK_PARENTS: Statement = {
@@ -158,6 +158,7 @@ export interface ParentRow {
   name: string;
   state: number;
   cause: string | null;
+  reason: string | null;
 }
 
 /** Locks tasks that others of another workflow will depend on, then reads what became of them until the lock was had. */

@@ -138,7 +138,7 @@ begin
   select array_agg(t.id) into v_open from (
     select t.id from task t
     where t.id in (select unnest(l.task_ids) from lease l) and t.kind_id = p_kind and t.lease_id is not null
-      and ((t.state + 0) in (2, 3, 4) or (t.state = 5 and t.paused_from in (2, 3, 4)) or t.slots is not null)
+      and ((t.state + 0) in (2, 3, 4) or (t.state = 5 and t.paused_from in (2, 3, 4)) or t.state >= 10)
     order by t.id for no key update) t;
   if v_open is null then return v_shape; end if;
   insert into slot (id, shape_id, key)

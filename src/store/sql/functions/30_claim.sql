@@ -96,7 +96,7 @@ begin
     end loop;
     insert into blocked (slot_id, rank, task_id, lane, max, sole)
     select r.slot, -t.priority, t.id, u.lane, t.rule_max[array_position(t.rule_slots, r.slot)],
-      t.wants = array[r.slot] and r.slot & 1 = 0 and t.rule_slots = array[r.slot]
+      coalesce(t.wants = array[r.slot] and r.slot & 1 = 0 and t.rule_slots = array[r.slot], false)
     from unnest(v_refused, v_refused_slots) r(id, slot)
     join task t on t.id = r.id join unnest(p_ids, p_lanes) u(id, lane) on u.id = r.id
     on conflict do nothing;

@@ -48,8 +48,8 @@ begin
     metadata = case when x.m is null then t.metadata else merge_patch(t.metadata, x.m) end,
     slot_version = case when x.m is null then t.slot_version else -1 end,
     updated_at = p_now,
-    deadline_at = case when t.deadline_basis = 1 and t.state = 3 then p_now + t.timeout_secs * interval '1 second'
-      else t.deadline_at end
+    deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
+      then coalesce(t.paused_at, p_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
   from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb, s bigint, f bigint)
   where t.id = x.i and t.id = any(p_ids);
 
@@ -138,8 +138,8 @@ begin
     where t.id = any(v_holders) and h.slot & 1 = 1;
   end if;
   update task t set success_count = t.success_count + u.s, failure_count = t.failure_count + u.f, updated_at = v_now,
-    deadline_at = case when t.deadline_basis = 1 and t.state = 3 then v_now + t.timeout_secs * interval '1 second'
-      else t.deadline_at end
+    deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
+      then coalesce(t.paused_at, v_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
   from unnest(p_ids, p_success, p_failure) u(id, s, f)
   where t.id = u.id and (t.state + 0) < 10;
   if v_slots is not null then v_lanes := return_slots(v_slots, v_amounts); end if;

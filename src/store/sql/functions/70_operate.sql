@@ -9,7 +9,6 @@ declare
   v_pending uuid[];
   v_slots bigint[];
   v_workflows uuid[];
-  v_leases bigint[];
   v_linked boolean;
   v_actions boolean;
   v_moved json;
@@ -26,13 +25,12 @@ begin
     (select array_agg(case when l.id is null then 6 when l.state >= 10 then case when l.state = 14 then 2 else 3 end else 0 end::smallint order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
     array_agg(a.id), array_agg(a.id) filter (where a.state = 1), array_agg(a.workflow_id),
-    array_agg(a.lease_id) filter (where a.slots is null and a.lease_id is not null),
     bool_or(a.linked), bool_or(a.has_actions),
     (select json_agg(json_build_array(g.kind_id, g.state, 14, g.durations)) from (
       select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
           filter (where m.started_at is not null) as durations
       from accepted m group by m.kind_id, m.state) g)
-  into v_codes, v_ids, v_pending, v_workflows, v_leases, v_linked, v_actions, v_moved
+  into v_codes, v_ids, v_pending, v_workflows, v_linked, v_actions, v_moved
   from accepted a;
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
@@ -41,8 +39,9 @@ begin
       when t.state in (2, 3, 4) or t.paused_from in (2, 3, 4) then
         coalesce(t.deadline_at + coalesce(v_now - t.paused_at, interval '0'), v_now + t.timeout_secs * interval '1 second')
       end,
-    lease_id = case when t.slots is not null then t.lease_id end, paused_at = null, paused_from = null
+    paused_at = null, paused_from = null
   where t.id = any(v_ids) and (t.state + 0) < 10;
+  perform check_leases_sooner(v_ids);
   -- A start that was never tried has nothing to cancel at its target, and is not sent any more.
   if v_actions then
     delete from delivery d using task t
@@ -52,7 +51,7 @@ begin
   -- Slots that pending ones were sent off to claim are offered to others: nothing is returned, only looked at again.
   select array_agg(distinct r.slot) into v_slots
   from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending);
-  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_actions, v_leases, v_slots,
+  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_actions, null, v_slots,
     array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]), v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
@@ -119,10 +118,7 @@ begin
   where t.id = any(v_ids) and (t.state + 0) = 5;
   v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1), v_now);
   -- The sweeper looks at leases by a lower bound of their deadlines, which paused tasks did not count in.
-  update lease l set check_at = least(l.check_at, m.check_at)
-  from (select t.lease_id, coalesce(min(t.deadline_at), v_now) as check_at from task t
-        where t.id = any(v_ids) and t.lease_id is not null group by t.lease_id) m
-  where l.id = m.lease_id and l.check_at > m.check_at;
+  perform check_leases_sooner(v_ids);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
 
@@ -155,17 +151,19 @@ begin
       order by r.ord),
     array_agg(l.id) filter (where l.state in (11, 12, 13, 14))
   into v_codes, v_open from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
-  -- A task whose required parent stays as it ended cannot run: its parent is what wants the retry.
-  v_held := array(
-    select t.id from task t where t.id = any(v_open) and t.cause is not null and exists (
-      select 1 from edge o join task q on q.id = o.parent_id
-      where o.child_id = t.id and o.requires_success and q.state in (11, 12, 13, 14) and q.id <> all(v_open)));
-  if cardinality(v_held) > 0 then
+  -- A task whose required parent stays as it ended cannot run: its parent is what wants the retry. One that is held
+  -- back may hold back others.
+  loop
+    v_held := array(
+      select t.id from task t where t.id = any(v_open) and t.cause is not null and exists (
+        select 1 from edge o join task q on q.id = o.parent_id
+        where o.child_id = t.id and o.requires_success and q.state in (11, 12, 13, 14) and q.id <> all(v_open)));
+    exit when cardinality(v_held) = 0;
     v_open := array(select o.id from unnest(v_open) o(id) where o.id <> all(v_held));
     v_codes := array(select case when q.id = any(v_held) then 3 else v_codes[q.ord] end
       from unnest(p_ids) with ordinality q(id, ord) order by q.ord);
-    if cardinality(v_open) = 0 then v_open := null; end if;
-  end if;
+  end loop;
+  if cardinality(v_open) = 0 then v_open := null; end if;
   if v_open is null then return json_build_object('codes', v_codes); end if;
 
   -- Descendants that failed by dependency, level by level, as long as no other required parent holds them down.
@@ -196,7 +194,9 @@ begin
 
   update task t set
     open_gates = g.gates, state = case when g.gates > 0 then 0 else 1 end, updated_at = v_now, ended_at = null,
-    started_at = null, deadline_at = null, run_at = v_now, reason = null, cause = null, slots = null, lease_id = null
+    started_at = null, deadline_at = null,
+    run_at = case when t.id = any(p_ids) then v_now else greatest(t.run_at, v_now) end,
+    reason = null, cause = null, slots = null, lease_id = null
   from (
     select o.id, (select count(*) from edge e left join task p on p.id = e.parent_id
       where e.child_id = o.id and case when e.crosses then not e.relayed

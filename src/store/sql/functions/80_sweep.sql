@@ -80,6 +80,21 @@ begin
     'requeued', cardinality(v_requeued), 'lanes', v_lanes);
 end $$;
 
+-- The sweeper looks at a lease by a lower bound of its deadlines; where these tasks' deadlines come sooner, so does the look.
+create or replace function check_leases_sooner(p_tasks uuid[])
+returns void language plpgsql as $$
+declare
+  v_leases bigint[];
+begin
+  v_leases := array(select distinct t.lease_id from task t where t.id = any(p_tasks) and t.lease_id is not null);
+  if cardinality(v_leases) = 0 then return; end if;
+  perform 1 from lease where id = any(v_leases) order by id for update;
+  update lease l set check_at = m.check_at
+  from (select t.lease_id, min(t.deadline_at) as check_at from task t
+        where t.id = any(p_tasks) and t.lease_id = any(v_leases) group by t.lease_id) m
+  where l.id = m.lease_id and l.check_at > m.check_at;
+end $$;
+
 -- Claims that expired before a start: back to pending (or waiting, where a parent was re-opened meanwhile).
 create or replace function requeue_claims(p_ids uuid[], p_now timestamptz)
 returns uuid[] language plpgsql as $$
@@ -133,16 +148,18 @@ begin
       paused_at = case when x.fails then null else t.paused_at end,
       paused_from = case when x.fails then null else t.paused_from end,
       cause = case when x.fails then coalesce(x.cause, x.parent_id) else t.cause end,
-      reason = case when x.fails then 'the task it depends on, "' || left(x.name, 200) || '" (' || x.parent_id || '), '
+      reason = case
+        when x.fails and x.cause is not null then x.reason
+        when x.fails then 'the task it depends on, "' || left(x.name, 200) || '" (' || x.parent_id || '), '
         || case x.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end else t.reason end,
       updated_at = v_now
     from (
-      select c.id, p.cause, p.id as parent_id, p.name, p.state,
+      select c.id, p.cause, p.id as parent_id, p.name, p.state, p.reason,
         told.requires_success and p.state not in (10, 15)
           and (c.state = 0 or (c.state = 5 and c.paused_from in (0, 1))) as fails
       from told join task c on c.id = told.child_id
-      join (select id, cause, name, state from task where id = v_parent
-            union all select id, cause, name, state from archive_task where id = v_parent) p on true) x
+      join (select id, cause, name, state, reason from task where id = v_parent
+            union all select id, cause, name, state, reason from archive_task where id = v_parent) p on true) x
     where t.id = x.id
     returning t.id, x.fails, t.state
   )

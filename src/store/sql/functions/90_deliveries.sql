@@ -105,6 +105,8 @@ begin
     (select json_agg(w.workflow_id) from (select distinct b.workflow_id from begun b limit 17) w)
   into v_begun, v_workflows;
 
+  perform check_leases_sooner(v_started);
+
   update delivery d set
     state = case when d.id = any(v_over) then 'dead' when r.o = 'retry' then 'due' else r.o end,
     next_try_at = case when r.o = 'retry' and d.id <> all(v_over) then v_now + coalesce(r.d, 0) * interval '1 millisecond' end,
