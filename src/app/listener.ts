@@ -40,3 +40,16 @@ export function listenFailure(error: unknown, host: string, port: number): unkno
   const message = remedies[code ?? ''];
   return message === undefined ? error : new CommandFailure(message, { cause: error });
 }
+
+/**
+ * The port to listen on: the given one, or a free one for 0.
+ *
+ * @throws CommandFailure where it cannot be had
+ */
+export async function freePort({ host, port }: { host: string; port: number }): Promise<number> {
+  try {
+    return await probePort(host, port);
+  } catch (error) {
+    throw listenFailure(error, host, port);
+  }
+}

@@ -5,7 +5,7 @@ import { migrate } from '../store/migrate.ts';
 import type { Configuration } from './config.ts';
 import { openSmall, requireReachable } from './database-access.ts';
 import { ConfigurationError, EXIT, type ExitCode } from './failure.ts';
-import { isLoopback } from './listener.ts';
+import { freePort, isLoopback } from './listener.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
@@ -48,6 +48,7 @@ export async function runServer({ configuration, tell, logSink }: ProcessOptions
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);
       try {
+        await freePort(settings);
         await prepareDatabase(settings, databaseUrl, log);
         const base = { clock: systemClock, random: systemRandom, log, stopping };
         const system = await startSystem({ ...base, settings, databaseUrl, development: false });

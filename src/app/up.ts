@@ -6,6 +6,7 @@ import { openSmall, requireReachable } from './database-access.ts';
 import { startEmbedded } from './embedded.ts';
 import { awaitExample, isExampleDue, startExample } from './example.ts';
 import { EXIT, type ExitCode } from './failure.ts';
+import { freePort } from './listener.ts';
 import { VERSION } from './package.ts';
 import { processLog } from './process-log.ts';
 import { warnOfUnknown, type ProcessOptions } from './server.ts';
@@ -66,6 +67,8 @@ async function runUntil(start: Start): Promise<void> {
   const { settings, tell, stop, log, stopping } = start;
   const dataDir = settings.databaseUrl === null ? settings.dataDir : null;
   tell({ event: 'starting', version: VERSION, data_dir: dataDir });
+  // Looked at first: a start of the database would be in vain.
+  await freePort(settings);
   const databaseUrl = await provideDatabase(start);
   stop.throwIfAborted();
   await migrate({ url: databaseUrl, log });

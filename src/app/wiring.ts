@@ -21,7 +21,7 @@ import { SecretStore } from '../store/secrets.ts';
 import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
 import { gaugeLoop } from './gauges.ts';
-import { listenFailure, localUrl, probePort } from './listener.ts';
+import { freePort, listenFailure, localUrl } from './listener.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
 import { requireSchema } from './schema-state.ts';
 import type { SettingValues } from './settings.ts';
@@ -82,7 +82,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   };
   const tokensRequired = await requireTokens(settings, stores.tokens, clock);
   const engine = startEngine(base);
-  const port = await choosePort(settings);
+  // Known before the server is built, because handles name it.
+  const port = await freePort(settings);
   const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
   const policy = ssrfPolicy(base);
   const { secrets } = stores;
@@ -153,15 +154,6 @@ function startEngine({ database, clock, random, log, metrics, settings, stopping
   });
   stopping.add('the engine', () => engine.close());
   return engine;
-}
-
-/** The port to listen on, known before the server is built because handles name it. */
-async function choosePort({ host, port }: SettingValues): Promise<number> {
-  try {
-    return await probePort(host, port);
-  } catch (error) {
-    throw listenFailure(error, host, port);
-  }
 }
 
 function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
