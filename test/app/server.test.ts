@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
 
 import { eventually } from '../support/eventually.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, startTestServer } from '../support/postgres.ts';
 import { heddle, HeddleProcess, request } from './heddle-process.ts';
 
 const NEWER: { name: string; text: string } = {
@@ -17,7 +17,7 @@ const running = new Set<HeddleProcess>();
 after(() => running.forEach(({ child }) => child.kill('SIGKILL')));
 
 /** Settings that let webhooks reach a target of this test. */
-function environmentOf(database: TestDatabase): Record<string, string> {
+function environmentOf(database: { url: string }): Record<string, string> {
   return {
     DATABASE_URL: database.url,
     PORT: '0',
@@ -90,6 +90,17 @@ describe('heddle server', () => {
     assert.equal(await newer.exited, 1);
     assert.match(newer.stderr, /newer than this Heddle/);
     await database.drop();
+  });
+
+  test('answers 503 and still stops in order while its database is away', async () => {
+    const postgres = await startTestServer();
+    const run = server({ ...environmentOf({ url: postgres.url }), POOL_TIMEOUT_SECS: '5' }, '--migrate');
+    const { url } = await run.ready();
+    await postgres.halt();
+    await eventually(async () => (await request(url, 'GET', '/ready')).status === 503, 'the server is not ready');
+    assert.equal((await request(url, 'GET', '/health')).status, 503);
+    assert.equal(await run.end('SIGTERM'), 0, run.stderr);
+    await postgres.stop();
   });
 
   test('two of them share the work of one database', async () => {
