@@ -30,6 +30,8 @@ export interface TaskListFilter extends Page {
 }
 
 export interface SubmitOptions {
+  /** What people call the batch. */
+  batchName?: string;
   /** A repeat with the same key answers the first answer and creates nothing. */
   idempotencyKey?: string;
 }
@@ -71,7 +73,11 @@ export class HeddleClient {
     prefer: string | undefined,
   ): Promise<Submitted<Task>> {
     const headers = { prefer, 'idempotency-key': options.idempotencyKey };
-    const response = await this.#transport.send('POST', '/task', { body: tasks, headers });
+    const response = await this.#transport.send('POST', '/task', {
+      body: tasks,
+      headers,
+      query: { batch_name: options.batchName },
+    });
     const batchId = response.headers.get('x-batch-id');
     return { batchId, tasks: response.status === 204 ? [] : ((await response.json()) as Task[]) };
   }
@@ -95,7 +101,11 @@ export class HeddleClient {
   }
 
   /** Resolves after the counts are durable. */
-  async countProgress(id: string, progress: ProgressDto, options: SubmitOptions = {}): Promise<'applied' | 'repeated'> {
+  async countProgress(
+    id: string,
+    progress: ProgressDto,
+    options: Pick<SubmitOptions, 'idempotencyKey'> = {},
+  ): Promise<'applied' | 'repeated'> {
     const headers = { 'idempotency-key': options.idempotencyKey };
     const answer = await this.#transport.json<{ result: 'applied' | 'repeated' }>('PUT', taskPath(id), {
       body: progress,

@@ -47,7 +47,8 @@ export class TaskRun implements TaskContext {
   }
 
   #count(newSuccess: number, newFailures: number): Promise<ProgressResult> {
-    const report = { task_id: this.task.id, new_success: newSuccess, new_failures: newFailures, idempotency_key: null };
+    const { id: task_id, attempt } = this.task;
+    const report = { task_id, attempt, new_success: newSuccess, new_failures: newFailures, idempotency_key: null };
     const counted = this.#environment.progress.add(report).then((result) => {
       if (result === 'terminal' || result === 'not_found') this.abort('the task is over');
       return result;

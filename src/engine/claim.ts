@@ -20,6 +20,16 @@ function kindOfLane(lane: string): string {
   return lane.slice('kind:'.length);
 }
 
+/** Up to 17 workflows: more than 16 stand for many. */
+function workflowsOf(rows: readonly { workflow_id: string }[]): string[] {
+  const workflows = new Set<string>();
+  for (const row of rows) {
+    workflows.add(row.workflow_id);
+    if (workflows.size > 16) break;
+  }
+  return [...workflows];
+}
+
 /** Hands ready tasks to claimers, and remembers who claims where. */
 export class Claims {
   readonly #context: EngineContext;
@@ -31,7 +41,7 @@ export class Claims {
 
   /** Takes tasks that the caller runs itself; they are running when this returns. */
   async claim(request: ClaimRequest): Promise<ClaimedTask[]> {
-    const { database, observer, kinds, settings } = this.#context;
+    const { database, observer, kinds, settings, signals } = this.#context;
     const lanes = await laneIds(this.#context, request.lanes);
     await this.#markSeen(lanes, request.holder);
     const { rows, refused } = await claimTasks(
@@ -44,6 +54,7 @@ export class Claims {
     );
     observer.refused(refused);
     if (rows.length === 0) return [];
+    signals.emit({ workflows: workflowsOf(rows) });
     const names = await kinds.names(rows.map((row) => row.kind_id));
     const waits = new Map<number, number[]>();
     for (const row of rows) {
@@ -77,7 +88,7 @@ export class Claims {
     );
     observer.refused(refused);
     if (rows.length === 0) return 0;
-    signals.emit({ deliveries: true, workflows: [...new Set(rows.map((row) => row.workflow_id))].slice(0, 17) });
+    signals.emit({ deliveries: true, workflows: workflowsOf(rows) });
     const counts = new Map<number, number[]>();
     for (const row of rows) {
       const list = counts.get(row.kind_id);

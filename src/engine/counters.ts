@@ -4,11 +4,13 @@ import type { Queryable } from '../store/database.ts';
 import type { EngineContext } from './context.ts';
 import type { ProgressReport, ProgressResult } from './port.ts';
 
-const RESULTS = ['applied', 'terminal', 'not_found'] as const satisfies readonly ProgressResult[];
+const RESULTS = ['applied', 'terminal', 'not_found', 'stale_attempt'] as const satisfies readonly ProgressResult[];
 
 interface Sum {
+  attempt: number | null;
   success: number;
   failure: number;
+  result: ProgressResult;
 }
 
 /** Adds counters of many tasks in one commit: reports on one task are summed first, so a hot task costs one update. */
@@ -24,10 +26,7 @@ export async function progress(context: EngineContext, reports: readonly Progres
       })
     : await addSums(context.database, reports, repeated, now);
   await context.observer.moved({ lanes: moved.lanes, workflows: moved.workflows });
-  return reports.map((report, index) => {
-    if (repeated.has(index)) return 'repeated';
-    return RESULTS[moved.codeOf.get(report.task_id) ?? 0]!;
-  });
+  return moved.results;
 }
 
 async function takeKeys(
@@ -48,35 +47,49 @@ async function takeKeys(
   }
 }
 
+/** The reports of one round name each task with one attempt only; others wait for the next round. */
 async function addSums(
   queryable: Queryable,
   reports: readonly ProgressReport[],
   repeated: ReadonlySet<number>,
   now: string | null,
-): Promise<{ codeOf: Map<string, number>; lanes: number[]; workflows: string[] }> {
-  const sums = new Map<string, Sum>();
-  reports.forEach((report, index) => {
-    if (repeated.has(index)) return;
-    const sum = sums.get(report.task_id);
-    if (sum === undefined) sums.set(report.task_id, { success: report.new_success, failure: report.new_failures });
-    else {
-      sum.success += report.new_success;
-      sum.failure += report.new_failures;
-    }
-  });
-  if (sums.size === 0) return { codeOf: new Map(), lanes: [], workflows: [] };
-  const ids = [...sums.keys()];
-  const values = [...sums.values()];
-  const moved = await addProgress(
-    queryable,
-    ids,
-    values.map((sum) => sum.success),
-    values.map((sum) => sum.failure),
-    now,
-  );
-  return {
-    codeOf: new Map(ids.map((id, index) => [id, moved.codes?.[index] ?? 0])),
-    lanes: moved.lanes ?? [],
-    workflows: moved.workflows ?? [],
-  };
+): Promise<{ results: ProgressResult[]; lanes: number[]; workflows: string[] }> {
+  const rounds: Map<string, Sum>[] = [];
+  const sumOf = reports.map((report, index) => (repeated.has(index) ? null : addTo(rounds, report)));
+  const lanes: number[] = [];
+  const workflows: string[] = [];
+  for (const round of rounds) {
+    const ids = [...round.keys()];
+    const sums = [...round.values()];
+    const moved = await addProgress(
+      queryable,
+      ids,
+      sums.map((sum) => sum.attempt),
+      sums.map((sum) => sum.success),
+      sums.map((sum) => sum.failure),
+      now,
+    );
+    sums.forEach((sum, index) => {
+      sum.result = RESULTS[moved.codes?.[index] ?? 0]!;
+    });
+    lanes.push(...(moved.lanes ?? []));
+    workflows.push(...(moved.workflows ?? []));
+  }
+  return { results: sumOf.map((sum) => sum?.result ?? 'repeated'), lanes, workflows };
+}
+
+function addTo(rounds: Map<string, Sum>[], report: ProgressReport): Sum {
+  const { task_id, attempt, new_success, new_failures } = report;
+  for (const round of rounds) {
+    const sum = round.get(task_id);
+    if (sum !== undefined && sum.attempt !== attempt) continue;
+    const into = sum ?? { attempt, success: 0, failure: 0, result: 'applied' };
+    into.success += new_success;
+    into.failure += new_failures;
+    round.set(task_id, into);
+    return into;
+  }
+  const sum: Sum = { attempt, success: new_success, failure: new_failures, result: 'applied' };
+  rounds.push(new Map([[task_id, sum]]));
+  return sum;
 }

@@ -87,12 +87,13 @@ export interface TransitionOutcome {
 
 export interface ProgressReport {
   task_id: TaskId;
+  attempt: number | null;
   new_success: number;
   new_failures: number;
   idempotency_key: string | null;
 }
 
-export type ProgressResult = 'applied' | 'terminal' | 'not_found' | 'repeated';
+export type ProgressResult = 'applied' | 'terminal' | 'not_found' | 'stale_attempt' | 'repeated';
 
 /** Metadata merged and counters added without a change of state. */
 export interface TaskUpdate {
@@ -265,6 +266,7 @@ export interface Engine {
   getTask(id: TaskId): Promise<TaskDetail | null>;
   listTasks(filter: TaskFilter): Promise<Task[]>;
   getDag(id: WorkflowId): Promise<Dag | null>;
+  /** Tasks that changed since the cursor of the last call; cursor 0 returns all. */
   dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;
   getWorkflow(id: WorkflowId): Promise<WorkflowSummary | null>;
   countStates(id: WorkflowId): Promise<Partial<Record<TaskState, number>>>;

@@ -48,7 +48,6 @@ export async function getDag(context: EngineContext, id: string): Promise<Dag | 
   );
 }
 
-/** Tasks that changed since a cursor (0: none is asked for, only where to begin). */
 export async function dagChanges(context: EngineContext, id: string, cursor: number): Promise<DagChanges | null> {
   const started = context.now() === null ? await reads.databaseNow(context.database) : context.clock.now();
   const workflow = await reads.findWorkflow(context.database, id);

@@ -43,7 +43,7 @@ const UPDATE: Statement = {
 
 const ADD_PROGRESS: Statement = {
   name: 'tasks.add_progress',
-  text: `select add_progress($1::uuid[], $2::bigint[], $3::bigint[], $4) as moved`,
+  text: `select add_progress($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5) as moved`,
 };
 
 const CANCEL: Statement = { name: 'tasks.cancel', text: `select cancel_tasks($1::uuid[], $2, $3) as moved` };
@@ -132,11 +132,18 @@ export function updateTasks(
 export function addProgress(
   queryable: Queryable,
   ids: readonly string[],
+  attempts: readonly (number | null)[],
   success: readonly number[],
   failure: readonly number[],
   now: string | null,
 ): Promise<Moved> {
-  return first(queryable, ADD_PROGRESS, [uuidArray(ids), numberArray(success), numberArray(failure), now]);
+  return first(queryable, ADD_PROGRESS, [
+    uuidArray(ids),
+    numberArray(attempts),
+    numberArray(success),
+    numberArray(failure),
+    now,
+  ]);
 }
 
 export function cancelTasks(

@@ -235,6 +235,7 @@ describe('the context of an executor', () => {
     assert.deepEqual(seen, ['applied', 'terminal', true, 'the task is over']);
     assert.deepEqual(tasks.counted[0], {
       task_id: 'canceled',
+      attempt: 1,
       new_success: 2,
       new_failures: 1,
       idempotency_key: null,

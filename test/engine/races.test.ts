@@ -301,6 +301,7 @@ describe('races', { concurrency: false }, () => {
             task_id: tasks[index]!.id,
             new_success: 1,
             new_failures: 2,
+            attempt: null,
             idempotency_key: `${n % 10}-${at}`,
           })),
         ),

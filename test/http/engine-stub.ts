@@ -118,9 +118,10 @@ export class EngineStub {
   progress: Engine['progress'] = (reports) =>
     this.#work(() => {
       this.flushes.push(reports.length);
-      return reports.map(({ task_id, new_success, new_failures }) => {
+      return reports.map(({ task_id, attempt, new_success, new_failures }) => {
         const task = this.tasks.get(task_id);
         if (!task) return 'not_found' as const;
+        if (attempt !== null && attempt !== task.attempt) return 'stale_attempt' as const;
         if (isTerminal(task.state)) return 'terminal' as const;
         task.success_count += new_success;
         task.failure_count += new_failures;

@@ -10,6 +10,7 @@ import { DefinitionsInMemory, task } from './server.ts';
 function build(body: unknown, definitions = new DefinitionsInMemory()): Promise<Submission> {
   return buildSubmission(body, {
     batchId: newId(),
+    name: null,
     traceparent: null,
     idempotencyKey: null,
     newId,

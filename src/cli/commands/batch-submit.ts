@@ -13,6 +13,7 @@ import { follow } from './batch-watch.ts';
 export interface SubmitOptions {
   watch?: boolean;
   idempotencyKey?: string;
+  name?: string;
 }
 
 export function addSubmit(batch: Command, io: CommandIo): void {
@@ -22,6 +23,7 @@ export function addSubmit(batch: Command, io: CommandIo): void {
       .description('create the tasks of a JSON file as one batch')
       .argument('<file>', 'a JSON array of tasks; - reads standard input')
       .option('--watch', 'follow it to its end; fails unless every task succeeded')
+      .option('--name <name>', 'what people call the batch: shown in lists and on the page')
       .option('--idempotency-key <key>', 'a repeat with the same key creates nothing and answers the same'),
     io,
     submit,
@@ -30,15 +32,15 @@ export function addSubmit(batch: Command, io: CommandIo): void {
 
 async function submit(
   context: ClientContext,
-  { watch = false, idempotencyKey }: SubmitOptions,
+  { watch = false, idempotencyKey, name }: SubmitOptions,
   file: string,
 ): Promise<ClientExit | undefined> {
   const { client, output, url, io } = context;
   const tasks = parseTasks(await readSource(file, io.stdin), file === '-' ? 'standard input' : file);
-  const { batchId, tasks: created } = await client.submit(
-    tasks,
-    idempotencyKey === undefined ? {} : { idempotencyKey },
-  );
+  const { batchId, tasks: created } = await client.submit(tasks, {
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(name === undefined ? {} : { batchName: name }),
+  });
   if (batchId === null) {
     output.result({ batch_id: null, tasks: [] }, () => output.line('there was nothing to create: no tasks were given'));
     return undefined;

@@ -29,6 +29,21 @@ export const HandleQuery = Type.Object(
   { additionalProperties: false },
 );
 
+export const SubmitQuery = Type.Object(
+  {
+    batch_name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+        patternMeaning: 'text without control characters',
+        description: 'What people call the batch: shown in lists and on the page.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 export const NoQuery = Type.Object({}, { additionalProperties: false });
 
 export function pageProperties(pagination: HttpConfig['pagination']) {

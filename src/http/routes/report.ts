@@ -146,9 +146,12 @@ calls at one time share a commit. With the header \`Idempotency-Key\` a repeat c
       }
       const idempotency_key = readIdempotencyKey(request.headers['idempotency-key']);
       const { handleAttempt } = request.heddle;
-      if (handleAttempt !== null) handles.requireCurrent(await requireTask(engine, id), handleAttempt);
-      const result = await operations.progress({ task_id: id, new_success, new_failures, idempotency_key });
+      const attempt = handleAttempt;
+      const result = await operations.progress({ task_id: id, attempt, new_success, new_failures, idempotency_key });
       if (result === 'not_found') throw taskNotFound(id);
+      if (handleAttempt !== null && (result === 'terminal' || result === 'stale_attempt')) {
+        handles.requireCurrent(await requireTask(engine, id), handleAttempt);
+      }
       if (result === 'terminal') throw conflictWith((await engine.getTask(id))?.state ?? null, 'counted on any more');
       return reply.code(202).send({ id, result });
     },

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 
 import type { Submission, SubmitResult } from '../../engine/port.ts';
 import { isTerminal } from '../../domain/task-state.ts';
@@ -9,7 +9,7 @@ import { NewTaskList } from '../wire/new-task.ts';
 import { createdTaskToWire, TaskDto, TaskIdDto, taskToWire } from '../wire/task.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { NoQuery } from './parameters.ts';
+import { SubmitQuery } from './parameters.ts';
 
 const BATCH_HEADER = { 'X-Batch-ID': 'The batch.' };
 
@@ -39,7 +39,7 @@ export function submitRoutes(app: App, context: RouteContext): void {
         },
         problems: [413, 415, 422, 429],
       }),
-      querystring: NoQuery,
+      querystring: SubmitQuery,
       // Checked by the handler, which looks at every task and at how they hang together before it answers.
       body: NewTaskList,
     },
@@ -56,6 +56,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   if (Array.isArray(body) && body.length === 0) return reply.code(204).send();
   const submission = await buildSubmission(body, {
     batchId: request.heddle.batchId!,
+    name: (request.query as Static<typeof SubmitQuery>).batch_name ?? null,
     traceparent: request.heddle.traceparent,
     idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
     newId: context.newId,

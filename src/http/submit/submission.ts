@@ -15,6 +15,7 @@ import { findReferences } from './references.ts';
 
 export interface SubmissionContext {
   batchId: string;
+  name: string | null;
   traceparent: string | null;
   idempotencyKey: string | null;
   newId: () => string;
@@ -38,7 +39,7 @@ export async function buildSubmission(body: unknown, context: SubmissionContext)
   }
   return {
     workflow_id: context.batchId,
-    name: null,
+    name: context.name,
     tasks: tasks.map(({ index, dto }) => buildTask(dto, context.newId(), found, links.get(index) ?? [])),
     traceparent: context.traceparent,
     idempotency: idempotencyOf(context.idempotencyKey, body),

@@ -180,7 +180,7 @@ export class SideBySide {
       case 'update':
         return engine.update(event.updates);
       case 'progress':
-        return engine.progress(event.reports.map((item) => ({ ...item, idempotency_key: null })));
+        return engine.progress(event.reports.map((item) => ({ ...item, attempt: null, idempotency_key: null })));
       case 'cancel':
       case 'pause':
       case 'resume':

@@ -109,12 +109,15 @@ begin
   return json_build_object('codes', v_codes, 'states', v_states, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
 
--- Counters of many tasks in one commit (distinct ids). Returns 0 applied, 1 terminal, 2 not found for each, in order.
-create or replace function add_progress(p_ids uuid[], p_success bigint[], p_failure bigint[], p_now timestamptz)
+-- Counters of many tasks in one commit (distinct ids; a null attempt speaks for the current one). Returns 0 applied,
+-- 1 terminal, 2 not found, 3 stale attempt for each, in order.
+create or replace function add_progress(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[],
+  p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
+  v_accepted uuid[];
   v_holders uuid[];
   v_slots bigint[];
   v_amounts bigint[];
@@ -122,13 +125,18 @@ declare
   v_workflows json;
 begin
   with locked as (
-    select t.id, t.state, t.slots, t.workflow_id from task t where t.id = any(p_ids) order by t.id for no key update
+    select t.id, t.state, t.attempt, t.slots, t.workflow_id from task t
+    where t.id = any(p_ids) order by t.id for no key update
+  ), decided as (
+    select r.ord, l.id, l.slots, case when l.id is null then 2 when r.attempt <> l.attempt then 3 when l.state >= 10 then 1
+      else 0 end::smallint as code
+    from unnest(p_ids, p_attempts) with ordinality r(id, attempt, ord) left join locked l on l.id = r.id
   )
-  select array_agg(case when l.id is null then 2 when l.state >= 10 then 1 else 0 end::smallint order by r.ord),
-    array_agg(l.id) filter (where l.state < 10 and exists (select 1 from unnest(l.slots) s where s & 1 = 1)),
+  select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = 0),
+    array_agg(d.id) filter (where d.code = 0 and exists (select 1 from unnest(d.slots) s where s & 1 = 1)),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
-  into v_codes, v_holders, v_workflows
-  from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
+  into v_codes, v_accepted, v_holders, v_workflows
+  from decided d;
   if v_holders is not null then
     select array_agg(h.slot), array_agg(
       slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count)
@@ -141,7 +149,7 @@ begin
     deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
       then coalesce(t.paused_at, v_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
   from unnest(p_ids, p_success, p_failure) u(id, s, f)
-  where t.id = u.id and (t.state + 0) < 10;
+  where t.id = u.id and (t.state + 0) < 10 and t.id = any(v_accepted);
   if v_slots is not null then v_lanes := return_slots(v_slots, v_amounts); end if;
   return json_build_object('codes', v_codes, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
