@@ -53,6 +53,7 @@ export async function runServer({ configuration, tell, logSink }: ProcessOptions
         const base = { clock: systemClock, random: systemRandom, log, stopping };
         const system = await startSystem({ ...base, settings, databaseUrl, development: false });
         const { url, hostUrl: host_url, port, tokensRequired: tokens_required } = system;
+        log.info({ url, host_url, tokens_required }, `Heddle listens at ${url}`);
         const page = `${host_url}/`;
         tell({ event: 'ready', url, page, host_url, port, pid: process.pid, data_dir: null, tokens_required });
         await aborted(stop);

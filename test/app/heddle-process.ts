@@ -55,11 +55,11 @@ export class HeddleProcess {
   }
 
   /** Waits for an event of `--json`; fails at once where the process ends before. */
-  async event<Found extends { event: string }>(name: Found['event']): Promise<Found> {
+  async event<Found extends { event: string }>(name: Found['event'], deadlineMs = READY_DEADLINE_MS): Promise<Found> {
     const found = await eventually(
       () => this.events.find(({ event }) => event === name) ?? (this.ended ? 'ended' : undefined),
       `the event ${name}`,
-      READY_DEADLINE_MS,
+      deadlineMs,
     );
     if (found === 'ended') throw new Error(`The process ended before ${name}:\n${this.stdout}\n${this.stderr}`);
     return found as Found;

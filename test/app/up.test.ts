@@ -91,6 +91,15 @@ describe('heddle up', () => {
     await data.gone();
   });
 
+  test('interrupted while it starts, it ends in order too', async () => {
+    const data = dataDirectory();
+    const run = data.up();
+    await run.event('starting');
+    assert.equal(await run.end('SIGINT'), 0, run.stderr);
+    await data.gone();
+    assert.deepEqual(run.events.at(-1), { event: 'stopped' });
+  });
+
   test('a second one on the same data directory says who holds it', async () => {
     const data = dataDirectory();
     const first = data.up();
