@@ -43,7 +43,7 @@ export function registerWebhookCommands(program: Command, io: CommandIo = proces
   clientCommand(
     webhook
       .command('replay')
-      .description('make a dead delivery due again')
+      .description('make a dead end or cancel delivery due again (a dead start: retry its task)')
       .argument('<id>', 'id of the delivery', parseId),
     io,
     async ({ client, output }, _options, id) => {

@@ -64,7 +64,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'UNAUTHENTICATED':
       return {
         exit_code: CLIENT_EXIT.denied,
-        next: 'make a token with `heddle token create` on the server, and give it with --token or HEDDLE_TOKEN',
+        next: 'make a token on the server (heddle token create --name NAME --scope SCOPE), and give it with --token or HEDDLE_TOKEN',
       };
     case 'FORBIDDEN':
       return { exit_code: CLIENT_EXIT.denied, next: 'use a token whose scopes include this operation' };
