@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Clock } from '../runtime/clock.ts';
@@ -42,7 +42,9 @@ export async function hasDatabase(dataDir: string): Promise<boolean> {
 /** PostgreSQL's own directory: `location` names another place where its user could not reach the data directory. */
 export async function clusterDirectory(dataDir: string): Promise<string> {
   const elsewhere = (await readText(join(dataDir, 'location'))).trim();
-  return join(elsewhere === '' ? dataDir : elsewhere, 'cluster');
+  // The server's own arguments name the directory without symbolic links.
+  const home = elsewhere === '' ? await realpath(dataDir).catch(() => dataDir) : elsewhere;
+  return join(home, 'cluster');
 }
 
 /** Empty where the file cannot be read. */

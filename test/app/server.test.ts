@@ -103,6 +103,17 @@ describe('heddle server', () => {
     await postgres.stop();
   });
 
+  test('gives way to heddle up, which migrates by itself and starts no database beside the given one', async () => {
+    const database = await createTestDatabase({ empty: true });
+    const run = new HeddleProcess(['up', '--json'], { ...environmentOf(database), HEDDLE_EXAMPLES: '0' });
+    running.add(run);
+    const { url } = await run.ready();
+    await eventually(async () => (await request(url, 'GET', '/ready')).status === 200, 'it is ready');
+    assert.doesNotMatch(run.stderr, /embedded database/);
+    assert.equal(await run.end('SIGINT'), 0, run.stderr);
+    await database.drop();
+  });
+
   test('two of them share the work of one database', async () => {
     const database = await createTestDatabase({ empty: true });
     const environment = environmentOf(database);

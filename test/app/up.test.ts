@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
@@ -176,7 +177,11 @@ describe('tokens', () => {
     assert.equal((await request(url, 'GET', '/task', { token: reader.token })).status, 200);
     assert.equal((await request(url, 'POST', '/task', { token: reader.token, body: [] })).status, 403);
 
-    assert.equal((await heddle(['token', 'revoke', 'reader'], data.environment)).code, 0);
+    const link = `${data.path}-link`;
+    symlinkSync(data.path, link);
+    const revoked = await heddle(['token', 'revoke', 'reader'], { HEDDLE_DATA_DIR: link });
+    rmSync(link);
+    assert.equal(revoked.code, 0, revoked.stderr);
     await eventually(
       async () => (await request(url, 'GET', '/task', { token: reader.token })).status === 401,
       'the revoked token is refused',
