@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Command } from 'commander';
+
+import { createProgram } from '../../src/cli/program.ts';
+import { inlineCode, readPages, type Page } from './pages.ts';
+
+const SHELLS = new Set(['sh', 'bash', 'shell', 'console']);
+/** `heddle …`, also behind `npm run heddle --` and as what a container runs; ends where the shell's next word begins. */
+const CALL = /(?:^|[\s$(]|heddle\/)heddle(?: --)?((?: +[^\s|&;#>)"'`\\]+)+)/gm;
+
+/** The words behind `heddle` in a page's shell code and inline code. */
+function callsOf(page: Page): string[][] {
+  const code = page.fences.filter(({ language }) => SHELLS.has(language)).map(({ text }) => text);
+  return [...code, ...inlineCode(page)]
+    .flatMap((text) => [...text.matchAll(CALL)])
+    .map((match) => match[1]!.trim().split(/ +/));
+}
+
+/** What is wrong with a call; null where the program knows its commands and long options. */
+function faultOf(program: Command, words: readonly string[]): string | null {
+  const path = [program];
+  for (const word of words) {
+    const at = path.at(-1)!;
+    if (word.startsWith('--')) {
+      const name = word.split('=', 1)[0]!;
+      const known = path.some(({ options }) => options.some(({ long }) => long === name));
+      if (!known && !['--help', '--version'].includes(name)) return `has no option ${name}`;
+    } else if (at.commands.length > 0 && /^[a-z]/.test(word)) {
+      const found = at.commands.find((command) => command.name() === word || command.aliases().includes(word));
+      if (found !== undefined) path.push(found);
+      // A group that does something itself takes other words as its arguments.
+      else if (at === program || at.registeredArguments.length === 0) return `has no command ${word}`;
+    }
+  }
+  return null;
+}
+
+test('every `heddle` command and option that is named exists', () => {
+  const program = createProgram();
+  const pages = readPages();
+  const faults = pages.flatMap((page) =>
+    callsOf(page).flatMap((words) => {
+      const fault = faultOf(program, words);
+      return fault === null ? [] : [`${page.path}: heddle ${words.join(' ')}: ${fault}`];
+    }),
+  );
+  assert.deepEqual(faults, []);
+  assert.ok(pages.flatMap(callsOf).length > 20, 'no calls were found: this test would hold for nothing');
+});
+
+test('every command is documented', () => {
+  const calls = readPages().flatMap((page) => callsOf(page).map((words) => words.join(' ')));
+  const undocumented = leavesOf(createProgram()).filter((name) => !calls.some((call) => `${call} `.startsWith(name)));
+  assert.deepEqual(undocumented, []);
+});
+
+/** The full names of all commands that do something, each with a blank at its end. */
+function leavesOf(command: Command, prefix = ''): string[] {
+  if (command.commands.length === 0) return [prefix];
+  return command.commands.flatMap((each) => leavesOf(each, `${prefix}${each.name()} `));
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { MAX_TASKS, NewTaskList } from '../../src/http/wire/new-task.ts';
+import { FaultList } from '../../src/http/validation/explain.ts';
+import { checkerOf } from '../../src/http/validation/check.ts';
+import { createTestServer } from '../http/server.ts';
+import { readPage, readPages, tableRows } from './pages.ts';
+
+interface OpenApi {
+  paths: Record<string, Record<string, { security?: { bearer?: string[] }[] }>>;
+}
+
+test('the table of endpoints is the API, with the scope of each', async () => {
+  const { app } = await createTestServer();
+  const { paths } = (await app.inject('/v1/openapi.json')).json<OpenApi>();
+  await app.close();
+  const offered = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { security }]) => {
+      return `${method.toUpperCase()} ${path}: ${security?.[0]?.bearer?.[0] ?? 'none'}`;
+    }),
+  );
+  const documented = tableRows(readPage('docs/http.md')).flatMap(([endpoint, , scope]) => {
+    const [, name] = /^\[`([A-Z]+ \/[^`]*)`\]/.exec(endpoint ?? '') ?? [];
+    return name === undefined ? [] : [`${name}: ${scope!.split(/[, ]/)[0]!}`];
+  });
+  assert.deepEqual(documented.sort(), offered.sort());
+});
+
+test('what the documentation shows as JSON is JSON', () => {
+  for (const { path, fences } of readPages()) {
+    for (const { language, text } of fences) {
+      if (language !== 'json') continue;
+      assert.doesNotThrow(() => JSON.parse(text.replaceAll('{…}', '{}')) as unknown, `${path}: ${text.slice(0, 200)}`);
+    }
+  }
+});
+
+/** The arrays of tasks among a page's JSON and shell code: what `POST /task` is sent. */
+function submissionsOf(text: string): unknown[] {
+  return [...text.matchAll(/^.*?(\[\n *\{[\s\S]*?\n\])/gm)]
+    .map((match) => JSON.parse(match[1]!) as Record<string, unknown>[])
+    .filter(([first]) => first !== undefined && 'kind' in first && !('status' in first));
+}
+
+test('the tasks that the documentation submits are accepted', () => {
+  const checker = checkerOf(NewTaskList);
+  const found = readPages().flatMap(({ path, fences }) =>
+    fences
+      .filter(({ language }) => ['json', 'sh'].includes(language))
+      .flatMap(({ text }) => submissionsOf(text).map((tasks) => ({ path, tasks }))),
+  );
+  assert.ok(found.length >= 3, 'no submissions were found: this test would hold for nothing');
+  for (const { path, tasks } of found) {
+    const faults = new FaultList(MAX_TASKS);
+    if (!checker.fits(tasks)) checker.explain(tasks, 'tasks', faults);
+    assert.deepEqual(faults.faults, [], path);
+  }
+});

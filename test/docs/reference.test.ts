@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { SETTINGS } from '../../src/app/settings.ts';
+import { ERROR_CATALOGUE } from '../../src/domain/errors.ts';
+import { BATCH_WIRE_STATE, TASK_STATES } from '../../src/domain/task-state.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
+import { readPage, readPages, ROOT, tableRows } from './pages.ts';
+
+const code = (cell: string): string => /^`([^`]+)`/.exec(cell)?.[1] ?? '';
+
+test('the table of errors is the catalogue, word for word', () => {
+  const rows = tableRows(readPage('docs/http.md')).filter(([first]) => /^`[A-Z_]+`$/.test(first ?? ''));
+  const documented = rows.map(([name, status, again, title]) => [code(name!), Number(status), again, title]);
+  const catalogue = Object.entries(ERROR_CATALOGUE).map(([name, { status, retryable, title }]) => {
+    return [name, status, retryable ? 'yes' : 'no', title];
+  });
+  assert.deepEqual(documented, catalogue);
+});
+
+test('the table of states is the state machine, with its names on the wire', () => {
+  const states: readonly string[] = TASK_STATES;
+  const rows = tableRows(readPage('docs/concepts.md')).filter(([first]) => states.includes(code(first ?? '')));
+  assert.deepEqual(
+    rows.map(([state, , wire]) => [code(state!), code(wire!)]),
+    Object.entries(BATCH_WIRE_STATE),
+  );
+});
+
+const metricRows = tableRows(readPage('docs/operations.md')).filter(([, type]) =>
+  ['counter', 'gauge', 'histogram'].includes(type ?? ''),
+);
+
+test('the table of metrics names each metric, its type and its labels', async () => {
+  const described = await createMetrics({ processMetrics: false }).registry.getMetricsAsJSON();
+  const text = ({ name, type }: { name: string; type: unknown }): string => `${name} ${String(type)}`;
+  assert.deepEqual(
+    metricRows.map(([name, type]) => text({ name: code(name!), type })).sort(),
+    described.map(text).sort(),
+  );
+});
+
+test('every metric that is documented is counted by some code', () => {
+  const source = readFileSync(join(ROOT, 'src/runtime/metrics.ts'), 'utf8');
+  const users = globSync('src/**/*.ts', { cwd: ROOT })
+    .filter((path) => !path.endsWith('metrics.ts'))
+    .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+    .join('\n');
+  const uncounted = metricRows
+    .map(([name]) => code(name!))
+    .filter((name) => !new RegExp(`\\b[mM]etrics[?!]?\\.${propertyOf(source, name)}\\b`).test(users));
+  assert.deepEqual(uncounted, []);
+});
+
+/** The property of `Metrics` that a metric is counted by. */
+function propertyOf(source: string, metric: string): string {
+  const made = new RegExp(`(\\w+)(?::| =)\\s(?:new \\w+\\(\\s*)?make\\.\\w+\\(\\s*'${metric}'`).exec(source)?.[1];
+  if (metric === 'tasks_by_status') return 'setTasksByState';
+  if (metric === 'task_status_transitions_total') return 'taskStatusTransitions';
+  assert.ok(made, `${metric} is not made in src/runtime/metrics.ts in a way that this test can read`);
+  return new RegExp(`(\\w+): ${made},`).exec(source)?.[1] ?? made;
+}
+
+/** What the names of settings begin with; other words in capitals are placeholders. */
+const SETTING_LIKE =
+  /\b(?:HEDDLE|POOL|WORKER|CIRCUIT_BREAKER|PAGINATION|OTEL|SSRF|BLOCKED|TRACING|SLOW_QUERY|BATCH_CHANNEL|DATABASE|HOST|SKIP|RUST)_[A-Z0-9_]+\b/g;
+/** Of the client, of the tests, of the benchmarks; a code of the catalogue of errors looks alike. */
+const OTHER_NAMES = /^HEDDLE_(URL|TOKEN|(TEST|PROPERTY|BENCH)_\w+)$/;
+
+test('every environment variable that is named is a setting, and every setting is named', () => {
+  const settings = Object.values(SETTINGS).flatMap(({ name, aliases }) => [name, ...aliases]);
+  const pages = readPages();
+  const known = new Set([...settings, ...Object.keys(ERROR_CATALOGUE)]);
+  const unknown = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(SETTING_LIKE)]
+      .map(([name]) => name)
+      .filter((name) => !known.has(name) && !OTHER_NAMES.test(name))
+      .map((name) => `${path}: ${name} is no setting`),
+  );
+  assert.deepEqual(unknown, []);
+  const text = pages.map((page) => page.text).join('\n');
+  assert.deepEqual(
+    settings.filter((name) => !new RegExp(`\\b${name}\\b`).test(text)),
+    [],
+  );
+});
