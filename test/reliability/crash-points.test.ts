@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { createEngine } from '../../src/engine/engine.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { CRASH_CALLS, NOT_ON_THE_PATH } from './crash-points.ts';
+import { Driver, Scenario } from './crash-scenario.ts';
+import { assertVerdict, finishedIn } from './crash-verdict.ts';
+import type { CrashPoint } from './crashing-database.ts';
+import { Journal, type JournalLine } from './journal.ts';
+import { startChild } from './processes.ts';
+
+const LANES = 4;
+const CHILD_DEADLINE_MS = 60_000;
+const SOURCE = join(import.meta.dirname, '../../src');
+
+const points: CrashPoint[] = Object.entries(CRASH_CALLS).flatMap(([statement, calls]) =>
+  calls.flatMap((call) => [
+    { statement, call, when: 'before' as const },
+    { statement, call, when: 'after' as const },
+  ]),
+);
+
+/** The second process lives later: what the first one held has expired. */
+const LATER_MS = 600_000;
+const laterClock: Clock = { ...systemClock, now: () => systemClock.now() + LATER_MS };
+
+function nameOf({ statement, call, when }: CrashPoint): string {
+  return `${when} call ${call} of ${statement}`;
+}
+
+/** Plays the scenario in a process of its own up to the point; resolves with what it told. */
+async function playUntil(url: string, run: string, point: CrashPoint | null): Promise<Journal> {
+  const child = startChild('crash-process.ts', [url, run, JSON.stringify(point)]);
+  const timeout = AbortSignal.timeout(CHILD_DEADLINE_MS);
+  timeout.addEventListener('abort', () => void child.kill());
+  const how = await child.ended;
+  assert.ok(!timeout.aborted, `the process neither ended nor crashed within ${CHILD_DEADLINE_MS} ms`);
+  if (point === null) assert.equal(how, 0, child.errors());
+  else assert.equal(how, 'SIGKILL', `${nameOf(point)} was not reached: ${child.errors()}`);
+  const journal = new Journal();
+  for (const line of child.lines) if (line.event !== 'done') journal.replay(line as unknown as JournalLine);
+  return journal;
+}
+
+/** Goes on in this process from where the other one died, and looks at what came of it. */
+async function recover({ database }: TestDatabase, journal: Journal, run: string): Promise<void> {
+  const options = { database, random: systemRandom, log: silentLogger };
+  const engine = createEngine({ ...options, clock: laterClock });
+  try {
+    await new Driver(engine, journal, new Scenario(run), () => finishedIn(database, run)).drive();
+  } finally {
+    await engine.close();
+  }
+  await assertVerdict(database, journal, run);
+}
+
+describe('a process that is killed at a point of a task’s life', { concurrency: LANES }, () => {
+  // Each lane has a database of its own and takes one point after the other.
+  const lanes: TestDatabase[] = [];
+  const free: TestDatabase[] = [];
+
+  before(async () => {
+    for (let lane = 0; lane < LANES; lane += 1) lanes.push(await createTestDatabase({ maxSize: 4 }));
+    free.push(...lanes);
+  });
+  after(() => Promise.all(lanes.map((lane) => lane.drop())));
+
+  async function onLane(run: (lane: TestDatabase) => Promise<void>): Promise<void> {
+    const lane = free.pop()!;
+    try {
+      await run(lane);
+      free.push(lane);
+    } catch (error) {
+      // What the failure left behind must not fail the next point.
+      const fresh = await createTestDatabase({ maxSize: 4 });
+      lanes.push(fresh);
+      free.push(fresh);
+      throw error;
+    }
+  }
+
+  points.forEach((point, index) => {
+    it(nameOf(point), () =>
+      onLane(async (lane) => {
+        const run = `run${index}`;
+        await recover(lane, await playUntil(lane.url, run, point), run);
+      }),
+    );
+  });
+
+  it('none: the scenario itself', () =>
+    onLane(async (lane) => {
+      const journal = await playUntil(lane.url, 'whole', null);
+      await assertVerdict(lane.database, journal, 'whole');
+    }));
+});
+
+describe('the table of crash points', () => {
+  const STATEMENT_NAME = /\bname: '([a-z_.]+)'/g;
+  const files = ['store/*.ts', 'engine/*.ts'].flatMap((pattern) => globSync(pattern, { cwd: SOURCE }));
+  const names = files.flatMap((path) =>
+    [...readFileSync(join(SOURCE, path), 'utf8').matchAll(STATEMENT_NAME)].map(([, name]) => name!),
+  );
+
+  it('has a row for every statement, or says why not', () => {
+    assert.ok(names.length > 60, `${names.length} statements were found`);
+    const reasons = Object.values(NOT_ON_THE_PATH);
+    const missing = names.filter((name) => !(name in CRASH_CALLS) && !reasons.some((pattern) => pattern.test(name)));
+    assert.deepEqual(missing, []);
+  });
+
+  it('names no statement that is gone', () => {
+    assert.deepEqual(
+      Object.keys(CRASH_CALLS).filter((name) => !names.includes(name)),
+      [],
+    );
+  });
+});

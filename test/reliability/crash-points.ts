@@ -1,0 +1,58 @@
+/**
+ * Where the scenario's process is killed: the calls of each statement, the first being 1. Each is a point before and one
+ * after it; `commit` is the end of a transaction. A statement of the path without a row fails the test.
+ */
+export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
+  // Submit: kinds and what rules count, then keys, dedupe, parents in other workflows, the rows.
+  'kinds.add': [1],
+  'kinds.find': [1],
+  'kinds.register_shape': [1, 2],
+  'kinds.register_dedupe_shape': [1],
+  'idempotency.remember': [1, 2, 3],
+  'workflows.find_duplicates': [1],
+  'workflows.lock_parents': [1, 2],
+  'workflows.read_parents': [2],
+  'workflows.link_parents': [2],
+  'workflows.submit': [1, 2, 3, 4],
+  'workflows.announce_ended': [1],
+  'idempotency.answer': [1, 2, 3],
+  // The ends of transactions: three submissions, two keyed counts, a report with a result.
+  commit: [1, 2, 3, 4, 5, 6],
+  // Claim.
+  'claimers.seen': [1, 2],
+  'tasks.claim_for_delivery': [1, 2, 3, 4],
+  'tasks.claim': [1, 2],
+  // Start deliveries and end deliveries.
+  'deliveries.claim': [1, 2, 3, 4],
+  'deliveries.settle': [1, 2, 3, 4, 5],
+  'deliveries.release_stuck': [1, 2],
+  // Reports and everything that follows from them in the same statement.
+  'tasks.add_progress': [1, 2, 3],
+  'tasks.settle': [1, 2, 3, 4, 5, 6, 7, 8, 9],
+  'tasks.save_results': [1],
+  'tasks.update': [1],
+  'tasks.pause': [1],
+  'tasks.resume': [1],
+  'tasks.cancel': [1],
+  // What only time sets in motion.
+  'tasks.promote_delayed': [1, 2, 3],
+  'tasks.sweep_leases': [1, 2],
+  'slots.regrant': [1, 2],
+  'tasks.relay_one': [1, 2],
+  'signals.count_listeners': [1],
+  'signals.notify': [1],
+};
+
+/** Statements that are not on the path: why a crash at them is no point of this test. */
+export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
+  'single reads, nothing to lose': new RegExp(
+    `^(?:${[
+      'ping|clock\\.now|kinds\\.(?:name|find_like)|explain\\..*|idempotency\\.recall|schema_(?:version|exists)',
+      'tasks\\.(?:get|list|list_of_workflow|changed_since|dependencies|count_.*|find_open)',
+      'workflows\\.(?:get|list|count_by_state)|deliveries\\.(?:list|count_by_state)',
+    ].join('|')})$`,
+  ),
+  'single transactions of operators, who see no answer and ask again': /^(?:tasks\.(?:retry|unarchive)|deliveries\.replay)$/,
+  'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
+  'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
+};

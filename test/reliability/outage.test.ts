@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { newId, seededRandom } from '../../src/runtime/random.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import type { Database } from '../../src/store/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { openTestDatabase, startTestServer, type TestServer } from '../support/postgres.ts';
+import { auditedTasks, assertSlotsAddUp, leftovers } from './audit.ts';
+import { PersistentCaller, type Answer, type Call } from './callers.ts';
+import { ServerFleet } from './fleet.ts';
+import { WorkTarget } from './work-target.ts';
+import { makeWorkload } from './workload.ts';
+
+/** Away for about this long, so that the breaker has opened and was probed in vain. */
+const AWAY_MS = 2_500;
+const BATCH_TASKS = 10;
+const BATCH_PAUSE_MS = 40;
+
+/** Single calls of every kind, each with an id that exists nowhere. */
+const CALLS: Readonly<Record<string, Call>> = {
+  submit: { method: 'POST', path: '/task', body: [{ name: 'while it is away', kind: 'plain' }] },
+  read: { method: 'GET', path: `/task/${newId()}` },
+  list: { method: 'GET', path: '/task' },
+  dag: { method: 'GET', path: `/dag/${newId()}` },
+  count: { method: 'PUT', path: `/task/${newId()}`, body: { new_success: 1 } },
+  finish: { method: 'PATCH', path: `/task/${newId()}`, body: { status: 'Success' } },
+  pause: { method: 'PATCH', path: `/task/pause/${newId()}` },
+  cancel: { method: 'DELETE', path: `/task/${newId()}` },
+};
+
+function assertUnavailable({ status, headers, body }: Answer, what: string): void {
+  assert.equal(status, 503, `${what}: ${JSON.stringify(body)}`);
+  assert.match(String(headers['content-type']), /^application\/problem\+json/, what);
+  assert.equal((body as { code: string }).code, 'DATABASE_UNAVAILABLE', what);
+  assert.match(String(headers['retry-after']), /^[1-9]\d*$/, what);
+}
+
+describe('PostgreSQL goes away during load and comes back', () => {
+  let postgres: TestServer;
+  let database: Database;
+  let fleet: ServerFleet;
+  let caller: PersistentCaller;
+  let target: WorkTarget;
+  let url: string;
+  let pids: number[];
+  /** Tasks that a 201 named. */
+  const acknowledged = new Set<string>();
+  let refused = 0;
+  const loading = new AbortController();
+  let load: Promise<void>;
+
+  before(async () => {
+    postgres = await startTestServer();
+    await migrate({ url: postgres.url });
+    database = openTestDatabase(postgres.url);
+    fleet = new ServerFleet(postgres.url, 1, {
+      POOL_TIMEOUT_SECS: '2',
+      POOL_ACQUIRE_RETRIES: '1',
+      CIRCUIT_BREAKER_FAILURE_THRESHOLD: '3',
+      CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS: '1',
+    });
+    await fleet.start(0);
+    url = fleet.urls[0]!;
+    pids = fleet.pids;
+    caller = new PersistentCaller(() => fleet.anyUrl());
+    target = new WorkTarget(caller);
+    load = submitUntilStopped(await target.listen());
+  });
+
+  after(async () => {
+    loading.abort();
+    await load.catch(() => undefined);
+    await fleet.stop();
+    await target.close();
+    await caller.close();
+    await database.close();
+    await postgres.stop();
+  });
+
+  /** Submissions are not repeated here: what was answered 503 is given up, and what was answered 201 must come to its end. */
+  async function submitUntilStopped(targetUrl: string): Promise<void> {
+    const random = seededRandom(7);
+    while (!loading.signal.aborted) {
+      const { batches } = makeWorkload(1, BATCH_TASKS, targetUrl, random);
+      const headers = { prefer: 'return=minimal' };
+      const answer = await caller.once(url, { method: 'POST', path: '/task', body: batches[0], headers });
+      if (answer.status === 201) {
+        for (const { id } of answer.body as { id: string }[]) acknowledged.add(id);
+      } else {
+        assertUnavailable(answer, 'a submission');
+        refused += 1;
+      }
+      await sleep(BATCH_PAUSE_MS);
+    }
+  }
+
+  async function metric(name: string): Promise<number> {
+    const { body } = await caller.once(url, { method: 'GET', path: '/metrics' });
+    const line = String(body)
+      .split('\n')
+      .find((each) => each.startsWith(`${name} `));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  }
+
+  const transitionsTo = (state: string): Promise<number> =>
+    metric(`circuit_breaker_state_transitions_total{to_state="${state}"}`);
+
+  /** Every kind of call is refused as it should be, until `ends`. */
+  async function assertAway(ends: Promise<unknown>): Promise<void> {
+    let over = false;
+    void ends.then(() => (over = true));
+    while (!over) {
+      for (const [what, call] of Object.entries(CALLS)) {
+        const answer = await caller.once(url, call);
+        if (!over) assertUnavailable(answer, what);
+      }
+      for (const path of ['/health', '/ready']) {
+        const { status } = await caller.once(url, { method: 'GET', path });
+        if (!over) assert.equal(status, 503, path);
+      }
+      await sleep(BATCH_PAUSE_MS);
+    }
+  }
+
+  /** Work goes on: tasks that are submitted now come to their end. */
+  async function assertWorkGoesOn(): Promise<void> {
+    const before = acknowledged.size;
+    await eventually(() => acknowledged.size >= before + 5 * BATCH_TASKS, 'submissions are taken again', 30_000);
+    const runs = target.runs.size;
+    await eventually(() => target.runs.size >= runs + BATCH_TASKS, 'tasks are started again', 30_000);
+    const { status, body } = await caller.once(url, { method: 'GET', path: '/health' });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(fleet.pids, pids, 'by the same process');
+  }
+
+  it('works before', async () => {
+    await eventually(() => target.runs.size >= 3 * BATCH_TASKS, 'tasks run', 30_000);
+    assert.equal(await transitionsTo('open'), 0);
+  });
+
+  it('answers 503 while PostgreSQL is stopped, and goes on after', async () => {
+    await postgres.halt();
+    // fixed wait: the outage has to last for the breaker to open and to be probed
+    await assertAway(sleep(AWAY_MS));
+    assert.ok((await transitionsTo('open')) >= 1, 'the breaker opened');
+    assert.ok((await metric('circuit_breaker_rejections_total')) >= 1, 'the breaker refused');
+    assert.ok(refused > 0, 'the load met the outage');
+    await postgres.start();
+    await eventually(async () => (await transitionsTo('closed')) >= 1, 'the breaker closes', 30_000);
+    await assertWorkGoesOn();
+  });
+
+  it('goes on after PostgreSQL was killed', async () => {
+    const opened = await transitionsTo('open');
+    const { pid } = postgres.server;
+    process.kill(pid, 'SIGKILL');
+    // It is started again by whoever supervises it; nobody here does anything.
+    await eventually(() => postgres.server.pid !== 0 && postgres.server.pid !== pid, 'PostgreSQL runs again', 30_000);
+    await eventually(
+      async () => (await caller.once(url, { method: 'GET', path: '/ready' })).status === 200,
+      'the server is ready',
+      30_000,
+    );
+    await assertWorkGoesOn();
+    const reopened = (await transitionsTo('open')) - opened;
+    await eventually(async () => (await transitionsTo('closed')) >= opened + reopened, 'the breaker is closed', 10_000);
+  });
+
+  it('lost nothing that it had acknowledged', async (t) => {
+    loading.abort();
+    await load;
+    let left: string[] = [];
+    await eventually(
+      async () => {
+        left = await leftovers(database);
+        await sleep(100);
+        return left.length === 0;
+      },
+      'all tasks ended and all webhooks taken',
+      90_000,
+    ).catch((error: unknown) => assert.fail(`${String(error)}; left: ${left.join(', ')}`));
+    const tasks = await auditedTasks(database);
+    const stored = new Map(tasks.map((task) => [task.id, task]));
+    assert.deepEqual(
+      [...acknowledged].filter((id) => !stored.has(id)),
+      [],
+    );
+    assert.deepEqual(target.refusals, []);
+    // What the target was told 202 and 200 for: every unit once, every end.
+    for (const run of target.runs.values()) {
+      const task = stored.get(run.task_id)!;
+      assert.equal(task.success_count, task.attempt * run.plan.units, `units of ${task.id}`);
+    }
+    const told = new Set(target.ends.map(({ task_id }) => task_id));
+    assert.deepEqual(
+      tasks.filter(({ id }) => !told.has(id)).map(({ id }) => id),
+      [],
+    );
+    await assertSlotsAddUp(database);
+    t.diagnostic(`${tasks.length} tasks, ${acknowledged.size} acknowledged, ${refused} submissions refused`);
+    t.diagnostic(`${caller.repeats} reports repeated, ${target.repeatedStarts} starts came again`);
+  });
+});
