@@ -36,6 +36,7 @@ export function outcomesOf(
 export async function report(context: EngineContext, reports: readonly Report[]): Promise<TransitionOutcome[]> {
   const outcomes = new Array<TransitionOutcome>(reports.length);
   for (const round of distinctRounds(reports)) {
+    round.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
     const set = round.map((index) => reports[index]!);
     const results = await settleSet(context, set);
     round.forEach((index, at) => {

@@ -4,7 +4,8 @@
 -- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures}], applied to what is accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
 -- [duration in ms]]]; cascaded: [[kind, count]]; lanes; deliveries; unblocked; workflows}. Codes: 0 applied,
--- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found.
+-- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found. Ids in ascending order are settled
+-- fastest: where the locked rows answer the reports one by one, nothing has to be joined.
 create or replace function settle(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
   p_extras jsonb, p_expire boolean, p_unlinked boolean, p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -23,8 +24,33 @@ declare
   v_holds boolean;
   v_moved json;
   v_lanes integer[];
+  v_attempts integer[];
+  v_kinds integer[];
+  v_froms smallint[];
+  v_started timestamptz[];
+  v_open boolean;
 begin
   if not p_unlinked then perform lock_workflows(p_ids); end if;
+  if not p_expire and p_extras is null then
+    select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.attempt), array_agg(l.kind_id),
+      array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (2, 3)), bool_or(l.linked), bool_or(l.has_spec),
+      bool_or(l.has_actions), bool_or(l.holds)
+    into v_ids, v_workflows, v_leases, v_attempts, v_kinds, v_froms, v_started, v_open, v_linked, v_spec, v_actions, v_holds
+    from (
+      select t.id, t.workflow_id, t.kind_id, t.state, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
+        t.slots is not null as holds, t.started_at
+      from task t where t.id = any(p_ids) order by t.id for no key update) l;
+    if v_open and v_ids = p_ids and v_attempts = p_attempts then
+      select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into v_moved from (
+        select m.kind_id, m.state, m.target,
+          json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
+            as durations
+        from unnest(v_kinds, v_froms, p_states, v_started) m(kind_id, state, target, started_at)
+        group by m.kind_id, m.state, m.target) g;
+      return settle_accepted(v_ids, v_workflows, v_leases, p_states, p_reasons, v_linked, v_spec, v_actions, v_holds,
+        p_jitter, v_now, null, null, v_moved, '{}', p_ids);
+    end if;
+  end if;
   with locked as (
     select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
       t.slots is not null as holds, t.started_at, t.deadline_at
