@@ -10,10 +10,14 @@ const SHELLS = new Set(['sh', 'bash', 'shell', 'console']);
 /** `heddle …`, also behind `npm run heddle --` and as what a container runs; ends where the shell's next word begins. */
 const CALL = /(?:^|[\s$(]|heddle\/)heddle(?: --)?((?: +[^\s|&;#>)"'`\\]+)+)/gm;
 
-/** The words behind `heddle` in a page's shell code and inline code. */
+/** The words behind `heddle` in a page's shell code (lines behind `$` where it shows output, too) and inline code. */
 function callsOf(page: Page): string[][] {
-  const code = page.fences.filter(({ language }) => SHELLS.has(language)).map(({ text }) => text);
-  return [...code, ...inlineCode(page)]
+  const code = page.fences.flatMap(({ language, text }) => {
+    if (SHELLS.has(language)) return [text];
+    return language === '' ? text.split('\n').filter((line) => line.startsWith('$ ')) : [];
+  });
+  const indented = page.prose.split('\n').filter((line) => /^ {4}[^ ]/.test(line));
+  return [...code, ...indented, ...inlineCode(page)]
     .flatMap((text) => [...text.matchAll(CALL)])
     .map((match) => match[1]!.trim().split(/ +/));
 }
@@ -23,6 +27,7 @@ function faultOf(program: Command, words: readonly string[]): string | null {
   const path = [program];
   for (const word of words) {
     const at = path.at(-1)!;
+    if (word === '--') continue;
     if (word.startsWith('--')) {
       const name = word.split('=', 1)[0]!;
       const known = path.some(({ options }) => options.some(({ long }) => long === name));
