@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 
 import { eventually } from '../support/eventually.ts';
@@ -19,6 +20,13 @@ function dataDirectory(): DataDirectory {
 
 async function statusOf(base: string, id: string): Promise<number> {
   return (await request(base, 'GET', `/task/${id}`)).status;
+}
+
+/** The process number of the database server that a data directory names; undefined while there is none. */
+function postmasterOf(dataDir: string): number | undefined {
+  const path = join(dataDir, 'cluster', 'postmaster.pid');
+  const pid = existsSync(path) ? Number.parseInt(readFileSync(path, 'utf8'), 10) : Number.NaN;
+  return Number.isNaN(pid) ? undefined : pid;
 }
 
 /** Submits until the connection breaks, as it does when the server is killed; returns what was acknowledged. */
@@ -89,6 +97,21 @@ describe('heddle up', () => {
     const again = await second.ready();
     for (const id of acknowledged) assert.equal(await statusOf(again.url, id), 200);
     assert.equal(await second.end('SIGINT'), 0, second.stderr);
+    await data.gone();
+  });
+
+  test('with its database killed, it starts the database again and goes on', async () => {
+    const data = dataDirectory();
+    const run = data.up({ CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS: '1' });
+    const { url } = await run.ready();
+    const [id] = await submit(url, 1);
+    const killed = postmasterOf(data.path);
+    process.kill(killed!, 'SIGKILL');
+    await eventually(() => ![killed, undefined].includes(postmasterOf(data.path)), 'another server runs', 60_000);
+    await eventually(async () => (await request(url, 'GET', '/health')).status === 200, 'it is healthy again', 60_000);
+    assert.equal(await statusOf(url, id!), 200);
+    assert.equal((await submit(url, 1)).length, 1);
+    assert.equal(await run.end('SIGINT'), 0, run.stderr);
     await data.gone();
   });
 
