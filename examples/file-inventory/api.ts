@@ -54,9 +54,10 @@ export class Api {
   }
 
   /** Creates a batch and returns its id; the same key creates it once, however often it is called. */
-  async submit(tasks: readonly NewTaskDto[], idempotencyKey: string): Promise<string> {
+  async submit(tasks: readonly NewTaskDto[], name: string, idempotencyKey: string): Promise<string> {
     const headers = { ...this.#headers, prefer: 'return=minimal', 'idempotency-key': idempotencyKey };
-    const response = await call('POST', `${this.#url}/task`, tasks, headers);
+    const url = `${this.#url}/task?batch_name=${encodeURIComponent(name)}`;
+    const response = await call('POST', url, tasks, headers);
     return response.headers.get('x-batch-id')!;
   }
 

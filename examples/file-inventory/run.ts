@@ -90,7 +90,8 @@ async function begin(base: Base): Promise<Begun> {
   const service = await Service.start({ ...base, key, port: 0 });
   try {
     const retrySecs = paceMs > 0 ? RETRY_SECS : RETRY_SECS_UNPACED;
-    const batchId = await api.submit(buildDag({ shards, serviceUrl: service.url, key, run, retrySecs }), run);
+    const tasks = buildDag({ shards, serviceUrl: service.url, key, run, retrySecs });
+    const batchId = await api.submit(tasks, 'file inventory', run);
     const state: State = { batch_id: batchId, port: service.port, key };
     await save({ directory }, STATE_FILE, state);
     return { service, batchId };

@@ -113,6 +113,13 @@ describe('batch', () => {
     assert.deepEqual((await on('task', 'list', '--kind', 'test.bad', '--json')).json(), []);
   });
 
+  test('submit names the batch', async () => {
+    const args = ['batch', 'submit', '-', '--name', 'nightly run', '--json', '--url', server.url];
+    const { batch_id } = (await heddle(args, { stdin: '[{"name":"n","kind":"x"}]' })).json() as { batch_id: string };
+    assert.match((await on('batch', 'get', batch_id)).stdout, /name +nightly run\n/);
+    assert.match((await on('batch', 'list')).stdout, new RegExp(`${batch_id} +nightly run +0/1`));
+  });
+
   test('submit of no tasks succeeds without a batch', async () => {
     const ran = await heddle(['batch', 'submit', '-', '--json', '--url', server.url], { stdin: '[]' });
     assert.equal(ran.code, 0);

@@ -35,6 +35,10 @@ export const processIo: CommandIo = {
   },
 };
 
+const EXIT_CODES_HELP = `
+Exit codes: 0 done; 1 it failed; 2 not valid as given; 3 there is no such thing; 4 the server cannot be reached or
+cannot answer now; 5 the token is missing or does not suffice; 130 Ctrl-C.`;
+
 /** The options of every client command. */
 export interface ClientOptions {
   url: string;
@@ -68,6 +72,7 @@ export function clientCommand<Options>(command: Command, io: CommandIo, action: 
     )
     .addOption(new Option('--token <token>', 'bearer token, where the server asks for one').env('HEDDLE_TOKEN'))
     .option('--json', 'JSON on standard output, nothing else')
+    .addHelpText('after', EXIT_CODES_HELP)
     .action(async (...given: unknown[]) => {
       const values = given.slice(0, -2) as string[];
       await run(io, given.at(-2) as Options & ClientOptions, values, action);
