@@ -7,7 +7,7 @@ import type { DeliverDependencies } from './deliver.ts';
 import { OriginBudget } from './origin-budget.ts';
 
 export interface DeliveryLoopOptions extends DeliverDependencies {
-  engine: Pick<Engine, 'claimDeliveries' | 'settleDeliveries' | 'onDeliveryDue'>;
+  engine: Pick<Engine, 'claimDeliveries' | 'renewDeliveries' | 'settleDeliveries' | 'onDeliveryDue'>;
   holder: string;
   /** Tries under way, 64 by default. */
   permits?: number;
@@ -21,7 +21,9 @@ export interface DeliveryLoopOptions extends DeliverDependencies {
   intervalMs: number;
 }
 
-/** What a lease lasts beyond one try: time to settle its result, through a short outage of the database too. */
+/** How long a try is this process's own without being renewed: what its deliveries wait for when it is killed. */
+const LEASE_MS = 10_000;
+/** How long a result is offered beyond one try: through a short outage of the database too. */
 const SETTLE_MARGIN_MS = 30_000;
 const SETTLE_SET_MAX = 500;
 /** Unsettled results for each permit beyond which nothing new is tried: the database does not keep up. */
@@ -39,7 +41,8 @@ export class DeliveryLoop {
   readonly #budget: OriginBudget;
   readonly #loop: Loop;
   readonly #settling: Coalescer<DeliveryResult, undefined>;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Map<Promise<void>, Delivery>();
+  readonly #renewal: Loop;
   readonly #giveUp = new AbortController();
   readonly #abandonSettling = new AbortController();
   #unsubscribe: (() => void) | undefined;
@@ -67,6 +70,17 @@ export class DeliveryLoop {
       log,
       runOnce: () => this.runOnce(),
     });
+    this.#renewal = new Loop({
+      name: 'delivery leases',
+      intervalMs: LEASE_MS / 3,
+      clock,
+      log,
+      runOnce: async () => {
+        const tries = [...this.#underWay.values()].map(({ id, tries: n }) => ({ id, tries: n }));
+        if (tries.length > 0) await engine.renewDeliveries(tries, LEASE_MS);
+        return 'idle';
+      },
+    });
     this.#settling = new Coalescer({
       flush: async (results: DeliveryResult[]) => {
         await engine.settleDeliveries(results);
@@ -85,6 +99,7 @@ export class DeliveryLoop {
   start(): void {
     this.#unsubscribe ??= this.#options.engine.onDeliveryDue(() => this.wake());
     this.#loop.start();
+    this.#renewal.start();
   }
 
   wake(): void {
@@ -101,7 +116,8 @@ export class DeliveryLoop {
     await this.#loop.stop();
     await this.#endWithin(graceMs, () => this.#giveUp.abort());
     await this.#endWithin(Math.max(graceMs, SETTLE_BACKOFF.max_ms), () => this.#abandonSettling.abort());
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#underWay.keys());
+    await this.#renewal.stop();
   }
 
   /** One pass: claims what there is room for and sets it going. */
@@ -112,9 +128,8 @@ export class DeliveryLoop {
     this.#more = true;
     // Claims in sets: a few free permits are not worth a round trip, and each try that ends looks again.
     if (limit < Math.max(1, this.#budget.total >> 3)) return 'idle';
-    const lease_ms = this.#options.tryLimitMs + SETTLE_MARGIN_MS;
     const { engine, holder } = this.#options;
-    const deliveries = await engine.claimDeliveries({ holder, ...room, limit, lease_ms });
+    const deliveries = await engine.claimDeliveries({ holder, ...room, limit, lease_ms: LEASE_MS });
     for (const delivery of deliveries) this.#begin(delivery);
     const drained = deliveries.length < limit;
     this.#more = !drained || room.saturated_origins.length > 0 || busiest(deliveries) >= room.limit_per_origin;
@@ -156,15 +171,15 @@ export class DeliveryLoop {
   }
 
   #begin(delivery: Delivery): void {
-    const leaseEndsAt = this.#options.clock.monotonic() + this.#options.tryLimitMs + SETTLE_MARGIN_MS;
-    const work = this.#tryAndSettle(delivery, leaseEndsAt).finally(() => {
+    const offeredUntil = this.#options.clock.monotonic() + this.#options.tryLimitMs + SETTLE_MARGIN_MS;
+    const work = this.#tryAndSettle(delivery, offeredUntil).finally(() => {
       this.#underWay.delete(work);
       if (this.#more) this.#loop.wake();
     });
-    this.#underWay.add(work);
+    this.#underWay.set(work, delivery);
   }
 
-  async #tryAndSettle(delivery: Delivery, leaseEndsAt: number): Promise<void> {
+  async #tryAndSettle(delivery: Delivery, offeredUntil: number): Promise<void> {
     const slot = this.#budget.start(delivery.origin);
     let result: DeliveryResult;
     try {
@@ -176,11 +191,11 @@ export class DeliveryLoop {
     } finally {
       slot.end();
     }
-    await this.#settle(result, leaseEndsAt);
+    await this.#settle(result, offeredUntil);
   }
 
-  /** A result that cannot be stored is offered again until its lease ends; then the delivery is tried again anyway. */
-  async #settle(result: DeliveryResult, leaseEndsAt: number): Promise<void> {
+  /** A result that cannot be stored is offered again for a while; then the delivery is tried again. */
+  async #settle(result: DeliveryResult, offeredUntil: number): Promise<void> {
     const { clock, log, random } = this.#options;
     const abandoned = this.#abandonSettling.signal;
     for (let retry = 1; ; retry += 1) {
@@ -188,7 +203,7 @@ export class DeliveryLoop {
         await this.#settling.add(result);
         return;
       } catch (error) {
-        if (abandoned.aborted || clock.monotonic() >= leaseEndsAt) {
+        if (abandoned.aborted || clock.monotonic() >= offeredUntil) {
           log.error({ delivery_id: result.id, err: error }, 'the result of a delivery is lost; it will be tried again');
           return;
         }
@@ -202,7 +217,7 @@ export class DeliveryLoop {
 
   async #endWithin(ms: number, abort: () => void): Promise<void> {
     const ended = new AbortController();
-    const all = Promise.allSettled(this.#underWay).then(() => ended.abort());
+    const all = Promise.allSettled(this.#underWay.keys()).then(() => ended.abort());
     await Promise.race([all, this.#options.clock.sleep(ms, ended.signal)]);
     abort();
   }

@@ -66,7 +66,7 @@ const CLASS_IN_WORDS: Readonly<Record<Exclude<AddressClass, 'public'>, string>> 
 /** Classes that an allowed host may lead to; metadata and link-local stay closed, so that a hijacked name gains nothing. */
 const OPEN_TO_ALLOWED_HOSTS: ReadonlySet<AddressClass> = new Set(['loopback', 'private', 'carrier_grade_nat']);
 
-const REMEDY = 'an operator can allow it with SSRF_ALLOWED_HOSTS or SSRF_ALLOWED_CIDRS';
+const REMEDY = 'an operator can allow it with HEDDLE_ALLOWED_WEBHOOK_HOSTS or HEDDLE_ALLOWED_WEBHOOK_CIDRS';
 
 /** Host as lists compare it: lower case, no brackets, no trailing dot. */
 export function normaliseHost(host: string): string {

@@ -52,6 +52,7 @@ export function createEngine(options: EngineOptions): Engine {
     resume: (ids) => operate.resume(context, ids),
     retry: (ids) => operate.retry(context, ids),
     claimDeliveries: (request) => outbox.claimDeliveries(context, request),
+    renewDeliveries: (tries, leaseMs) => outbox.renewDeliveries(context, tries, leaseMs),
     settleDeliveries: (results) => outbox.settleDeliveries(context, results),
     listDeliveries: (filter) => outbox.listDeliveries(context, filter),
     replayDeliveries: (ids) => outbox.replayDeliveries(context, ids),

@@ -1,6 +1,7 @@
 import {
   claimDueDeliveries,
   findDeliveries,
+  renewTries,
   replayDead,
   settleTries,
   type DeliveryRecordRow,
@@ -34,6 +35,14 @@ export async function claimDeliveries(context: EngineContext, request: DeliveryC
     context.now(),
   );
   return rows.map(deliveryOf);
+}
+
+export async function renewDeliveries(
+  context: EngineContext,
+  tries: readonly { id: string; tries: number }[],
+  leaseMs: number,
+): Promise<void> {
+  if (tries.length > 0) await renewTries(context.database, tries, leaseMs, context.now());
 }
 
 export async function settleDeliveries(context: EngineContext, results: readonly DeliveryResult[]): Promise<void> {

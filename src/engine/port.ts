@@ -254,6 +254,8 @@ export interface Engine {
   retry(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
 
   claimDeliveries(request: DeliveryClaimRequest): Promise<Delivery[]>;
+  /** Keeps tries that go on from being taken by another process for `lease_ms` more. */
+  renewDeliveries(tries: readonly { id: string; tries: number }[], lease_ms: number): Promise<void>;
   settleDeliveries(results: readonly DeliveryResult[]): Promise<void>;
   listDeliveries(filter: DeliveryFilter): Promise<DeliveryRecord[]>;
   /** Makes dead deliveries due again; returns how many were dead. */

@@ -1,12 +1,19 @@
 import type { Action, ActionTrigger } from '../domain/task.ts';
 import type { Queryable, Statement } from './database.ts';
-import { uuidArray, type Moved } from './transitions.ts';
+import { numberArray, uuidArray, type Moved } from './transitions.ts';
 
 const CLAIM: Statement = {
   name: 'deliveries.claim',
   text: `select id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, tries, first_try_at, traceparent,
       idempotency_key
     from claim_deliveries($1, $2, $3, $4::text[], $5, $6)`,
+};
+
+const RENEW: Statement = {
+  name: 'deliveries.renew',
+  text: `update delivery d set next_try_at = coalesce($4::timestamptz, clock_timestamp()) + $3 * interval '1 millisecond'
+    from (select id, tries from unnest($1::uuid[], $2::integer[]) u(id, tries) order by id) u
+    where d.id = u.id and d.tries = u.tries and d.state = 'due' and d.holder is not null`,
 };
 
 const SETTLE: Statement = {
@@ -87,6 +94,16 @@ export function claimDueDeliveries(
     claim.leaseMs,
     now,
   ]);
+}
+
+export async function renewTries(
+  queryable: Queryable,
+  tries: readonly { id: string; tries: number }[],
+  leaseMs: number,
+  now: string | null,
+): Promise<void> {
+  const ids = uuidArray(tries.map((entry) => entry.id));
+  await queryable.query(RENEW, [ids, numberArray(tries.map((entry) => entry.tries)), leaseMs, now]);
 }
 
 /** One try's result as settle_deliveries takes it. */

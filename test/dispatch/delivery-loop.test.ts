@@ -57,8 +57,32 @@ describe('delivering from the outbox', () => {
     assert.equal(new Set(outbox.results.map(({ id }) => id)).size, 300);
     assert.ok(outbox.settled.length < 30, `${outbox.settled.length} sets`);
     assert.ok(target.connections() <= 17, `${target.connections()} connections`);
-    assert.ok(outbox.claims.every(({ lease_ms }) => lease_ms > 30_000));
+    assert.ok(outbox.claims.every(({ lease_ms }) => lease_ms === 10_000));
     assert.equal(outbox.dueSignal.listeners, 0);
+  });
+
+  it('renews the leases of tries that go on, until they are settled', async () => {
+    const target = await gatedTarget();
+    const outbox = new FakeOutbox();
+    const clock = new VirtualClock();
+    const [first] = deliveries(1, target.url);
+    outbox.due.push(first!);
+    const loop = loopOf(outbox, { clock });
+    loop.start();
+    await until('the request', () => target.held.length === 1);
+    for (let thirds = 1; thirds <= 4; thirds += 1) {
+      await clock.advance(3_334);
+      await until('a renewal', () => outbox.renewals.length >= thirds);
+    }
+    assert.deepEqual(outbox.renewals[0], [{ id: first!.id, tries: first!.tries }]);
+    target.release();
+    await until('the result', () => outbox.results.length === 1);
+    const renewed = outbox.renewals.length;
+    await clock.advance(20_000);
+    assert.equal(outbox.renewals.length, renewed);
+    const stopping = loop.stop(0);
+    await clock.advance(5_000);
+    await stopping;
   });
 
   it('is woken by what becomes due, without waiting for its interval', async () => {

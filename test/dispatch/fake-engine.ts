@@ -30,7 +30,7 @@ class Signal {
 
 type DeliverySide = Pick<
   Engine,
-  'claimDeliveries' | 'settleDeliveries' | 'onDeliveryDue' | 'claimForDelivery' | 'onReady'
+  'claimDeliveries' | 'renewDeliveries' | 'settleDeliveries' | 'onDeliveryDue' | 'claimForDelivery' | 'onReady'
 >;
 
 /** The outbox in memory: what the loops see of it, for tests of the loops' own logic. */
@@ -60,6 +60,13 @@ export class FakeOutbox implements DeliverySide {
       taken.push(delivery);
     }
     return Promise.resolve(taken);
+  }
+
+  readonly renewals: { id: string; tries: number }[][] = [];
+
+  renewDeliveries(tries: readonly { id: string; tries: number }[]): Promise<void> {
+    this.renewals.push([...tries]);
+    return Promise.resolve();
   }
 
   async settleDeliveries(results: readonly DeliveryResult[]): Promise<void> {

@@ -25,7 +25,7 @@ describe('webhook URLs under the strict policy', () => {
   it('says what is wrong and what helps', () => {
     assert.match(
       validateWebhookUrl('http://0x7f.1/', STRICT_SSRF_POLICY)!,
-      /^127\.0\.0\.1 is a loopback address.*SSRF_ALLOWED/,
+      /^127\.0\.0\.1 is a loopback address.*HEDDLE_ALLOWED_WEBHOOK/,
     );
     assert.match(
       validateWebhookUrl('http://localhost/', STRICT_SSRF_POLICY)!,

@@ -98,6 +98,24 @@ test('a delivery whose process died is taken again after its lease, and the late
   assert.equal((await engine.getTask(tasks[0]!.id))?.state, 'running');
 });
 
+test('a try that is renewed is not taken by another process, one that was taken over cannot be renewed', async () => {
+  const clock = new VirtualClock();
+  const { engine } = await newBench({ clock });
+  await submitTasks(engine, [newTask({ actions: allActions })]);
+  await engine.claimForDelivery('test', 1);
+  const [first] = await take(engine, { lease_ms: 5_000 });
+  await clock.advance(4_000);
+  await engine.renewDeliveries([first!], 5_000);
+  await clock.advance(4_000);
+  assert.deepEqual(await take(engine), []);
+  await clock.advance(1_001);
+  const [second] = await take(engine, { lease_ms: 1_000 });
+  assert.equal(second!.tries, 2);
+  await engine.renewDeliveries([first!], 60_000);
+  await clock.advance(1_001);
+  assert.equal((await take(engine)).length, 1);
+});
+
 test('a claim with its delivery under way does not expire; one whose delivery is lost goes back to pending', async () => {
   const clock = new VirtualClock();
   const { engine, database } = await newBench({ clock, claimTimeoutMs: 1_000 });
