@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
 import { HeddleClient } from '../../src/client/client.ts';
@@ -8,6 +10,7 @@ import { systemClock, VirtualClock } from '../../src/runtime/clock.ts';
 import { BatchProgress } from '../../src/cli/output/batch-progress.ts';
 import { ProgressLines } from '../../src/cli/output/progress-lines.ts';
 import type { BasicTask, Batch } from '../../src/cli/output/wire.ts';
+import { eventually } from '../support/eventually.ts';
 import { startHeddle, type Heddle } from './heddle.ts';
 import { Capture, heddle } from './run-command.ts';
 import { startTarget, type Target } from './targets.ts';
@@ -28,6 +31,40 @@ after(async () => {
   await server.stop();
   await target.close();
 });
+
+/** A line to a port that can be cut. */
+async function startLine(port: number) {
+  const sockets = new Set<Socket>();
+  let streams = 0;
+  const door = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    sockets.add(near);
+    near.on('data', (chunk: Buffer) => {
+      if (chunk.toString('latin1').includes('/events ')) streams += 1;
+    });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      one.pipe(other);
+      one.on('error', () => other.destroy());
+      one.on('close', () => other.destroy());
+    }
+  }).listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const cut = (): void => sockets.forEach((socket) => socket.destroy());
+  return {
+    url: `http://127.0.0.1:${(door.address() as AddressInfo).port}`,
+    /** Event streams that were asked for so far. */
+    streams: () => streams,
+    cut,
+    close: async () => {
+      cut();
+      door.close();
+      await once(door, 'close');
+    },
+  };
+}
 
 function batchOf(...paths: string[]): string {
   return JSON.stringify(
@@ -87,6 +124,24 @@ describe('batch watch', () => {
     assert.match(ran.stdout, /0 of 1 task ended after .*; it goes on without being watched/);
     const { code } = await heddle(['batch', 'stop', batch_id, '--url', server.url]);
     assert.equal(code, 0);
+  });
+
+  test('a lost connection is told and opened again', async (t) => {
+    const { lines } = await heddle(['batch', 'submit', '-', '--url', server.url, '--json'], {
+      stdin: batchOf('/held'),
+    });
+    const { batch_id } = JSON.parse(lines[0]!) as { batch_id: string };
+    const line = await startLine(server.system.port);
+    t.after(() => line.close());
+    const watching = heddle(['batch', 'watch', batch_id, '--url', line.url]);
+    await eventually(() => line.streams() === 1, 'the stream is open');
+    line.cut();
+    await eventually(() => line.streams() === 2, 'the stream is open again');
+    await target.finish('/held');
+    const ran = await watching;
+    assert.equal(ran.code, 0, ran.stderr);
+    assert.match(ran.stderr, /^the connection to http:\/\/127\.0\.0\.1:\d+ is lost; trying again in 1\.0 s\n$/);
+    assert.match(ran.stdout, /its task succeeded/);
   });
 
   test('on a terminal: bars, counts and what runs; the cursor comes back', async () => {

@@ -13,6 +13,8 @@ export class BatchProgress {
   batch: Batch;
   readonly tasks = new Map<string, BasicTask>();
   readonly #counts = new Map<Status, number>();
+  readonly #underWay = new Map<string, BasicTask>();
+  #running: BasicTask[] | null = null;
 
   constructor(batch: Batch) {
     this.batch = batch;
@@ -22,11 +24,14 @@ export class BatchProgress {
   apply({ batch, tasks }: BatchEvent): Transition[] {
     this.batch = batch;
     const transitions: Transition[] = [];
+    this.#running = null;
     for (const task of tasks) {
       const before = this.tasks.get(task.id);
       this.tasks.set(task.id, task);
       if (before !== undefined) this.#add(before.status, -1);
       this.#add(task.status, 1);
+      if (task.status === 'Running' || task.status === 'Claimed') this.#underWay.set(task.id, task);
+      else this.#underWay.delete(task.id);
       if (before?.status !== task.status || before.attempt !== task.attempt) {
         transitions.push({ task, from: before?.status ?? null });
       }
@@ -55,14 +60,12 @@ export class BatchProgress {
     return this.total - this.batch.remaining;
   }
 
-  /** Tasks under way, the longest running first. */
-  get running(): BasicTask[] {
-    const found: BasicTask[] = [];
-    if ((this.#counts.get('Running') ?? 0) + (this.#counts.get('Claimed') ?? 0) === 0) return found;
-    for (const task of this.tasks.values()) {
-      if (task.status === 'Running' || task.status === 'Claimed') found.push(task);
-    }
-    return found.sort((a, b) => (a.started_at ?? '~').localeCompare(b.started_at ?? '~') || a.id.localeCompare(b.id));
+  /** Tasks under way, the longest running first. Sorted once an event: a display asks several times a second. */
+  get running(): readonly BasicTask[] {
+    this.#running ??= [...this.#underWay.values()].sort(
+      (a, b) => (a.started_at ?? '~').localeCompare(b.started_at ?? '~') || a.id.localeCompare(b.id),
+    );
+    return this.#running;
   }
 
   /** Tasks that ended otherwise than by success. */
