@@ -26,7 +26,7 @@ const SUBMIT_SIZE = 5000;
 const SUBMITS_UNDER_WAY = 2;
 const METADATA = { tenant: 'a', number: 7 };
 const IDLE_INTERVAL_MS = 1000;
-const FILL_SIZE = 50_000;
+const FILL_SIZE = 10_000;
 const RETENTION_ROWS = 5000;
 
 const MATCHER = { kind: KIND, fields: ['tenant'] };
