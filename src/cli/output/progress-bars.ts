@@ -27,6 +27,8 @@ export class ProgressBars {
       fps: FRAMES_PER_SECOND,
       hideCursor: true,
       clearOnComplete: true,
+      // A line that is printed above moves the others down, so those that did not change must be drawn again, too.
+      forceRedraw: true,
       barCompleteChar: '█',
       barIncompleteChar: '░',
       barsize: BAR_COLUMNS,
@@ -114,7 +116,8 @@ export class ProgressBars {
 
   #bar(value: number, total: number, columns: number, style: 'green' | 'cyan'): string {
     const share = total === 0 ? 1 : Math.min(1, value / total);
-    const filled = Math.round(share * columns);
+    // Full only when everything is done.
+    const filled = share === 1 ? columns : Math.min(columns - 1, Math.round(share * columns));
     return `${this.#output.paint(style, '█'.repeat(filled))}${this.#output.paint('gray', '░'.repeat(columns - filled))}`;
   }
 }
