@@ -1,5 +1,5 @@
 import type { Database } from '../store/database.ts';
-import { currentVersion, latestVersion } from '../store/migrate.ts';
+import { currentVersion, functionsMatch, latestVersion } from '../store/migrate.ts';
 import { CommandFailure } from './failure.ts';
 
 export interface SchemaState {
@@ -12,8 +12,14 @@ export interface SchemaState {
 
 export async function schemaState(database: Database): Promise<SchemaState> {
   const [version, latest] = await Promise.all([currentVersion(database), latestVersion()]);
-  return { version, latest, fault: faultOf(version, latest) };
+  const fault = faultOf(version, latest);
+  if (fault !== null || (await functionsMatch(database))) return { version, latest, fault };
+  return { version, latest, fault: FOREIGN_FUNCTIONS };
 }
+
+const FOREIGN_FUNCTIONS =
+  'The database holds the functions of another build of Heddle at the same schema version: ' +
+  'stop the servers of the other build, then run `heddle migrate`, or start with --migrate';
 
 function faultOf(version: number, latest: number): string | null {
   if (version === latest) return null;

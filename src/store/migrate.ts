@@ -152,6 +152,18 @@ export async function schemaHash(directory = SQL_DIRECTORY): Promise<string> {
   return jointChecksum(files);
 }
 
+const FUNCTIONS_OF_DATABASE: Statement = {
+  name: 'schema_functions',
+  text: 'select checksum from heddle.schema_functions',
+};
+
+/** Whether the functions in the database are those of this code. */
+export async function functionsMatch(queryable: Queryable, directory = SQL_DIRECTORY): Promise<boolean> {
+  const files = await readSqlFiles(join(directory, 'functions'));
+  const [row] = await queryable.query<{ checksum: string }>(FUNCTIONS_OF_DATABASE);
+  return row?.checksum === jointChecksum(files);
+}
+
 async function readMigrations(directory: string): Promise<Migration[]> {
   const files = await readSqlFiles(join(directory, 'migrations'));
   return files.map((file, index) => {

@@ -215,6 +215,17 @@ describe('POST /task', () => {
     for (const { body } of created) assert.equal((await getTask(body[0]!.id)).name, body[0]!.name);
   });
 
+  test('values of headers that carry secrets are not read back', async () => {
+    const headers = { Authorization: 'Bearer abc', 'X-Api-Key': 'k', 'X-Plain': 'seen' };
+    const action = { kind: 'Webhook', params: { url: 'http://127.0.0.1:9/x', verb: 'Post', headers } };
+    const [created] = await submit([task({ on_success: [action] })]);
+    const { body: read } = await call<TaskDto>('GET', `/task/${created!.id}`);
+    for (const { actions } of [created!, read]) {
+      const redacted = { Authorization: '[redacted]', 'X-Api-Key': '[redacted]', 'X-Plain': 'seen' };
+      assert.deepEqual(actions[0]!.params.headers, redacted);
+    }
+  });
+
   test('named rules and actions are taken over when the task is submitted', async () => {
     const kind = newKind();
     const rule = { type: 'Concurrency', matcher: { kind, status: 'Running', fields: [] }, max_concurrency: 1 };

@@ -50,6 +50,7 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
   });
   const notFound = (name: string) =>
     new HeddleError('NOT_FOUND', `There is no ${type} ${name}`, { details: [`name: nothing is stored as ${name}`] });
+  const article = type === 'action' ? 'an' : 'a';
   const one = { 200: { description: `The ${type}.`, schema: answer } };
   const describe = (summary: string, scope: 'read' | 'operate', answers = one, problems = [404]) =>
     documented({ summary, tag: 'Definitions', scope, answers, problems });
@@ -68,7 +69,7 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
     method: 'GET',
     url: `${url}/:name`,
     config: { scope: 'read' },
-    schema: { ...describe(`Get a ${type}`, 'read'), params: NameParameters, querystring: NoQuery },
+    schema: { ...describe(`Get ${article} ${type}`, 'read'), params: NameParameters, querystring: NoQuery },
     handler: async ({ params: { name } }) => {
       const found = (await definitions.find(type, [name])).get(name);
       if (!found) throw notFound(name);
@@ -80,7 +81,7 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
     url: `${url}/:name`,
     config: { scope: 'operate' },
     schema: {
-      ...describe(`Store a ${type} under a name`, 'operate', one, [413, 415]),
+      ...describe(`Store ${article} ${type} under a name`, 'operate', one, [413, 415]),
       params: NameParameters,
       querystring: NoQuery,
       body,
@@ -98,7 +99,7 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
     config: { scope: 'operate' },
     schema: {
       ...documented({
-        summary: `Remove a ${type}`,
+        summary: `Remove ${article} ${type}`,
         description: 'Tasks that were submitted with it keep it.',
         tag: 'Definitions',
         scope: 'operate',

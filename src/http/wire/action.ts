@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 import type { Action, ActionTrigger } from '../../domain/task.ts';
+import { redactFields } from '../../runtime/redact.ts';
 import { oneOf } from './basics.ts';
 
 export const REFERENCE_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';
@@ -67,11 +68,16 @@ const WIRE_TRIGGER = {
   cancel: { trigger: 'Cancel' },
 } as const satisfies Record<ActionTrigger, Pick<ActionDto, 'trigger' | 'condition'>>;
 
+/** Values of headers that carry secrets are for the target alone: a reader sees that they are set. */
+function paramsToWire({ headers, ...params }: Action['params']): ActionDto['params'] {
+  return headers === undefined ? params : { ...params, headers: redactFields(headers) as Record<string, string> };
+}
+
 export function actionToWire(action: Action): ActionDto {
   return {
     kind: 'Webhook',
     ...WIRE_TRIGGER[action.trigger],
-    params: action.params,
+    params: paramsToWire(action.params),
     ...(action.max_tries === undefined ? {} : { max_tries: action.max_tries }),
     ...(action.give_up_secs === undefined ? {} : { give_up_secs: action.give_up_secs }),
   };
