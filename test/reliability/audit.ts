@@ -76,7 +76,7 @@ export async function leftovers(database: Database): Promise<string[]> {
 }
 
 export async function auditedTasks(database: Database): Promise<AuditedTask[]> {
-  const rows = await database.query<AuditedTask & { state: number }>(TASKS);
+  const rows = await database.query<Omit<AuditedTask, 'state'> & { state: number }>(TASKS);
   return rows.map((row) => ({ ...row, state: taskStateOf(row.state) }));
 }
 
@@ -90,7 +90,7 @@ export class Sampler {
   readonly #check: (open: OpenAttempt[]) => void;
   readonly #ended: Promise<void>;
   #stopping = false;
-  #failure: unknown;
+  #failure: Error | undefined;
   samples = 0;
   /** Most attempts that were seen open at one moment. */
   openMax = 0;
@@ -123,7 +123,7 @@ export class Sampler {
         await sleep(20);
       }
     } catch (error) {
-      this.#failure = error;
+      this.#failure = error as Error;
     }
   }
 }

@@ -24,6 +24,7 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
   'tasks.claim': [1, 2],
   // Start deliveries and end deliveries.
   'deliveries.claim': [1, 2, 3, 4],
+  'deliveries.renew': [1, 2],
   'deliveries.settle': [1, 2, 3, 4, 5],
   'deliveries.release_stuck': [1, 2],
   // Reports and everything that follows from them in the same statement.
@@ -47,12 +48,13 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
 export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'single reads, nothing to lose': new RegExp(
     `^(?:${[
-      'ping|clock\\.now|kinds\\.(?:name|find_like)|explain\\..*|idempotency\\.recall|schema_(?:version|exists)',
+      'ping|clock\\.now|kinds\\.(?:name|find_like)|explain\\..*|idempotency\\.recall|schema_[a-z]+',
       'tasks\\.(?:get|list|list_of_workflow|changed_since|dependencies|count_.*|find_open)',
       'workflows\\.(?:get|list|count_by_state)|deliveries\\.(?:list|count_by_state)',
     ].join('|')})$`,
   ),
-  'single transactions of operators, who see no answer and ask again': /^(?:tasks\.(?:retry|unarchive)|deliveries\.replay)$/,
+  'single transactions of operators, who see no answer and ask again':
+    /^(?:tasks\.(?:retry|unarchive)|deliveries\.replay)$/,
   'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
   'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
 };

@@ -111,6 +111,7 @@ export class Scenario {
 }
 
 const HOLDER = 'crash-test';
+const LEASE_MS = 60_000;
 const DRIVE_MS = 30_000;
 
 /**
@@ -160,10 +161,11 @@ export class Driver {
   }
 
   async #deliver(): Promise<void> {
-    const claim = { holder: HOLDER, limit: 100, limit_per_origin: 100, saturated_origins: [], lease_ms: 60_000 };
+    const claim = { holder: HOLDER, limit: 100, limit_per_origin: 100, saturated_origins: [], lease_ms: LEASE_MS };
     const deliveries = await this.#engine.claimDeliveries(claim);
     if (deliveries.length === 0) return;
     for (const delivery of deliveries) this.#receive(delivery);
+    await this.#engine.renewDeliveries(deliveries, LEASE_MS);
     await this.#engine.settleDeliveries(
       deliveries.map(({ id, tries, trigger, action }) => {
         const delivered = { id, tries, outcome: 'delivered', status: 200 } as const;
@@ -212,7 +214,7 @@ export class Driver {
     const key = `${task_id}/${part ?? 'unkeyed'}`;
     if (part === null && this.#journal.counting.has(key)) return;
     this.#journal.note({ event: 'counting', key });
-    await this.#engine.progress([{ task_id, new_success, new_failures: 0, idempotency_key: part }]);
+    await this.#engine.progress([{ task_id, attempt: null, new_success, new_failures: 0, idempotency_key: part }]);
     this.#journal.note({ event: 'counted', key, units: new_success });
   }
 

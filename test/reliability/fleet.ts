@@ -17,8 +17,7 @@ export class ServerFleet {
       RUST_LOG: 'error',
       SKIP_SSRF_VALIDATION: '1',
       WORKER_LOOP_INTERVAL_MS: '100',
-      // What a killed server was trying is tried by others after this and half a minute.
-      HEDDLE_WEBHOOK_TIMEOUT_SECS: '2',
+      HEDDLE_WEBHOOK_TIMEOUT_SECS: '5',
       ...environment,
     };
   }
@@ -55,8 +54,7 @@ export class ServerFleet {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#members.map((member) => member?.child.kill()));
-    this.#members.length = 0;
+    await Promise.all(this.#members.map((_, place) => this.kill(place)));
   }
 }
 

@@ -107,18 +107,14 @@ describe('PostgreSQL goes away during load and comes back', () => {
   const transitionsTo = (state: string): Promise<number> =>
     metric(`circuit_breaker_state_transitions_total{to_state="${state}"}`);
 
-  /** Every kind of call is refused as it should be, until `ends`. */
-  async function assertAway(ends: Promise<unknown>): Promise<void> {
-    let over = false;
-    void ends.then(() => (over = true));
-    while (!over) {
-      for (const [what, call] of Object.entries(CALLS)) {
-        const answer = await caller.once(url, call);
-        if (!over) assertUnavailable(answer, what);
-      }
+  /** Every kind of call is refused as it should be, over and over for this long. */
+  async function assertAway(ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    while (performance.now() < until) {
+      for (const [what, call] of Object.entries(CALLS)) assertUnavailable(await caller.once(url, call), what);
       for (const path of ['/health', '/ready']) {
         const { status } = await caller.once(url, { method: 'GET', path });
-        if (!over) assert.equal(status, 503, path);
+        assert.equal(status, 503, path);
       }
       await sleep(BATCH_PAUSE_MS);
     }
@@ -142,8 +138,7 @@ describe('PostgreSQL goes away during load and comes back', () => {
 
   it('answers 503 while PostgreSQL is stopped, and goes on after', async () => {
     await postgres.halt();
-    // fixed wait: the outage has to last for the breaker to open and to be probed
-    await assertAway(sleep(AWAY_MS));
+    await assertAway(AWAY_MS);
     assert.ok((await transitionsTo('open')) >= 1, 'the breaker opened');
     assert.ok((await metric('circuit_breaker_rejections_total')) >= 1, 'the breaker refused');
     assert.ok(refused > 0, 'the load met the outage');
@@ -153,7 +148,7 @@ describe('PostgreSQL goes away during load and comes back', () => {
   });
 
   it('goes on after PostgreSQL was killed', async () => {
-    const opened = await transitionsTo('open');
+    const before = { open: await transitionsTo('open'), closed: await transitionsTo('closed') };
     const { pid } = postgres.server;
     process.kill(pid, 'SIGKILL');
     // It is started again by whoever supervises it; nobody here does anything.
@@ -164,8 +159,9 @@ describe('PostgreSQL goes away during load and comes back', () => {
       30_000,
     );
     await assertWorkGoesOn();
-    const reopened = (await transitionsTo('open')) - opened;
-    await eventually(async () => (await transitionsTo('closed')) >= opened + reopened, 'the breaker is closed', 10_000);
+    // Short as the outage was, the breaker may not have noticed; if it did, it has closed again.
+    const noticed = (await transitionsTo('open')) > before.open;
+    assert.equal((await transitionsTo('closed')) > before.closed, noticed);
   });
 
   it('lost nothing that it had acknowledged', async (t) => {
@@ -175,7 +171,6 @@ describe('PostgreSQL goes away during load and comes back', () => {
     await eventually(
       async () => {
         left = await leftovers(database);
-        await sleep(100);
         return left.length === 0;
       },
       'all tasks ended and all webhooks taken',

@@ -70,37 +70,32 @@ describe(`three servers on one database, killed at random (HEDDLE_TEST_SEED=${SE
     batchOf.set(String(answer.headers['x-batch-id']), batch);
   }
 
-  /** Submits everything bit by bit, so that kills meet submissions too. */
-  async function submitAll(): Promise<void> {
-    for (let batch = 0; batch < BATCHES; batch += 1) {
-      await submit(batch);
-      await sleep(random.next() * 400);
-    }
-  }
-
-  async function killAndRestart(): Promise<void> {
+  /** Each kill meets fresh work, and some of them a submission. */
+  async function submitAndKill(): Promise<void> {
+    let batch = 0;
     for (let kill = 0; kill < KILLS; kill += 1) {
-      await sleep(300 + random.next() * 900);
+      const submitted = Promise.all([submit(batch), submit(batch + 1)]);
+      batch += 2;
+      await sleep(random.next() * 800);
       const place = Math.floor(random.next() * SERVERS);
-      await fleet.kill(place);
       // Sometimes another one dies while the first is away.
-      const second = random.next() < 0.3 ? (place + 1) % SERVERS : null;
-      if (second !== null) await fleet.kill(second);
-      await Promise.all([fleet.start(place), second === null ? undefined : fleet.start(second)]);
+      const places = random.next() < 0.3 ? [place, (place + 1) % SERVERS] : [place];
+      await Promise.all(places.map((each) => fleet.kill(each)));
+      await Promise.all([submitted, ...places.map((each) => fleet.start(each))]);
     }
+    while (batch < BATCHES) await submit(batch++);
   }
 
   it('ends everything, and leaves nothing behind', async (t) => {
     const sampler = new Sampler(test.database, assertWithinLimits);
     const startedAt = performance.now();
-    await Promise.all([submitAll(), killAndRestart()]);
+    await submitAndKill();
     t.diagnostic(`submitted, ${fleet.kills} kills: ${Math.round(performance.now() - startedAt)} ms`);
     let left: string[] = [];
     await eventually(
       async () => {
         sampler.rethrow();
         left = await leftovers(test.database);
-        await sleep(100);
         return left.length === 0;
       },
       'all tasks ended and all webhooks taken',

@@ -1,0 +1,39 @@
+/** A worker of its own process: `node worker-process.ts URL`. What its executors do goes to stdout before they go on. */
+import { writeSync } from 'node:fs';
+
+import { LocalWorker } from '../../src/dispatch/local-worker.ts';
+import { MaintenanceLoop } from '../../src/dispatch/maintenance-loop.ts';
+import { Switchboard, type Executor } from '../../src/dispatch/switchboard.ts';
+import { createEngine } from '../../src/engine/engine.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { now } from './work-target.ts';
+import { WORKER_KINDS } from './worker-load.ts';
+
+const [url] = process.argv.slice(2) as [string];
+process.stdin.resume();
+process.stdin.on('end', () => process.exit(1));
+
+const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+const common = { clock: systemClock, random: systemRandom, log: silentLogger };
+const pool = { maxSize: 6, minIdle: 1, acquireRetries: 3, acquireTimeoutMs: 20_000, slowQueryMs: 60_000 };
+const database = openDatabase({ url, ...pool, ...common });
+const engine = createEngine({ database, ...common });
+
+const work: Executor = async ({ id, attempt, metadata }) => {
+  tell({ event: 'began', task_id: id, attempt, at: now() });
+  await systemClock.sleep(Number(metadata['work_ms']));
+  if (attempt <= Number(metadata['failing_attempts'])) {
+    tell({ event: 'ended', task_id: id, attempt, at: now() });
+    throw new Error('not yet');
+  }
+  tell({ event: 'ended', task_id: id, attempt, at: now() });
+  return { attempt };
+};
+const switchboard = Switchboard.of(Object.fromEntries(WORKER_KINDS.map((kind) => [kind, work])));
+const holder = `worker-${process.pid}`;
+new LocalWorker({ engine, switchboard, holder, concurrency: 8, maxSet: 20, intervalMs: 100, ...common }).start();
+new MaintenanceLoop({ engine, intervalMs: 100, clock: systemClock, log: silentLogger }).start();
+tell({ event: 'ready' });
