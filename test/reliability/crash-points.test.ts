@@ -19,10 +19,11 @@ const LANES = 4;
 const CHILD_DEADLINE_MS = 60_000;
 const SOURCE = join(import.meta.dirname, '../../src');
 
-const points: CrashPoint[] = Object.entries(CRASH_CALLS).flatMap(([statement, calls]) =>
-  calls.flatMap((call) => [
-    { statement, call, when: 'before' as const },
-    { statement, call, when: 'after' as const },
+const points = Object.entries(CRASH_CALLS).flatMap(([statement, calls]) =>
+  calls.flatMap((call, index): CrashPoint[] => [
+    { statement, call, when: 'before' },
+    ...(index === 0 ? [{ statement, call, when: 'during' } as const] : []),
+    { statement, call, when: 'after' },
   ]),
 );
 

@@ -1,6 +1,6 @@
 /**
  * Where the scenario's process is killed: the calls of each statement, the first being 1. Each is a point before and one
- * after it; `commit` is the end of a transaction. A statement of the path without a row fails the test.
+ * after it, the first also one while it is under way; `commit` is the end of a transaction. A statement of the path without a row fails the test.
  */
 export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
   // Submit: kinds and what rules count, then keys, dedupe, parents in other workflows, the rows.

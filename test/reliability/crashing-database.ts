@@ -1,11 +1,16 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+
 import type { Database, Queryable, Statement, TransactionOptions } from '../../src/store/database.ts';
 
-/** Where a process dies: right before or right after the n-th call of a statement; `commit` is the end of a transaction. */
+/**
+ * Where a process dies: right before or right after the n-th call of a statement, or as soon as it is sent, so that the
+ * database may or may not have done it. `commit` is the end of a transaction.
+ */
 export interface CrashPoint {
   statement: string;
   /** 1 is the first call. */
   call: number;
-  when: 'before' | 'after';
+  when: 'before' | 'during' | 'after';
 }
 
 /** Passes everything on to a database, counts the calls, and calls back at one point of them. */
@@ -33,6 +38,7 @@ export class CrashingDatabase implements Database {
       });
       call = this.#count('commit');
       await this.#at('commit', call, 'before');
+      this.#soon('commit', call);
       return result;
     };
     return this.#inner.transaction(inside, options).then(async (result) => {
@@ -44,6 +50,7 @@ export class CrashingDatabase implements Database {
   async #around<T>(name: string, work: () => Promise<T>): Promise<T> {
     const call = this.#count(name);
     await this.#at(name, call, 'before');
+    this.#soon(name, call);
     const result = await work();
     await this.#at(name, call, 'after');
     return result;
@@ -56,8 +63,17 @@ export class CrashingDatabase implements Database {
   }
 
   async #at(statement: string, call: number, when: CrashPoint['when']): Promise<void> {
+    if (this.#is(statement, call, when)) await this.#crash();
+  }
+
+  /** Lets what follows be written to its connection, and dies without waiting for the answer. */
+  #soon(statement: string, call: number): void {
+    if (this.#is(statement, call, 'during')) void eventLoopTurn().then(() => this.#crash());
+  }
+
+  #is(statement: string, call: number, when: CrashPoint['when']): boolean {
     const point = this.#point;
-    if (point?.statement === statement && point.call === call && point.when === when) await this.#crash();
+    return point?.statement === statement && point.call === call && point.when === when;
   }
 
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>> {
