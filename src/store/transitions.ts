@@ -100,9 +100,7 @@ export interface SettleInput {
 }
 
 export function settle(queryable: Queryable, input: SettleInput): Promise<Moved> {
-  const reasons = input.reasons.some((reason) => reason !== null)
-    ? input.reasons
-    : `{${input.ids.map(() => 'null').join(',')}}`;
+  const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return first(queryable, SETTLE, [
     uuidArray(input.ids),
     numberArray(input.attempts),

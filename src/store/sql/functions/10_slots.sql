@@ -23,7 +23,7 @@ $$;
 -- Hands free room of these slots (locked by the caller) to the oldest tasks that wait for it; returns the lanes where
 -- tasks became ready. A task that needs this slot alone gets it here; others go back to be claimed with all their needs.
 create or replace function grant_slots(p_slots bigint[])
-returns integer[] language plpgsql as $$
+returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_slot record;
   v_waiter record;
@@ -73,7 +73,7 @@ end $$;
 -- Returns amounts to slots and lets waiting tasks have them. Slots are locked in the order of their ids, the new
 -- counts are read in the next statement: a count read by the locking statement would be of an older snapshot.
 create or replace function return_slots(p_slots bigint[], p_amounts bigint[])
-returns integer[] language plpgsql as $$
+returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
   if p_slots is null then return '{}'; end if;
   perform 1 from slot where id = any(p_slots) order by id for no key update;

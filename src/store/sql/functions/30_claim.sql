@@ -2,7 +2,7 @@
 -- Tasks that may not start leave the ready lanes for the lane of the slot that stopped them.
 -- p_grants: per task the slots that were handed to its ready row already, as text of an array, or null.
 create or replace function admit(p_ids uuid[], p_lanes integer[], p_grants text[])
-returns uuid[] language plpgsql as $$
+returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_needs uuid[];
   v_slots bigint[];
@@ -136,7 +136,7 @@ create or replace function claim(p_lanes integer[], p_limit integer, p_holder te
   p_claim_timeout_ms integer, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
   timeout_secs integer, linked boolean, waited_ms bigint)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -203,7 +203,7 @@ begin
     end if;
   end if;
 
-  v_lease := nextval(pg_get_serial_sequence('lease', 'id'));
+  v_lease := nextval('lease_id_seq');
   return query
   with taken as (
     update task t set
@@ -225,21 +225,22 @@ begin
         else min(taken.timeout_secs) * interval '1 second' end,
       count(*)::integer, array_agg(taken.id)
     from taken having count(*) > 0
-  ), started as (
-    insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
-      next_try_at, traceparent, created_at)
-    select gen_random_uuid(), taken.id, taken.workflow_id, taken.attempt, 'start', 0, a.value ->> 'origin', a.value,
-      taken.id || ':start' || case when taken.attempt > 1 then ':attempt-' || taken.attempt else '' end,
-      'due', v_now, w.traceparent, v_now
-    from taken join task_spec sp on sp.task_id = taken.id
-    join workflow w on w.id = taken.workflow_id
-    cross join jsonb_array_elements(sp.actions) a(value)
-    where p_deliver and a.value ->> 'trigger' = 'start'
-    on conflict do nothing
   )
   select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs, taken.linked,
     (extract(epoch from v_now - taken.since) * 1000)::bigint
   from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
+  if p_deliver then
+    insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
+      next_try_at, traceparent, created_at)
+    select gen_random_uuid(), t.id, t.workflow_id, t.attempt, 'start', 0, a.value ->> 'origin', a.value,
+      t.id || ':start' || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,
+      'due', v_now, w.traceparent, v_now
+    from task t join task_spec sp on sp.task_id = t.id
+    join workflow w on w.id = t.workflow_id
+    cross join jsonb_array_elements(sp.actions) a(value)
+    where t.id = any(v_ids) and t.lease_id = v_lease and a.value ->> 'trigger' = 'start'
+    on conflict do nothing;
+  end if;
   if v_refused > 0 then
     return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer,
       null::boolean, v_refused::bigint;

@@ -1,8 +1,8 @@
 -- Closes the gates behind tasks that ended, level by level: one round a level of depth. Returns the tasks that ended
 -- because of it and the lanes where tasks became ready. The caller holds the workflows and the parents.
 create or replace function propagate(p_parents uuid[], p_now timestamptz, out failed_ids uuid[],
-  out unblocked integer, out lanes integer[])
-language plpgsql as $$
+  out unblocked integer, out lanes integer[], out crosses boolean)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_front uuid[] := p_parents;
   v_children uuid[];
@@ -11,29 +11,42 @@ declare
   v_locked uuid[];
   v_states smallint[];
   v_from smallint[];
+  v_gates integer[];
   v_next uuid[];
-  v_open uuid[];
+  v_open integer;
+  v_lanes integer[];
+  v_crosses boolean;
 begin
   failed_ids := '{}';
   unblocked := 0;
   lanes := '{}';
+  crosses := false;
   while cardinality(v_front) > 0 loop
     -- Aggregated by child: two parents of one child in a set close two gates.
-    select array_agg(c.child_id order by c.child_id), array_agg(c.closed order by c.child_id),
-      array_agg(c.cause order by c.child_id)
-    into v_children, v_closed, v_causes
+    select array_agg(c.child_id) filter (where c.closed > 0), array_agg(c.closed) filter (where c.closed > 0),
+      array_agg(c.cause) filter (where c.closed > 0), bool_or(c.crosses)
+    into v_children, v_closed, v_causes, v_crosses
     from (
-      select e.child_id, count(*)::integer as closed,
+      select e.child_id, count(*) filter (where not e.crosses)::integer as closed, bool_or(e.crosses) as crosses,
         (array_agg(coalesce(p.cause, p.id) order by p.id)
           filter (where e.requires_success and p.state not in (10, 15)))[1] as cause
       from unnest(v_front) f(id) join task p on p.id = f.id join edge e on e.parent_id = f.id
-      where not e.crosses
-      group by e.child_id) c;
+      group by e.child_id order by e.child_id) c;
+    crosses := crosses or coalesce(v_crosses, false);
     exit when v_children is null;
-    select array_agg(t.id), array_agg(t.state), array_agg(t.paused_from) into v_locked, v_states, v_from
-    from (select t.id, t.state, t.paused_from from task t where t.id = any(v_children) order by t.id for no key update) t;
+    select array_agg(t.id), array_agg(t.state), array_agg(t.paused_from), array_agg(t.open_gates)
+    into v_locked, v_states, v_from, v_gates
+    from (
+      select t.id, t.state, t.paused_from, t.open_gates from task t
+      where t.id = any(v_children) order by t.id for no key update) t;
 
-    with moved as (
+    with decided as materialized (
+      select g.child_id, g.closed, g.cause,
+        g.cause is not null and (l.state = 0 or (l.state = 5 and l.paused_from in (0, 1))) as fails,
+        g.cause is null and l.state = 0 and l.open_gates = g.closed as opens
+      from unnest(v_children, v_closed, v_causes) g(child_id, closed, cause)
+      join unnest(v_locked, v_states, v_from, v_gates) l(id, state, paused_from, open_gates) on l.id = g.child_id
+    ), moved as (
       update task t set
         open_gates = t.open_gates - c.closed,
         state = case when c.fails then 11 when c.opens then 1 else t.state end,
@@ -43,31 +56,36 @@ begin
         paused_at = case when c.fails then null else t.paused_at end,
         paused_from = case when c.fails then null else t.paused_from end,
         cause = case when c.fails then c.cause else t.cause end,
-        reason = case when c.fails then c.reason else t.reason end
-      from (
-        select g.child_id, g.closed, g.cause,
-          g.cause is not null and (l.state = 0 or (l.state = 5 and l.paused_from in (0, 1))) as fails,
-          g.cause is null and l.state = 0 and y.open_gates = g.closed as opens,
-          case when g.cause is not null then (
-            select 'the task it depends on, "' || left(r.name, 200) || '" (' || r.id || '), '
-              || case r.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end
-            from task r where r.id = g.cause) end as reason
-        from unnest(v_children, v_closed, v_causes) g(child_id, closed, cause)
-        join unnest(v_locked, v_states, v_from) l(id, state, paused_from) on l.id = g.child_id
-        join task y on y.id = g.child_id) c
+        reason = case when c.fails then reason_of(c.cause) else t.reason end
+      from decided c
       where t.id = c.child_id
-      returning t.id, c.fails, c.opens
+      returning t.id, c.fails, c.opens, t.run_at, -t.priority as rank,
+        case when t.starts_by_webhook then 0 else t.kind_id end as lane
+    ), later as (
+      insert into delayed (run_at, task_id) select m.run_at, m.id from moved m where m.opens and m.run_at > p_now
+      on conflict do nothing
+    ), now as (
+      insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.opens and m.run_at <= p_now
+      on conflict do nothing returning lane
     )
-    select array_agg(id) filter (where fails), array_agg(id) filter (where opens) into v_next, v_open from moved;
+    select array_agg(m.id) filter (where m.fails), count(*) filter (where m.opens),
+      (select array_agg(distinct n.lane) from now n)
+    into v_next, v_open, v_lanes from moved m;
 
-    if v_open is not null then
-      unblocked := unblocked + cardinality(v_open);
-      lanes := lanes || make_ready(v_open, p_now);
-    end if;
+    unblocked := unblocked + v_open;
+    lanes := lanes || v_lanes;
     failed_ids := failed_ids || v_next;
     v_front := v_next;
   end loop;
 end $$;
+
+-- What a task that failed by dependency says: the root of it, and how that ended.
+create or replace function reason_of(p_cause uuid)
+returns text language sql stable as $$
+  select 'the task it depends on, "' || left(r.name, 200) || '" (' || r.id || '), '
+    || case r.state when 14 then 'was canceled' when 12 then 'timed out' else 'failed' end
+  from task r where r.id = p_cause
+$$;
 
 -- Puts pending tasks where claims find them: in their lane, or aside until their moment comes.
 create or replace function make_ready(p_ids uuid[], p_now timestamptz)
@@ -91,19 +109,23 @@ $$;
 create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_actions boolean,
   p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz,
   out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer)
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_workflows uuid[] := p_workflows;
+  v_crosses boolean;
 begin
   cascaded := '{}';
   unblocked := 0;
   lanes := '{}';
   deliveries := 0;
   if p_linked then
-    select p.failed_ids, p.unblocked, p.lanes into cascaded, unblocked, lanes from propagate(p_ids, p_now) p;
-    insert into relay (parent_id, created_at)
-    select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ids || cascaded) and e.crosses
-    on conflict do nothing;
+    select p.failed_ids, p.unblocked, p.lanes, p.crosses into cascaded, unblocked, lanes, v_crosses
+    from propagate(p_ids, p_now) p;
+    if v_crosses then
+      insert into relay (parent_id, created_at)
+      select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ids || cascaded) and e.crosses
+      on conflict do nothing;
+    end if;
     if cardinality(cascaded) > 0 then
       v_workflows := v_workflows || array(select t.workflow_id from task t where t.id = any(cascaded));
     end if;
@@ -118,9 +140,17 @@ end $$;
 
 -- Takes ended attempts off their leases; a lease without open attempts goes.
 create or replace function close_leases(p_leases bigint[])
-returns void language plpgsql as $$
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_gone integer;
 begin
   if p_leases is null then return; end if;
+  -- A claim of one task ends with it: most leases of an idle system.
+  if cardinality(p_leases) = 1 then
+    delete from lease where id = p_leases[1] and cardinality(task_ids) = 1;
+    get diagnostics v_gone = row_count;
+    if v_gone = 1 then return; end if;
+  end if;
   perform 1 from lease where id = any(p_leases) order by id for update;
   update lease l set open = l.open - c.n
   from (select u.id, count(*)::integer as n from unnest(p_leases) u(id) where u.id is not null group by u.id) c
@@ -130,7 +160,7 @@ end $$;
 
 -- Writes what the ends of tasks announce. While a start delivery of the task is under way, they wait for it.
 create or replace function write_end_deliveries(p_ids uuid[], p_now timestamptz)
-returns integer language plpgsql as $$
+returns integer language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_written integer;
 begin
@@ -164,12 +194,19 @@ end $$;
 -- Counts ended tasks off their workflows (one entry a task), in the order of the workflows' ids; workflows without
 -- dependencies are locked only here, last of all.
 create or replace function count_ended(p_workflows uuid[], p_now timestamptz)
-returns integer language plpgsql as $$
+returns integer language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_workflows uuid[];
   v_counts integer[];
   v_ended integer;
 begin
+  if p_workflows[1] = all(p_workflows) then
+    update workflow w set remaining = w.remaining - cardinality(p_workflows),
+      ended_at = case when w.remaining = cardinality(p_workflows) then p_now else w.ended_at end
+    where w.id = p_workflows[1]
+    returning (w.remaining = 0)::integer into v_ended;
+    return v_ended;
+  end if;
   select array_agg(c.id), array_agg(c.n) into v_workflows, v_counts from (
     select u.id, count(*)::integer as n from unnest(p_workflows) u(id) group by u.id order by u.id) c;
   perform 1 from workflow where id = any(v_workflows) order by id for no key update;
@@ -185,7 +222,7 @@ end $$;
 
 -- Locks the workflows with dependencies that these tasks belong to, in the order of their ids: first of all locks.
 create or replace function lock_workflows(p_ids uuid[])
-returns void language plpgsql as $$
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
   perform 1 from workflow w
   where w.id in (select t.workflow_id from task t where t.id = any(p_ids) and t.linked)

@@ -8,7 +8,7 @@
 -- fastest: where the locked rows answer the reports one by one, nothing has to be joined.
 create or replace function settle(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
   p_extras jsonb, p_expire boolean, p_unlinked boolean, p_jitter double precision, p_now timestamptz)
-returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
@@ -43,7 +43,7 @@ begin
     if v_open and v_ids = p_ids and v_attempts = p_attempts then
       select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into v_moved from (
         select m.kind_id, m.state, m.target,
-          json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
+          json_agg((date_part('epoch', v_now - m.started_at) * 1000)::integer) filter (where m.started_at is not null)
             as durations
         from unnest(v_kinds, v_froms, p_states, v_started) m(kind_id, state, target, started_at)
         group by m.kind_id, m.state, m.target) g;
@@ -75,11 +75,11 @@ begin
   select
     (select array_agg(d.code order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
     (select array_agg(d.state order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
-    array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target), array_agg(a.reason),
+    array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target), nullif(array_agg(a.reason), array_fill(null::text, array[count(*)::integer])),
     bool_or(a.linked), bool_or(a.has_spec), bool_or(a.has_actions), bool_or(a.holds),
     (select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) from (
       select m.kind_id, m.state, m.target,
-        json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
+        json_agg((date_part('epoch', v_now - m.started_at) * 1000)::integer) filter (where m.started_at is not null)
           as durations
       from accepted m group by m.kind_id, m.state, m.target) g)
   into v_codes, v_states, v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, v_moved
@@ -103,7 +103,7 @@ end $$;
 create or replace function settle_accepted(p_ids uuid[], p_workflows uuid[], p_leases bigint[], p_to smallint[],
   p_reasons text[], p_linked boolean, p_spec boolean, p_actions boolean, p_holds boolean, p_jitter double precision, p_now timestamptz,
   p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[])
-returns json language plpgsql as $$
+returns json language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_slots bigint[];
   v_amounts bigint[];
@@ -143,11 +143,17 @@ begin
       from unnest(p_asked) with ordinality q(id, ord) order by q.ord)::smallint[];
   end if;
 
-  update task t set
-    state = u.target, ended_at = p_now, updated_at = p_now, reason = coalesce(u.reason, case when u.target <> 10 then t.reason end),
-    lease_id = null, slots = null, paused_at = null, paused_from = null
-  from unnest(p_ids, p_to, p_reasons) u(id, target, reason)
-  where t.id = u.id and (t.state + 0) in (2, 3, 4, 5) and (v_retry is null or t.id <> all(v_retry));
+  if v_retry is null and p_reasons is null and 10 = all(p_to) then
+    update task t set state = 10, ended_at = p_now, updated_at = p_now, reason = null, lease_id = null, slots = null,
+      paused_at = null, paused_from = null
+    where t.id = any(p_ids) and (t.state + 0) in (2, 3, 4, 5);
+  else
+    update task t set
+      state = u.target, ended_at = p_now, updated_at = p_now, reason = coalesce(u.reason, case when u.target <> 10 then t.reason end),
+      lease_id = null, slots = null, paused_at = null, paused_from = null
+    from unnest(p_ids, p_to, p_reasons) u(id, target, reason)
+    where t.id = u.id and (t.state + 0) in (2, 3, 4, 5) and (v_retry is null or t.id <> all(v_retry));
+  end if;
 
   select * into v_after from conclude(v_ended, v_workflows, p_linked, p_actions, p_leases, v_slots, v_amounts, p_now);
   if v_codes is not null then
@@ -182,7 +188,7 @@ $$;
 
 -- A report on a canceled attempt changes nothing but frees what the attempt still held.
 create or replace function release_canceled(p_ids uuid[], p_codes smallint[])
-returns integer[] language plpgsql as $$
+returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_ids uuid[];
   v_leases bigint[];

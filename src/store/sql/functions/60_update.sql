@@ -21,7 +21,7 @@ end $$;
 -- Adds counters and merges metadata of tasks that the caller has locked; only those named in p_ids. Slots that an open
 -- attempt holds follow: capacity shrinks with the remaining work, changed fields move the attempt to other slots.
 create or replace function apply_extras(p_ids uuid[], p_extras jsonb, p_now timestamptz)
-returns integer[] language plpgsql as $$
+returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_held uuid[];
   v_merged uuid[];
