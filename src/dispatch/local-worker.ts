@@ -6,14 +6,14 @@ import type { Random } from '../runtime/random.ts';
 import type { ClaimedTask, Engine, ProgressReport, ProgressResult, Report } from '../engine/port.ts';
 import { cancelWatch } from './cancel-watch.ts';
 import { FetchAhead } from './fetch-ahead.ts';
-import { ReportOutbox, storable } from './report-outbox.ts';
+import { ReportOutbox, storable, type ClaimAlong } from './report-outbox.ts';
 import type { ExecutorResult, Switchboard } from './switchboard.ts';
 import { TaskQueue } from './task-queue.ts';
 import { TaskRun } from './task-run.ts';
 import type { RunEnvironment } from './task-run.ts';
 
 export interface LocalWorkerOptions {
-  engine: Pick<Engine, 'claim' | 'report' | 'progress' | 'getTask' | 'onReady'>;
+  engine: Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady'>;
   switchboard: Switchboard;
   holder: string;
   /** Executors under way at once, 24 by default. Those that return at once do not count. */
@@ -88,6 +88,7 @@ export class LocalWorker {
       random,
       log,
       onRoom: () => this.#claimMore(),
+      claimAlong: () => this.#claimAlong(),
     });
     const progress = new Coalescer<ProgressReport, ProgressResult>({
       flush: (reports) => engine.progress(reports),
@@ -149,14 +150,41 @@ export class LocalWorker {
     this.#cancelPoll = this.#options.clock.after(this.#options.intervalMs, () => this.#poll());
   }
 
+  /** How many tasks to claim now; 0 while it is too few: half of what is held ahead must be gone, so that sets form. */
+  #wanted(): number {
+    const ahead = this.#ahead.tasks;
+    const wanted = this.#concurrency + ahead - this.#runs.size - this.#queue.size - this.#asked;
+    return wanted < Math.max(1, ahead >> 1) ? 0 : Math.min(wanted, this.#maxSet);
+  }
+
+  /** The ends of tasks often make others ready: the claim of those rides on the reports. */
+  #claimAlong(): ClaimAlong | null {
+    const limit = this.#state === 'running' && !this.#paused ? this.#wanted() : 0;
+    if (limit === 0) return null;
+    this.#asked += limit;
+    this.#woken = false;
+    const landed = Promise.withResolvers<void>();
+    this.#claims.add(landed.promise);
+    return {
+      request: { lanes: this.#lanes, limit, holder: this.#options.holder },
+      arrived: (tasks) => {
+        this.#asked -= limit;
+        this.#claims.delete(landed.promise);
+        this.#flowing = tasks !== null && tasks.length >= limit;
+        if (tasks !== null) this.#queue.push(tasks);
+        landed.resolve();
+        this.#work();
+        this.#claimMore();
+      },
+    };
+  }
+
   #claimMore(): void {
     while (this.#mayClaim()) {
-      const ahead = this.#ahead.tasks;
-      const wanted = this.#concurrency + ahead - this.#runs.size - this.#queue.size - this.#asked;
-      // Sets are worth waiting for: half of what is held ahead must be gone before the next claim.
-      if (wanted < Math.max(1, ahead >> 1)) return;
+      const wanted = this.#wanted();
+      if (wanted === 0) return;
       this.#woken = false;
-      const claim = this.#claim(Math.min(wanted, this.#maxSet)).finally(() => {
+      const claim = this.#claim(wanted).finally(() => {
         this.#claims.delete(claim);
         this.#work();
         this.#claimMore();

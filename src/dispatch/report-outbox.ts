@@ -3,10 +3,10 @@ import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Engine, Report } from '../engine/port.ts';
+import type { ClaimedTask, ClaimRequest, Engine, Report } from '../engine/port.ts';
 
 export interface ReportOutboxOptions {
-  engine: Pick<Engine, 'report'>;
+  engine: Pick<Engine, 'report' | 'reportAndClaim'>;
   /** Largest set of one call. */
   maxSet: number;
   /** Calls under way at once. */
@@ -16,6 +16,15 @@ export interface ReportOutboxOptions {
   log: Logger;
   /** Called when room appears. */
   onRoom(): void;
+  /** What to claim along with a set of reports, decided when it is sent; null: nothing. */
+  claimAlong(): ClaimAlong | null;
+}
+
+/** A claim that rides on a set of reports. */
+export interface ClaimAlong {
+  request: ClaimRequest;
+  /** Called once: with what was claimed, or null where the call failed and nothing was. */
+  arrived(tasks: ClaimedTask[] | null): void;
 }
 
 const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };
@@ -91,10 +100,13 @@ export class ReportOutbox {
     const { engine, clock, random, log } = this.#options;
     const { signal } = this.#abandon;
     for (let retry = 1; ; retry += 1) {
+      const along = this.#options.claimAlong();
       try {
-        await engine.report(set);
+        if (along === null) await engine.report(set);
+        else along.arrived((await engine.reportAndClaim(set, along.request)).claimed);
         return;
       } catch (error) {
+        along?.arrived(null);
         if (!mayPass(error)) {
           await this.#isolate(set, error);
           return;

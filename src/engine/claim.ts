@@ -1,6 +1,14 @@
-import { claimTasks, claimTasksForDelivery, markClaimerSeen } from '../store/claims.ts';
+import {
+  claimTasks,
+  claimTasksForDelivery,
+  markClaimerSeen,
+  settleAndClaim,
+  type Claimed,
+  type ClaimRow,
+} from '../store/claims.ts';
 import type { EngineContext } from './context.ts';
-import type { ClaimedTask, ClaimRequest } from './port.ts';
+import type { ClaimedTask, ClaimRequest, Report, TransitionOutcome } from './port.ts';
+import { distinctRounds, outcomesOf, report, settleInput } from './report.ts';
 
 /** How often a claimer's presence on its lanes is written down, ms. */
 const PRESENCE_INTERVAL_MS = 10_000;
@@ -41,10 +49,10 @@ export class Claims {
 
   /** Takes tasks that the caller runs itself; they are running when this returns. */
   async claim(request: ClaimRequest): Promise<ClaimedTask[]> {
-    const { database, observer, kinds, settings, signals } = this.#context;
+    const { database, settings } = this.#context;
     const lanes = await laneIds(this.#context, request.lanes);
     await this.#markSeen(lanes, request.holder);
-    const { rows, refused } = await claimTasks(
+    const claimed = await claimTasks(
       database,
       lanes,
       request.limit,
@@ -52,6 +60,46 @@ export class Claims {
       settings.claimTimeoutMs,
       this.#context.now(),
     );
+    return this.#handOut(claimed);
+  }
+
+  /** Reports a set and claims what is next in one round trip; sets that need more than one take the long way. */
+  async reportAndClaim(
+    reports: readonly Report[],
+    request: ClaimRequest,
+  ): Promise<{ outcomes: TransitionOutcome[]; claimed: ClaimedTask[] }> {
+    const context = this.#context;
+    const rounds = distinctRounds(reports);
+    if (rounds.length !== 1 || reports.some((report) => report.result !== undefined)) {
+      const outcomes = await report(context, reports);
+      return { outcomes, claimed: await this.claim(request) };
+    }
+    const lanes = await laneIds(context, request.lanes);
+    await this.#markSeen(lanes, request.holder);
+    const order = rounds[0]!.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
+    const set = order.map((index) => reports[index]!);
+    const input = settleInput(context, set);
+    const { moved, claimed } = await settleAndClaim(
+      context.database,
+      input,
+      lanes,
+      request.limit,
+      request.holder,
+      context.settings.claimTimeoutMs,
+    );
+    // What this call took from its lanes needs nobody else, unless there was more than it could take.
+    const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
+    await context.observer.moved({ ...moved, lanes: moved.lanes?.filter((lane) => !drained.has(lane)) ?? [] });
+    const results = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
+    const outcomes = new Array<TransitionOutcome>(reports.length);
+    order.forEach((index, at) => {
+      outcomes[index] = results[at]!;
+    });
+    return { outcomes, claimed: await this.#handOut(claimed) };
+  }
+
+  async #handOut({ rows, refused }: Claimed<ClaimRow>): Promise<ClaimedTask[]> {
+    const { observer, kinds, signals } = this.#context;
     observer.refused(refused);
     if (rows.length === 0) return [];
     signals.emit({ workflows: workflowsOf(rows) });

@@ -44,6 +44,8 @@ export function createEngine(options: EngineOptions): Engine {
     claim: (request) => claims.claim(request),
     claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
     report: (reports) => counting(metrics?.tasksDbSaveFailures, report(context, reports)),
+    reportAndClaim: (reports, request) =>
+      counting(metrics?.tasksDbSaveFailures, claims.reportAndClaim(reports, request)),
     update: (updates) => counting(metrics?.tasksDbSaveFailures, update(context, updates)),
     progress: (reports) => counting(metrics?.batchUpdateFailures, progress(context, reports)),
     cancel: (ids, reason) => operate.cancel(context, ids, reason ?? 'it was canceled'),

@@ -244,6 +244,13 @@ export interface Engine {
   claimForDelivery(holder: string, limit: number): Promise<number>;
 
   report(reports: readonly Report[]): Promise<TransitionOutcome[]>;
+  /**
+   * Reports and, in the same transaction, claims what is next: one round trip and one commit where a worker needs both.
+   */
+  reportAndClaim(
+    reports: readonly Report[],
+    request: ClaimRequest,
+  ): Promise<{ outcomes: TransitionOutcome[]; claimed: ClaimedTask[] }>;
   update(updates: readonly TaskUpdate[]): Promise<TransitionOutcome[]>;
   progress(reports: readonly ProgressReport[]): Promise<ProgressResult[]>;
   /** An attempt that is open keeps its slots until it reports or its deadline passes: its work may go on. */

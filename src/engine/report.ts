@@ -1,5 +1,5 @@
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '../domain/task-state.ts';
-import { saveResults, settle, updateTasks, type Moved } from '../store/transitions.ts';
+import { saveResults, settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import { TRANSITION_RESULTS } from './observe.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
@@ -46,20 +46,23 @@ export async function report(context: EngineContext, reports: readonly Report[])
   return outcomes;
 }
 
-async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
-  const ids = set.map((report) => report.task_id);
-  const states = set.map((report) => TASK_STATE_CODE[report.outcome]);
-  const now = context.now();
-  const input = {
-    ids,
+/** One set as the database takes it: distinct tasks, in the order of their ids. */
+export function settleInput(context: EngineContext, set: readonly Report[]): SettleInput {
+  return {
+    ids: set.map((report) => report.task_id),
     attempts: set.map((report) => report.attempt),
-    states,
+    states: set.map((report) => TASK_STATE_CODE[report.outcome]),
     reasons: set.map((report) => report.reason?.slice(0, REASON_MAX) ?? null),
     extras: extrasOf(set),
     unlinked: set.every((report) => report.unlinked === true),
     jitter: context.random.next(),
-    now,
+    now: context.now(),
   };
+}
+
+async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
+  const input = settleInput(context, set);
+  const { now } = input;
   const results = set.filter((report) => report.result !== undefined);
   const moved =
     results.length === 0
@@ -79,7 +82,7 @@ async function settleSet(context: EngineContext, set: readonly Report[]): Promis
           return settled;
         });
   await context.observer.moved(moved);
-  return outcomesOf(ids, moved, (index) => set[index]!.outcome);
+  return outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
 }
 
 /** Merges metadata and adds counters without a change of state. */

@@ -1,11 +1,25 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { Queryable, Statement } from './database.ts';
-import { numberArray } from './transitions.ts';
+import { numberArray, settleValues, type Moved, type SettleInput } from './transitions.ts';
 
 const CLAIM: Statement = {
   name: 'tasks.claim',
   text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, linked, waited_ms
     from claim($1::integer[], $2, $3, false, $4, $5)`,
+};
+
+/** The settle runs before the claim: it is the outer side of the join. */
+const SETTLE_AND_CLAIM: Statement = {
+  name: 'tasks.settle_and_claim',
+  text: `with settled as materialized (
+      select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6, $7, $8) as moved)
+    select s.moved, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
+      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
+      null::bigint as waited_ms
+    from settled s
+    union all
+    select null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.linked, c.waited_ms
+    from settled s cross join lateral claim($9::integer[], $10, $11, false, $12, $8) c`,
 };
 
 const CLAIM_FOR_DELIVERY: Statement = {
@@ -59,6 +73,25 @@ export async function claimTasks(
   now: string | null,
 ): Promise<Claimed<ClaimRow>> {
   return claimedOf(await queryable.query<ClaimRow>(CLAIM, [numberArray(lanes), limit, holder, claimTimeoutMs, now]));
+}
+
+/** Settles reports, then claims, in one statement. */
+export async function settleAndClaim(
+  queryable: Queryable,
+  input: SettleInput,
+  lanes: readonly number[],
+  limit: number,
+  holder: string,
+  claimTimeoutMs: number,
+): Promise<{ moved: Moved; claimed: Claimed<ClaimRow> }> {
+  const [first, ...rows] = await queryable.query<ClaimRow & { moved: Moved | null }>(SETTLE_AND_CLAIM, [
+    ...settleValues(input),
+    numberArray(lanes),
+    limit,
+    holder,
+    claimTimeoutMs,
+  ]);
+  return { moved: first!.moved!, claimed: claimedOf(rows) };
 }
 
 export async function claimTasksForDelivery(

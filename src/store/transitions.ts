@@ -99,9 +99,10 @@ export interface SettleInput {
   now: string | null;
 }
 
-export function settle(queryable: Queryable, input: SettleInput): Promise<Moved> {
+/** The values of `settle($1 … $8)`. */
+export function settleValues(input: SettleInput): unknown[] {
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
-  return first(queryable, SETTLE, [
+  return [
     uuidArray(input.ids),
     numberArray(input.attempts),
     numberArray(input.states),
@@ -110,7 +111,11 @@ export function settle(queryable: Queryable, input: SettleInput): Promise<Moved>
     input.unlinked,
     input.jitter,
     input.now,
-  ]);
+  ];
+}
+
+export function settle(queryable: Queryable, input: SettleInput): Promise<Moved> {
+  return first(queryable, SETTLE, settleValues(input));
 }
 
 export async function saveResults(queryable: Queryable, results: string, now: string | null): Promise<void> {

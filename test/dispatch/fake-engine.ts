@@ -97,7 +97,7 @@ export class FakeOutbox implements DeliverySide {
   }
 }
 
-type WorkerSide = Pick<Engine, 'claim' | 'report' | 'progress' | 'getTask' | 'onReady'>;
+type WorkerSide = Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady'>;
 
 /** Ready tasks in memory, claimed and reported as by the engine. */
 export class FakeTasks implements WorkerSide {
@@ -142,6 +142,13 @@ export class FakeTasks implements WorkerSide {
     } finally {
       this.claimsUnderWay -= 1;
     }
+  }
+
+  async reportAndClaim(
+    reports: readonly Report[],
+    request: ClaimRequest,
+  ): Promise<{ outcomes: never[]; claimed: ClaimedTask[] }> {
+    return { outcomes: await this.report(reports), claimed: await this.claim(request) };
   }
 
   async report(reports: readonly Report[]): Promise<never[]> {

@@ -14,6 +14,7 @@ declare
   v_gates integer[];
   v_next uuid[];
   v_open integer;
+  v_later uuid[];
   v_lanes integer[];
   v_crosses boolean;
 begin
@@ -61,16 +62,14 @@ begin
       where t.id = c.child_id
       returning t.id, c.fails, c.opens, t.run_at, -t.priority as rank,
         case when t.starts_by_webhook then 0 else t.kind_id end as lane
-    ), later as (
-      insert into delayed (run_at, task_id) select m.run_at, m.id from moved m where m.opens and m.run_at > p_now
-      on conflict do nothing
     ), now as (
       insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.opens and m.run_at <= p_now
       on conflict do nothing returning lane
     )
     select array_agg(m.id) filter (where m.fails), count(*) filter (where m.opens),
-      (select array_agg(distinct n.lane) from now n)
-    into v_next, v_open, v_lanes from moved m;
+      array_agg(m.id) filter (where m.opens and m.run_at > p_now), (select array_agg(distinct n.lane) from now n)
+    into v_next, v_open, v_later, v_lanes from moved m;
+    if v_later is not null then perform make_ready(v_later, p_now); end if;
 
     unblocked := unblocked + v_open;
     lanes := lanes || v_lanes;
