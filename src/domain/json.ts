@@ -15,8 +15,7 @@ export function canonicalJson(value: JsonValue): string {
 /** RFC 7396: `null` in the patch removes a member, objects merge, everything else replaces. */
 export function mergePatch(target: JsonValue, patch: JsonValue): JsonValue {
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return patch;
-  const base: JsonObject =
-    target !== null && typeof target === 'object' && !Array.isArray(target) ? { ...target } : {};
+  const base: JsonObject = target !== null && typeof target === 'object' && !Array.isArray(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete base[key];
     else

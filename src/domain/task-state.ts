@@ -55,14 +55,7 @@ export type Outcome = 'succeeded' | 'failed' | 'timed_out' | 'partially_failed';
 
 /** The state names of the Task Runner API. */
 export type BatchWireState =
-  | 'Waiting'
-  | 'Pending'
-  | 'Claimed'
-  | 'Running'
-  | 'Success'
-  | 'Failure'
-  | 'Canceled'
-  | 'Paused';
+  'Waiting' | 'Pending' | 'Claimed' | 'Running' | 'Success' | 'Failure' | 'Canceled' | 'Paused';
 
 /** Internal state to Task Runner wire state; total, so that a new state cannot be forgotten. */
 export const BATCH_WIRE_STATE = {

@@ -29,8 +29,7 @@ export interface Matcher {
 }
 
 export type Rule =
-  | { type: 'concurrency'; matcher: Matcher; max: number }
-  | { type: 'capacity'; matcher: Matcher; max: number };
+  { type: 'concurrency'; matcher: Matcher; max: number } | { type: 'capacity'; matcher: Matcher; max: number };
 
 /** Skips a new task while one of `kind` in one of `states` has equal metadata in `fields`. */
 export interface DedupeMatcher {
@@ -54,8 +53,7 @@ export type DeadlineBasis = 'start' | 'activity';
 
 /** A dependency of a new task: on a task of the same submission by index, or on a stored one by id. */
 export type NewDependency =
-  | { index: number; requires_success: boolean }
-  | { task_id: TaskId; requires_success: boolean };
+  { index: number; requires_success: boolean } | { task_id: TaskId; requires_success: boolean };
 
 /** A validated task on its way into the store. */
 export interface NewTask {

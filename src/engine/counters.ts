@@ -1,5 +1,5 @@
 import { addProgress } from '../store/transitions.ts';
-import { takeIdempotencyKey } from '../store/submissions.ts';
+import { releaseIdempotencyKeys, takeIdempotencyKeys } from '../store/submissions.ts';
 import type { Queryable } from '../store/database.ts';
 import type { EngineContext } from './context.ts';
 import type { ProgressReport, ProgressResult } from './port.ts';
@@ -17,45 +17,81 @@ interface Sum {
 export async function progress(context: EngineContext, reports: readonly ProgressReport[]): Promise<ProgressResult[]> {
   const now = context.now();
   const keyed = reports.some((report) => report.idempotency_key !== null);
-  const repeated = new Set<number>();
   const moved = keyed
     ? await context.database.transaction(async (tx) => {
-        repeated.clear();
-        await takeKeys(tx, reports, repeated, now);
-        return addSums(tx, reports, repeated, now);
+        const repeats = await takeKeys(tx, reports, now);
+        const added = await addSums(tx, reports, repeats, now);
+        await releaseRefused(tx, reports, repeats, added.results);
+        return added;
       })
-    : await addSums(context.database, reports, repeated, now);
+    : await addSums(context.database, reports, new Map(), now);
   await context.observer.moved({ lanes: moved.lanes, workflows: moved.workflows });
   return moved.results;
 }
 
-async function takeKeys(
+/** Keyed reports that are not to be counted: where their key stands already, or how their key refuses them. */
+type Repeats = ReadonlyMap<number, { first: number } | 'repeated' | 'key_reused'>;
+
+function routeOf(report: ProgressReport): string {
+  return `PUT /task/${report.task_id}`;
+}
+
+function bodyOf(report: ProgressReport): string {
+  return `${report.new_success}:${report.new_failures}`;
+}
+
+async function takeKeys(tx: Queryable, reports: readonly ProgressReport[], now: string | null): Promise<Repeats> {
+  const repeats = new Map<number, { first: number } | 'repeated' | 'key_reused'>();
+  const firsts = new Map<string, number>();
+  for (const [index, report] of reports.entries()) {
+    if (report.idempotency_key === null) continue;
+    const name = JSON.stringify([report.task_id, report.idempotency_key]);
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, index);
+    else repeats.set(index, bodyOf(reports[first]!) === bodyOf(report) ? { first } : 'key_reused');
+  }
+  const asked = [...firsts.values()];
+  const earlier = await takeIdempotencyKeys(
+    tx,
+    asked.map((index) => {
+      const report = reports[index]!;
+      return { route: routeOf(report), key: report.idempotency_key!, body_hash: bodyOf(report) };
+    }),
+    now,
+  );
+  asked.forEach((index, at) => {
+    const body = earlier[at];
+    if (body != null) repeats.set(index, body === bodyOf(reports[index]!) ? 'repeated' : 'key_reused');
+  });
+  return repeats;
+}
+
+/** A key of a count that was refused is free again: its repeat is refused too, or counts once the task takes it. */
+async function releaseRefused(
   tx: Queryable,
   reports: readonly ProgressReport[],
-  repeated: Set<number>,
-  now: string | null,
+  repeats: Repeats,
+  results: ProgressResult[],
 ): Promise<void> {
-  // In the order of the keys: two commits that share keys must not wait for each other.
-  const order = reports
-    .flatMap((report, index) => (report.idempotency_key === null ? [] : [{ index, key: report.idempotency_key }]))
-    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index));
-  for (const { index, key } of order) {
-    const report = reports[index]!;
-    const body = `${report.new_success}:${report.new_failures}`;
-    const earlier = await takeIdempotencyKey(tx, `PUT /task/${report.task_id}`, key, body, now);
-    if (earlier !== null) repeated.add(index);
+  const refused: { route: string; key: string }[] = [];
+  for (const [index, report] of reports.entries()) {
+    const repeat = repeats.get(index);
+    if (typeof repeat === 'object' && results[repeat.first] !== 'applied') results[index] = results[repeat.first]!;
+    if (report.idempotency_key === null || repeat !== undefined || results[index] === 'applied') continue;
+    refused.push({ route: routeOf(report), key: report.idempotency_key });
   }
+  if (refused.length > 0) await releaseIdempotencyKeys(tx, refused);
 }
 
 /** The reports of one round name each task with one attempt only; others wait for the next round. */
 async function addSums(
   queryable: Queryable,
   reports: readonly ProgressReport[],
-  repeated: ReadonlySet<number>,
+  repeats: Repeats,
   now: string | null,
 ): Promise<{ results: ProgressResult[]; lanes: number[]; workflows: string[] }> {
   const rounds: Map<string, Sum>[] = [];
-  const sumOf = reports.map((report, index) => (repeated.has(index) ? null : addTo(rounds, report)));
+  const sumOf = reports.map((report, index) => (repeats.has(index) ? null : addTo(rounds, report)));
   const lanes: number[] = [];
   const workflows: string[] = [];
   for (const round of rounds) {
@@ -75,7 +111,12 @@ async function addSums(
     lanes.push(...(moved.lanes ?? []));
     workflows.push(...(moved.workflows ?? []));
   }
-  return { results: sumOf.map((sum) => sum?.result ?? 'repeated'), lanes, workflows };
+  return { results: sumOf.map((sum, index) => sum?.result ?? refusalOf(repeats, index)), lanes, workflows };
+}
+
+function refusalOf(repeats: Repeats, index: number): ProgressResult {
+  const repeat = repeats.get(index);
+  return typeof repeat === 'string' ? repeat : 'repeated';
 }
 
 function addTo(rounds: Map<string, Sum>[], report: ProgressReport): Sum {

@@ -93,7 +93,7 @@ export interface ProgressReport {
   idempotency_key: string | null;
 }
 
-export type ProgressResult = 'applied' | 'terminal' | 'not_found' | 'stale_attempt' | 'repeated';
+export type ProgressResult = 'applied' | 'terminal' | 'not_found' | 'stale_attempt' | 'repeated' | 'key_reused';
 
 /** Metadata merged and counters added without a change of state. */
 export interface TaskUpdate {

@@ -49,6 +49,27 @@ const ANSWER_KEY: Statement = {
   text: `update idempotency set response = $3::jsonb where route = $1 and key = $2`,
 };
 
+/** In the order of the keys: two commits that share keys must not wait for each other. */
+const TAKE_KEYS: Statement = {
+  name: 'idempotency.take_set',
+  text: `insert into idempotency (route, key, body_hash, created_at)
+    select u.route, u.key, u.body_hash, coalesce($4::timestamptz, clock_timestamp())
+    from unnest($1::text[], $2::text[], $3::text[]) u(route, key, body_hash) order by u.route, u.key
+    on conflict do nothing returning route, key`,
+};
+
+const RECALL_KEYS: Statement = {
+  name: 'idempotency.recall_set',
+  text: `select i.route, i.key, i.body_hash
+    from unnest($1::text[], $2::text[]) u(route, key) join idempotency i on i.route = u.route and i.key = u.key`,
+};
+
+const RELEASE_KEYS: Statement = {
+  name: 'idempotency.release_set',
+  text: `delete from idempotency i using unnest($1::text[], $2::text[]) u(route, key)
+    where i.route = u.route and i.key = u.key`,
+};
+
 const FORGET_KEYS: Statement = {
   name: 'idempotency.forget',
   text: `delete from idempotency where created_at < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'`,
@@ -197,6 +218,32 @@ export async function answerIdempotencyKey(
   response: string,
 ): Promise<void> {
   await queryable.query(ANSWER_KEY, [route, key, response]);
+}
+
+interface KeyName {
+  route: string;
+  key: string;
+}
+
+/** Takes distinct keys for this transaction. For each, in order: null where it is new, else the body it was used with. */
+export async function takeIdempotencyKeys(
+  queryable: Queryable,
+  keys: readonly (KeyName & { body_hash: string })[],
+  now: string | null,
+): Promise<(string | null)[]> {
+  const nameOf = ({ route, key }: KeyName): string => JSON.stringify([route, key]);
+  const columns = [keys.map(({ route }) => route), keys.map(({ key }) => key)];
+  const bodies = keys.map(({ body_hash }) => body_hash);
+  const taken = new Set((await queryable.query<KeyName>(TAKE_KEYS, [...columns, bodies, now])).map(nameOf));
+  if (taken.size === keys.length) return keys.map(() => null);
+  const known = await queryable.query<KeyName & { body_hash: string }>(RECALL_KEYS, columns);
+  const bodyOf = new Map(known.map((row) => [nameOf(row), row.body_hash]));
+  return keys.map((key) => (taken.has(nameOf(key)) ? null : (bodyOf.get(nameOf(key)) ?? null)));
+}
+
+/** Gives keys back that this transaction took: what they stood for was refused. */
+export async function releaseIdempotencyKeys(queryable: Queryable, keys: readonly KeyName[]): Promise<void> {
+  await queryable.query(RELEASE_KEYS, [keys.map(({ route }) => route), keys.map(({ key }) => key)]);
 }
 
 export async function forgetIdempotencyKeys(queryable: Queryable, now: string | null): Promise<void> {

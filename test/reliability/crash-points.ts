@@ -16,12 +16,15 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
   'workflows.submit': [1, 2, 3, 4],
   'workflows.announce_ended': [1],
   'idempotency.answer': [1, 2, 3],
-  // The ends of transactions: three submissions, two keyed counts, a report with a result.
-  commit: [1, 2, 3, 4, 5, 6],
+  // The ends of transactions: three submissions, three keyed counts, a report with a result.
+  commit: [1, 2, 3, 4, 5, 6, 7],
+  'idempotency.take_set': [1, 2, 3],
+  'idempotency.release_set': [1],
   // Claim.
   'claimers.seen': [1, 2],
   'tasks.claim_for_delivery': [1, 2, 3, 4],
   'tasks.claim': [1, 2],
+  'tasks.settle_and_claim': [1],
   // Start deliveries and end deliveries.
   'deliveries.claim': [1, 2, 3, 4],
   'deliveries.renew': [1, 2],
@@ -48,7 +51,7 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
 export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'single reads, nothing to lose': new RegExp(
     `^(?:${[
-      'ping|clock\\.now|kinds\\.(?:name|find_like)|explain\\..*|idempotency\\.recall|schema_[a-z]+',
+      'ping|clock\\.now|kinds\\.(?:name|find_like)|explain\\..*|idempotency\\.recall(?:_set)?|schema_[a-z]+',
       'tasks\\.(?:get|list|list_of_workflow|changed_since|dependencies|count_.*|find_open)',
       'workflows\\.(?:get|list|count_by_state)|deliveries\\.(?:list|count_by_state)',
     ].join('|')})$`,

@@ -1,7 +1,8 @@
+import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Action, NewTask } from '../../src/domain/task.ts';
-import type { Delivery, Engine, Report, Submission } from '../../src/engine/port.ts';
+import type { Delivery, Engine, ProgressResult, Report, Submission } from '../../src/engine/port.ts';
 import { newId } from '../../src/runtime/random.ts';
 import type { Journal } from './journal.ts';
 
@@ -16,6 +17,7 @@ export const OUTCOMES: Readonly<Record<string, { state: string; attempt?: number
   paused: { state: 'succeeded', attempt: 1, ends: ['success'] },
   // Its worker may die with it: then it runs again.
   local: { state: 'succeeded', ends: ['success'] },
+  along: { state: 'succeeded', ends: ['success'] },
   // In a workflow of its own; its parent is `counted`, of another.
   abroad: { state: 'succeeded', attempt: 1, ends: ['success'] },
   later: { state: 'succeeded', attempt: 1, ends: ['success'] },
@@ -64,6 +66,7 @@ export class Scenario {
       this.#task('canceled', { rules }),
       this.#task('paused'),
       this.#task('local', { kind: this.localKind, timeout_secs: 60, retry, starts: false }),
+      this.#task('along', { kind: this.localKind, timeout_secs: 60, retry, starts: false }),
     ]);
     const second = this.#submission('second', [
       this.#task('same as counted', { metadata: { same: 1 }, dedupe }),
@@ -188,7 +191,10 @@ export class Driver {
     switch (name) {
       case 'counted':
         for (const part of ['one', 'two']) await this.#count(task_id, COUNTED_UNITS / 2, part);
-        return this.#report({ ...report, metadata_patch: { seen: true } });
+        await this.#report({ ...report, metadata_patch: { seen: true } });
+        // Too late, and refused however often it comes.
+        for (const _try of [1, 2]) await this.#count(task_id, COUNTED_UNITS, 'three', 'terminal');
+        return;
       case 'unkeyed':
         await this.#count(task_id, UNKEYED_UNITS, null);
         return this.#report(report);
@@ -210,11 +216,17 @@ export class Driver {
   }
 
   /** A count without a key is not repeated: nobody knows whether it was taken. */
-  async #count(task_id: string, new_success: number, part: string | null): Promise<void> {
+  async #count(task_id: string, new_success: number, part: string | null, refusal?: ProgressResult): Promise<void> {
     const key = `${task_id}/${part ?? 'unkeyed'}`;
     if (part === null && this.#journal.counting.has(key)) return;
     this.#journal.note({ event: 'counting', key });
-    await this.#engine.progress([{ task_id, attempt: null, new_success, new_failures: 0, idempotency_key: part }]);
+    const count = { task_id, attempt: null, new_success, new_failures: 0, idempotency_key: part };
+    const [result] = await this.#engine.progress([count]);
+    if (refusal !== undefined) {
+      assert.equal(result, refusal);
+      return;
+    }
+    assert.ok(result === 'applied' || result === 'repeated', result);
     this.#journal.note({ event: 'counted', key, units: new_success });
   }
 
@@ -225,11 +237,17 @@ export class Driver {
 
   async #runLocal(): Promise<void> {
     const lanes = [`kind:${this.#scenario.localKind}`];
-    const tasks = await this.#engine.claim({ lanes, limit: 10, holder: HOLDER });
-    for (const { id, attempt, linked } of tasks) {
+    const request = { lanes, limit: 10, holder: HOLDER };
+    const tasks = await this.#engine.claim(request);
+    for (const { id, name, attempt, linked } of tasks) {
       this.#journal.note({ event: 'ran', task_id: id, attempt });
-      const result = { by: attempt };
-      await this.#report({ task_id: id, attempt, outcome: 'succeeded', unlinked: !linked, result });
+      const report: Report = { task_id: id, attempt, outcome: 'succeeded', unlinked: !linked };
+      if (name === 'local') {
+        await this.#report({ ...report, result: { by: attempt } });
+        continue;
+      }
+      tasks.push(...(await this.#engine.reportAndClaim([report], request)).claimed);
+      this.#journal.note({ event: 'reported', task_id: id, attempt });
     }
   }
 }

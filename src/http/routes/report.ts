@@ -35,7 +35,7 @@ changes nothing. Counters are added, metadata is merged. With \`Prefer: return=m
         tag: 'Tasks',
         scope: 'operate',
         answers: { 200: { description: 'The task.', schema: Type.Union([TaskDto, TaskStatusDto]) } },
-        problems: [404, 409, 413, 415, 429],
+        problems: [404, 409, 413, 415, 422, 429],
       }),
       params: TaskParameters,
       querystring: HandleQuery,
@@ -149,6 +149,11 @@ calls at one time share a commit. With the header \`Idempotency-Key\` a repeat c
       const attempt = handleAttempt;
       const result = await operations.progress({ task_id: id, attempt, new_success, new_failures, idempotency_key });
       if (result === 'not_found') throw taskNotFound(id);
+      if (result === 'key_reused') {
+        throw new HeddleError('IDEMPOTENCY_MISMATCH', undefined, {
+          details: ['Idempotency-Key: was used with other counts; send a new key for a new count'],
+        });
+      }
       if (handleAttempt !== null && (result === 'terminal' || result === 'stale_attempt')) {
         handles.requireCurrent(await requireTask(engine, id), handleAttempt);
       }

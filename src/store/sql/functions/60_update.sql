@@ -32,7 +32,8 @@ begin
   select array_agg(x.i) filter (where t.slots is not null),
     array_agg(x.i) filter (where x.m is not null and jsonb_typeof(x.m) = 'object')
   into v_held, v_merged
-  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb) join task t on t.id = x.i where x.i = any(p_ids);
+  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb)
+  join unnest(p_ids) u(id) on u.id = x.i join task t on t.id = x.i;
   if v_held is not null then
     select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
     into v_slots, v_amounts
@@ -50,8 +51,8 @@ begin
     updated_at = p_now,
     deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
       then coalesce(t.paused_at, p_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
-  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb, s bigint, f bigint)
-  where t.id = x.i and t.id = any(p_ids);
+  from jsonb_to_recordset(p_extras) as x(i uuid, m jsonb, s bigint, f bigint) join unnest(p_ids) u(id) on u.id = x.i
+  where t.id = x.i;
 
   if v_merged is not null then
     delete from dedupe_entry where task_id = any(v_merged);
@@ -84,7 +85,8 @@ end $$;
 
 -- Updates without a change of state. Returns a code and a state for each, in order; codes as in settle.
 create or replace function update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamptz)
-returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
@@ -113,11 +115,13 @@ end $$;
 -- 1 terminal, 2 not found, 3 stale attempt for each, in order.
 create or replace function add_progress(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[],
   p_now timestamptz)
-returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_codes smallint[];
   v_accepted uuid[];
+  v_success bigint[];
+  v_failure bigint[];
   v_holders uuid[];
   v_slots bigint[];
   v_amounts bigint[];
@@ -128,28 +132,31 @@ begin
     select t.id, t.state, t.attempt, t.slots, t.workflow_id from task t
     where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
-    select r.ord, l.id, l.slots, case when l.id is null then 2 when r.attempt <> l.attempt then 3 when l.state >= 10 then 1
-      else 0 end::smallint as code
-    from unnest(p_ids, p_attempts) with ordinality r(id, attempt, ord) left join locked l on l.id = r.id
+    select r.ord, l.id, l.slots, r.s, r.f,
+      case when l.id is null then 2 when r.attempt <> l.attempt then 3 when l.state >= 10 then 1 else 0 end::smallint as code
+    from unnest(p_ids, p_attempts, p_success, p_failure) with ordinality r(id, attempt, s, f, ord)
+    left join locked l on l.id = r.id
   )
   select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = 0),
+    array_agg(d.s) filter (where d.code = 0), array_agg(d.f) filter (where d.code = 0),
     array_agg(d.id) filter (where d.code = 0 and exists (select 1 from unnest(d.slots) s where s & 1 = 1)),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
-  into v_codes, v_accepted, v_holders, v_workflows
+  into v_codes, v_accepted, v_success, v_failure, v_holders, v_workflows
   from decided d;
   if v_holders is not null then
     select array_agg(h.slot), array_agg(
       slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count)
       - slot_amount(h.slot, t.expected_count, t.success_count + u.s, t.failure_count + u.f))
     into v_slots, v_amounts
-    from task t join unnest(p_ids, p_success, p_failure) u(id, s, f) on u.id = t.id, unnest(t.slots) h(slot)
-    where t.id = any(v_holders) and h.slot & 1 = 1;
+    from unnest(v_holders) w(id) join task t on t.id = w.id
+    join unnest(p_ids, p_success, p_failure) u(id, s, f) on u.id = w.id, unnest(t.slots) h(slot)
+    where h.slot & 1 = 1;
   end if;
   update task t set success_count = t.success_count + u.s, failure_count = t.failure_count + u.f, updated_at = v_now,
     deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
       then coalesce(t.paused_at, v_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
-  from unnest(p_ids, p_success, p_failure) u(id, s, f)
-  where t.id = u.id and (t.state + 0) < 10 and t.id = any(v_accepted);
+  from unnest(v_accepted, v_success, v_failure) u(id, s, f)
+  where t.id = u.id and (t.state + 0) < 10;
   if v_slots is not null then v_lanes := return_slots(v_slots, v_amounts); end if;
   return json_build_object('codes', v_codes, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
