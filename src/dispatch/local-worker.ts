@@ -293,13 +293,17 @@ function isThenable(value: ExecutorResult | Promise<ExecutorResult>): value is P
 }
 
 function success(task: ClaimedTask, result: ExecutorResult): Report {
-  const report: Report = { task_id: task.id, attempt: task.attempt, outcome: 'succeeded', unlinked: !task.linked };
+  const report: Report = { task_id: task.id, attempt: task.attempt, outcome: 'succeeded', workflow: workflowOf(task) };
   if (result !== undefined) report.result = result;
   return report;
 }
 
 function failure(task: ClaimedTask, reason: string): Report {
-  return { task_id: task.id, attempt: task.attempt, outcome: 'failed', unlinked: !task.linked, reason };
+  return { task_id: task.id, attempt: task.attempt, outcome: 'failed', workflow: workflowOf(task), reason };
+}
+
+function workflowOf({ workflow_id: id, linked }: ClaimedTask): NonNullable<Report['workflow']> {
+  return { id, linked };
 }
 
 function reasonOf(error: unknown): string {

@@ -52,7 +52,7 @@ export interface ClaimedTask {
   attempt: number;
   metadata: JsonObject;
   timeout_secs: number;
-  /** Whether its workflow has dependencies; worth handing back with the report. */
+  /** Whether its workflow has dependencies. */
   linked: boolean;
 }
 
@@ -66,8 +66,8 @@ export interface Report {
   new_success?: number;
   new_failures?: number;
   result?: JsonValue;
-  /** True where the claim said that the task is not linked: the report then skips the lock on its workflow. */
-  unlinked?: boolean;
+  /** Where the claim said that the task belongs; spares the report from looking it up. */
+  workflow?: { id: WorkflowId; linked: boolean };
 }
 
 /**

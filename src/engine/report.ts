@@ -54,10 +54,20 @@ export function settleInput(context: EngineContext, set: readonly Report[]): Set
     states: set.map((report) => TASK_STATE_CODE[report.outcome]),
     reasons: set.map((report) => report.reason?.slice(0, REASON_MAX) ?? null),
     extras: extrasOf(set),
-    unlinked: set.every((report) => report.unlinked === true),
+    workflows: workflowsToLock(set),
     jitter: context.random.next(),
     now: context.now(),
   };
+}
+
+/** The linked workflows of a set whose reports all say where they belong; null where one does not. */
+function workflowsToLock(set: readonly Report[]): string[] | null {
+  const workflows = new Set<string>();
+  for (const { workflow } of set) {
+    if (workflow === undefined) return null;
+    if (workflow.linked) workflows.add(workflow.id);
+  }
+  return [...workflows];
 }
 
 async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {

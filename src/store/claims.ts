@@ -12,7 +12,7 @@ const CLAIM: Statement = {
 const SETTLE_AND_CLAIM: Statement = {
   name: 'tasks.settle_and_claim',
   text: `with settled as materialized (
-      select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6, $7, $8) as moved)
+      select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved)
     select s.moved, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
       null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
       null::bigint as waited_ms

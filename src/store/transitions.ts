@@ -25,7 +25,7 @@ interface MovedRow {
 
 const SETTLE: Statement = {
   name: 'tasks.settle',
-  text: `select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6, $7, $8) as moved`,
+  text: `select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved`,
 };
 
 const SAVE_RESULTS: Statement = {
@@ -94,7 +94,8 @@ export interface SettleInput {
   reasons: readonly (string | null)[];
   /** [{i, m, s, f}] as JSON text, or null. */
   extras: string | null;
-  unlinked: boolean;
+  /** The workflows with dependencies that the tasks belong to; null where they are not known. */
+  workflows: readonly string[] | null;
   jitter: number;
   now: string | null;
 }
@@ -108,7 +109,7 @@ export function settleValues(input: SettleInput): unknown[] {
     numberArray(input.states),
     reasons,
     input.extras,
-    input.unlinked,
+    input.workflows === null ? null : uuidArray(input.workflows),
     input.jitter,
     input.now,
   ];

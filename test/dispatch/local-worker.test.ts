@@ -48,11 +48,11 @@ describe('running tasks in this process', () => {
     await until('six reports', () => tasks.reports.length === 6);
     await worker.stop(1000);
     const byId = new Map(tasks.reports.map((report) => [report.task_id, report]));
-    const base = { attempt: 3, unlinked: true };
+    const base = { attempt: 3, workflow: { id: 'workflow', linked: false } };
     assert.deepEqual(byId.get('sync'), {
       task_id: 'sync',
       ...base,
-      unlinked: false,
+      workflow: { id: 'workflow', linked: true },
       outcome: 'succeeded',
       result: { answer: 42 },
     });

@@ -239,9 +239,9 @@ export class Driver {
     const lanes = [`kind:${this.#scenario.localKind}`];
     const request = { lanes, limit: 10, holder: HOLDER };
     const tasks = await this.#engine.claim(request);
-    for (const { id, name, attempt, linked } of tasks) {
+    for (const { id, name, attempt, workflow_id, linked } of tasks) {
       this.#journal.note({ event: 'ran', task_id: id, attempt });
-      const report: Report = { task_id: id, attempt, outcome: 'succeeded', unlinked: !linked };
+      const report: Report = { task_id: id, attempt, outcome: 'succeeded', workflow: { id: workflow_id, linked } };
       if (name === 'local') {
         await this.#report({ ...report, result: { by: attempt } });
         continue;

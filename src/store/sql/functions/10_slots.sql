@@ -114,7 +114,8 @@ end $$;
 -- The slots that a task of a kind takes while an attempt is open.
 create or replace function wanted_slots(p_kind integer, p_metadata jsonb)
 returns bigint[] language sql stable as $$
-  select array_agg(slot_of(s.id, s.type, s.fields, p_metadata)) from shape s where s.kind_id = p_kind
+  select array_agg(coalesce(s.whole_slot, slot_of(s.id, s.type, s.fields, p_metadata)))
+  from shape s where s.kind_id = p_kind
 $$;
 
 -- Registers what a rule counts, once: from then on every task of the kind is counted. Attempts that are open now are
@@ -133,6 +134,9 @@ begin
   if v_shape is null then
     select id into v_shape from shape where kind_id = p_kind and type = p_type and fields = p_fields;
     return v_shape;
+  end if;
+  if p_fields = '{}' then
+    update shape set whole_slot = slot_of(v_shape, p_type, p_fields, '{}') where id = v_shape;
   end if;
   update kind set slot_version = slot_version + 1 where id = p_kind;
   select array_agg(t.id) into v_open from (

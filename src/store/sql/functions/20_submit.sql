@@ -42,10 +42,13 @@ begin
     from json_to_recordset(p_tasks) as t(i uuid, w uuid, k integer, n text, l text, t integer, b smallint, p smallint,
       d bigint, m jsonb, e bigint, g integer, x boolean, h boolean, s boolean, a boolean, r jsonb, z smallint, f text, c uuid)
     left join lateral (
-      select kind.slot_version as version, wanted_slots(t.k, coalesce(t.m, '{}')) as wants
+      select kind.slot_version as version, (
+        select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.m, '{}'))))
+        from shape sh where sh.kind_id = t.k) as wants
       from kind where kind.id = t.k) sv on v_ruled
     left join lateral (
-      select array_agg(slot_of(sh.id, sh.type, sh.fields, coalesce(t.m, '{}')) order by rule.ord) as slots,
+      select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.m, '{}'))) order by rule.ord)
+          as slots,
         array_agg((rule.value ->> 1)::bigint order by rule.ord) as maxima
       from jsonb_array_elements(t.r) with ordinality rule(value, ord)
       join shape sh on sh.id = (rule.value ->> 0)::integer) rs on t.r is not null

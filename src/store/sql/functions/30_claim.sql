@@ -4,7 +4,14 @@
 create or replace function admit(p_ids uuid[], p_lanes integer[], p_grants text[])
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
-  v_needs uuid[];
+  v_ids uuid[] := p_ids;
+  v_stale boolean;
+  -- What the tasks need, flat: a slot that is taken (no max) or only looked at (max).
+  v_need_tasks uuid[];
+  v_need_slots bigint[];
+  v_need_amounts bigint[];
+  v_need_maxima bigint[];
+  v_need_outside boolean[];
   v_slots bigint[];
   v_contended bigint[];
   v_used bigint[];
@@ -15,23 +22,37 @@ declare
   v_stop bigint;
   v_locked integer;
 begin
-  -- Slots computed for an older version of the kind, or for metadata that changed, are computed anew.
-  update task t set wants = wanted_slots(t.kind_id, t.metadata), slot_version = k.slot_version,
-    rule_slots = case when t.rule_slots is null then null else rule_slots_of(t.id, t.metadata) end
-  from kind k where k.id = t.kind_id and t.id = any(p_ids) and t.slot_version <> k.slot_version;
+  if exists (select 1 from unnest(p_grants) g(slots) where g.slots is not null) then
+    perform refresh_slots(p_ids);
+    v_ids := array(
+      select u.id from unnest(p_ids, p_grants) u(id, granted) join task t on t.id = u.id
+      where u.granted is null or t.wants is null or not u.granted::bigint[] = t.wants);
+    -- A grant that no longer is what the task takes goes back before the needs are looked at.
+    perform return_slots(array_agg(g.slot), array_agg(1::bigint))
+    from unnest(p_ids, p_grants) u(id, granted) join unnest(v_ids) i(id) on i.id = u.id,
+      unnest(u.granted::bigint[]) g(slot)
+    having count(*) > 0;
+  end if;
+  loop
+    select array_agg(t.id) filter (where n.slot is not null), array_agg(n.slot) filter (where n.slot is not null),
+      array_agg(n.amount) filter (where n.slot is not null), array_agg(n.max) filter (where n.slot is not null),
+      array_agg(n.outside) filter (where n.slot is not null), bool_or(t.slot_version <> k.slot_version)
+    into v_need_tasks, v_need_slots, v_need_amounts, v_need_maxima, v_need_outside, v_stale
+    from task t join kind k on k.id = t.kind_id
+    left join lateral (
+      select w.slot, slot_amount(w.slot, t.expected_count, t.success_count, t.failure_count) as amount,
+        null::bigint as max, false as outside
+      from unnest(t.wants) w(slot)
+      union all
+      select r.slot, 0, r.max, r.slot & 1 = 1 or r.slot <> all(coalesce(t.wants, '{}'))
+      from unnest(t.rule_slots, t.rule_max) r(slot, max)) n on true
+    where t.id = any(v_ids);
+    exit when not coalesce(v_stale, false);
+    perform refresh_slots(v_ids);
+  end loop;
+  if v_need_slots is null then return p_ids; end if;
 
-  select array_agg(t.id) into v_needs
-  from unnest(p_ids, p_grants) u(id, granted) join task t on t.id = u.id
-  where (t.wants is not null or t.rule_slots is not null)
-    and (u.granted is null or t.wants is null or not u.granted::bigint[] = t.wants);
-  -- A grant that no longer is what the task takes goes back before the needs are looked at.
-  perform return_slots(array_agg(g.slot), array_agg(1::bigint))
-  from unnest(p_ids, p_grants) u(id, granted), unnest(u.granted::bigint[]) g(slot)
-  where u.id = any(v_needs) having count(*) > 0;
-  if v_needs is null then return p_ids; end if;
-
-  select array_agg(distinct n.slot) into v_slots
-  from task t, unnest(coalesce(t.wants, '{}') || coalesce(t.rule_slots, '{}')) n(slot) where t.id = any(v_needs);
+  v_slots := array(select distinct n.slot from unnest(v_need_slots) n(slot));
   loop
     perform 1 from slot where id = any(v_slots) order by id for no key update;
     get diagnostics v_locked = row_count;
@@ -43,34 +64,25 @@ begin
       from task t join shape s on s.kind_id = t.kind_id or s.id in (
         select (r.value ->> 0)::integer from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') r
         where sp.task_id = t.id and t.rule_slots is not null)
-      where t.id = any(v_needs)) n
+      where t.id = any(v_ids)) n
     order by n.id on conflict do nothing;
   end loop;
 
   -- Slots that cannot hold everything this set asks of them; the others need no look at single tasks.
-  with need as (
-    select n.slot, n.amount, n.max, n.takes_nothing from task t
-    cross join lateral (
-      select w.slot, slot_amount(w.slot, t.expected_count, t.success_count, t.failure_count) as amount,
-        null::bigint as max, false as takes_nothing
-      from unnest(t.wants) w(slot)
-      union all
-      select r.slot, 0, r.max, r.slot & 1 = 1 or r.slot <> all(coalesce(t.wants, '{}'))
-      from unnest(t.rule_slots, t.rule_max) r(slot, max)) n
-    where t.id = any(v_needs)
-  ), demand as (
-    select slot, sum(amount) as amount, min(max) as max, bool_or(takes_nothing) as takes_nothing
-    from need group by slot
+  with demand as (
+    select n.slot, sum(n.amount) as amount, min(n.max) as max, bool_or(n.outside) as outside
+    from unnest(v_need_slots, v_need_amounts, v_need_maxima, v_need_outside) n(slot, amount, max, outside)
+    group by n.slot
   )
   select array_agg(d.slot), array_agg(s.used) into v_contended, v_used
   from demand d join slot s on s.id = d.slot
-  where d.max is not null and s.used + d.amount + d.takes_nothing::integer > d.max;
+  where d.max is not null and s.used + d.amount + d.outside::integer > d.max;
 
   if v_contended is not null then
     for v_task in
       select u.ord, t.id, t.expected_count, t.success_count, t.failure_count, t.wants, t.rule_slots, t.rule_max
-      from unnest(p_ids) with ordinality u(id, ord) join task t on t.id = u.id
-      where t.id = any(v_needs) and (t.wants && v_contended or t.rule_slots && v_contended)
+      from unnest(p_ids) with ordinality u(id, ord) join unnest(v_ids) i(id) on i.id = u.id join task t on t.id = u.id
+      where t.wants && v_contended or t.rule_slots && v_contended
       order by u.ord
     loop
       v_stop := null;
@@ -104,16 +116,20 @@ begin
 
   update slot s set used = s.used + d.amount
   from (
-    select w.slot, sum(slot_amount(w.slot, t.expected_count, t.success_count, t.failure_count)) as amount
-    from task t, unnest(t.wants) w(slot)
-    where t.id = any(v_needs) and t.id <> all(v_refused) group by w.slot) d
+    select n.slot, sum(n.amount) as amount
+    from unnest(v_need_tasks, v_need_slots, v_need_amounts, v_need_maxima) n(id, slot, amount, max)
+    left join unnest(v_refused) r(id) on r.id = n.id
+    where n.max is null and r.id is null group by n.slot) d
   where s.id = d.slot and d.amount <> 0;
   -- Room that this set did not use after all, because one of its slots refused a task that had others, is for those who
   -- wait for it.
   if v_contended is not null then
     perform grant_slots(v_slots);
   end if;
-  return array(select u.id from unnest(p_ids) with ordinality u(id, ord) where u.id <> all(v_refused) order by u.ord);
+  if cardinality(v_refused) = 0 then return p_ids; end if;
+  return array(
+    select u.id from unnest(p_ids) with ordinality u(id, ord) left join unnest(v_refused) r(id) on r.id = u.id
+    where r.id is null order by u.ord);
 end $$;
 
 -- The slots that a task's own rules look at, for metadata that changed.
@@ -123,6 +139,15 @@ returns bigint[] language sql stable as $$
   from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') with ordinality r(value, ord)
   join shape s on s.id = (r.value ->> 0)::integer
   where sp.task_id = p_task
+$$;
+
+-- Computes anew the slots of pending tasks that were computed for an older version of their kind, or for metadata that
+-- changed since.
+create or replace function refresh_slots(p_ids uuid[])
+returns void language sql as $$
+  update task t set wants = wanted_slots(t.kind_id, t.metadata), slot_version = k.slot_version,
+    rule_slots = case when t.rule_slots is null then null else rule_slots_of(t.id, t.metadata) end
+  from kind k where k.id = t.kind_id and t.id = any(p_ids) and t.slot_version <> k.slot_version
 $$;
 
 -- Every function that a transition starts with keeps the planner to index scans: its estimates of passing states and of

@@ -1,6 +1,7 @@
 -- Closes the gates behind tasks that ended, level by level: one round a level of depth. Returns the tasks that ended
--- because of it and the lanes where tasks became ready. The caller holds the workflows and the parents.
-create or replace function propagate(p_parents uuid[], p_now timestamptz, out failed_ids uuid[],
+-- because of it and the lanes where tasks became ready. The caller holds the workflows and the parents, and says whether
+-- all of those succeeded: then nobody needs to look at them.
+create or replace function propagate(p_parents uuid[], p_succeeded boolean, p_now timestamptz, out failed_ids uuid[],
   out unblocked integer, out lanes integer[], out crosses boolean)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -17,6 +18,7 @@ declare
   v_later uuid[];
   v_lanes integer[];
   v_crosses boolean;
+  v_succeeded boolean := p_succeeded;
 begin
   failed_ids := '{}';
   unblocked := 0;
@@ -24,15 +26,26 @@ begin
   crosses := false;
   while cardinality(v_front) > 0 loop
     -- Aggregated by child: two parents of one child in a set close two gates.
-    select array_agg(c.child_id) filter (where c.closed > 0), array_agg(c.closed) filter (where c.closed > 0),
-      array_agg(c.cause) filter (where c.closed > 0), bool_or(c.crosses)
-    into v_children, v_closed, v_causes, v_crosses
-    from (
-      select e.child_id, count(*) filter (where not e.crosses)::integer as closed, bool_or(e.crosses) as crosses,
-        (array_agg(coalesce(p.cause, p.id) order by p.id)
-          filter (where e.requires_success and p.state not in (10, 15)))[1] as cause
-      from unnest(v_front) f(id) join task p on p.id = f.id join edge e on e.parent_id = f.id
-      group by e.child_id order by e.child_id) c;
+    if v_succeeded then
+      select array_agg(c.child_id) filter (where c.closed > 0), array_agg(c.closed) filter (where c.closed > 0),
+        bool_or(c.crosses)
+      into v_children, v_closed, v_crosses
+      from (
+        select e.child_id, count(*) filter (where not e.crosses)::integer as closed, bool_or(e.crosses) as crosses
+        from edge e where e.parent_id = any(v_front) group by e.child_id order by e.child_id) c;
+      v_causes := null;
+    else
+      select array_agg(c.child_id) filter (where c.closed > 0), array_agg(c.closed) filter (where c.closed > 0),
+        array_agg(c.cause) filter (where c.closed > 0), bool_or(c.crosses)
+      into v_children, v_closed, v_causes, v_crosses
+      from (
+        select e.child_id, count(*) filter (where not e.crosses)::integer as closed, bool_or(e.crosses) as crosses,
+          (array_agg(coalesce(p.cause, p.id) order by p.id)
+            filter (where e.requires_success and p.state not in (10, 15)))[1] as cause
+        from unnest(v_front) f(id) join task p on p.id = f.id join edge e on e.parent_id = f.id
+        group by e.child_id order by e.child_id) c;
+    end if;
+    v_succeeded := false;
     crosses := crosses or coalesce(v_crosses, false);
     exit when v_children is null;
     select array_agg(t.id), array_agg(t.state), array_agg(t.paused_from), array_agg(t.open_gates)
@@ -105,7 +118,7 @@ $$;
 -- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
 -- workflows' counts. p_workflows, p_leases, p_slots and p_amounts are what the transition that ended them saw; p_linked
 -- and p_actions say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
-create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_actions boolean,
+create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_succeeded boolean, p_actions boolean,
   p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz,
   out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -119,7 +132,7 @@ begin
   deliveries := 0;
   if p_linked then
     select p.failed_ids, p.unblocked, p.lanes, p.crosses into cascaded, unblocked, lanes, v_crosses
-    from propagate(p_ids, p_now) p;
+    from propagate(p_ids, p_succeeded, p_now) p;
     if v_crosses then
       insert into relay (parent_id, created_at)
       select distinct e.parent_id, p_now from edge e where e.parent_id = any(p_ids || cascaded) and e.crosses

@@ -1,13 +1,14 @@
 -- Settles a set of reports (distinct ids; a null attempt speaks for the current one) in one transaction: the reports'
 -- extras, the tasks' ends or next attempts, and everything that follows from them.
--- p_expire: only tasks whose deadline has passed end. p_unlinked: the caller knows that no task has dependencies.
+-- p_expire: only tasks whose deadline has passed end. p_workflows: where the caller knows them, the
+-- workflows with dependencies that the tasks belong to; null: they are looked up.
 -- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures}], applied to what is accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
 -- [duration in ms]]]; cascaded: [[kind, count]]; lanes; deliveries; unblocked; workflows}. Codes: 0 applied,
 -- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found. Ids in ascending order are settled
 -- fastest: where the locked rows answer the reports one by one, nothing has to be joined.
 create or replace function settle(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
-  p_extras jsonb, p_expire boolean, p_unlinked boolean, p_jitter double precision, p_now timestamptz)
+  p_extras jsonb, p_expire boolean, p_workflows uuid[], p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -30,7 +31,10 @@ declare
   v_started timestamptz[];
   v_open boolean;
 begin
-  if not p_unlinked then perform lock_workflows(p_ids); end if;
+  if p_workflows is null then perform lock_workflows(p_ids);
+  elsif cardinality(p_workflows) > 0 then
+    perform 1 from workflow where id = any(p_workflows) order by id for no key update;
+  end if;
   if not p_expire and p_extras is null then
     select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.attempt), array_agg(l.kind_id),
       array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (2, 3)), bool_or(l.linked), bool_or(l.has_spec),
@@ -155,7 +159,7 @@ begin
     where t.id = u.id and (t.state + 0) in (2, 3, 4, 5) and (v_retry is null or t.id <> all(v_retry));
   end if;
 
-  select * into v_after from conclude(v_ended, v_workflows, p_linked, p_actions, p_leases, v_slots, v_amounts, p_now);
+  select * into v_after from conclude(v_ended, v_workflows, p_linked, 10 = all(p_to), p_actions, p_leases, v_slots, v_amounts, p_now);
   if v_codes is not null then
     v_states := array(select t.state from unnest(p_asked) with ordinality q(id, ord) left join task t on t.id = q.id
       order by q.ord);

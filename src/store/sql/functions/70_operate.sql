@@ -51,7 +51,7 @@ begin
   -- Slots that pending ones were sent off to claim are offered to others: nothing is returned, only looked at again.
   select array_agg(distinct r.slot) into v_slots
   from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending);
-  select * into v_after from conclude(v_ids, v_workflows, v_linked, v_actions, null, v_slots,
+  select * into v_after from conclude(v_ids, v_workflows, v_linked, false, v_actions, null, v_slots,
     array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]), v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,

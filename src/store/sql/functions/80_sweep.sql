@@ -46,7 +46,7 @@ begin
   from task t where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state + 0 in (3, 4) and t.deadline_at <= v_now;
   if v_ids is not null then
     v_settled := settle(v_ids, v_attempts, array_fill(12::smallint, array[cardinality(v_ids)]), v_reasons, null, true,
-      false, p_jitter, v_now);
+      null, p_jitter, v_now);
   end if;
 
   v_held := array(select t.id from task t
@@ -169,7 +169,7 @@ begin
   if v_opened is not null then v_lanes := make_ready(v_opened, v_now); end if;
   if v_failed is not null then
     select c.lanes || v_lanes, c.deliveries, c.cascaded into v_lanes, v_deliveries, v_cascaded
-    from conclude(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), true, true,
+    from conclude(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), true, false, true,
       null, null, null, v_now) c;
   end if;
   return json_build_object('lanes', v_lanes, 'deliveries', v_deliveries, 'cascaded', kinds_of(v_failed || v_cascaded),

@@ -118,7 +118,7 @@ begin
 
   if v_failed is not null then
     v_settled := settle(v_failed, v_attempts, array_fill(11::smallint, array[cardinality(v_failed)]), v_reasons, null,
-      false, false, p_jitter, v_now);
+      false, null, p_jitter, v_now);
   end if;
   if v_cancel is not null then
     update task set has_spec = true, has_actions = true where id = any(v_cancel) and not has_actions;

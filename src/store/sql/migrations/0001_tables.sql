@@ -140,6 +140,8 @@ create table shape (
   kind_id integer not null,
   type smallint not null check (type in (1, 2)),
   fields text[] not null,
+  -- The one slot of a shape without fields: most rules need no look at metadata.
+  whole_slot bigint,
   unique (kind_id, type, fields)
 );
 
