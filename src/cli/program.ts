@@ -18,7 +18,11 @@ export function createProgram(): Command {
     .version(VERSION)
     .showSuggestionAfterError()
     .exitOverride()
-    .addHelpText('after', `\nNeeds Node ${NODE_MIN} or newer. Exit codes: 0 done, 1 failed, 2 not valid as given.`);
+    .addHelpText(
+      'after',
+      `\nNeeds Node ${NODE_MIN} or newer. Exit codes: 0 done, 1 failed, 2 not valid as given,\n` +
+        '3 not found, 4 not reachable, 5 denied, 130 ended by Ctrl-C.',
+    );
   registerUpCommand(program);
   registerServerCommand(program);
   registerMigrateCommand(program);

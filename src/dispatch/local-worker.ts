@@ -57,7 +57,7 @@ export class LocalWorker {
   readonly #environment: RunEnvironment & { stopped: boolean };
   readonly #queue = new TaskQueue();
   readonly #runs = new Set<TaskRun>();
-  readonly #claims = new Set<Promise<void>>();
+  readonly #claims = new Set<Promise<unknown>>();
   /** Tasks that the claims under way may still bring. */
   #asked = 0;
   #state: 'new' | 'running' | 'stopping' = 'new';
@@ -163,7 +163,7 @@ export class LocalWorker {
     if (limit === 0) return null;
     this.#asked += limit;
     this.#woken = false;
-    const landed = Promise.withResolvers<void>();
+    const landed = Promise.withResolvers<undefined>();
     this.#claims.add(landed.promise);
     return {
       request: { lanes: this.#lanes, limit, holder: this.#options.holder },
@@ -172,7 +172,7 @@ export class LocalWorker {
         this.#claims.delete(landed.promise);
         this.#flowing = tasks !== null && tasks.length >= limit;
         if (tasks !== null) this.#queue.push(tasks);
-        landed.resolve();
+        landed.resolve(undefined);
         this.#work();
         this.#claimMore();
       },

@@ -15,16 +15,11 @@ export function canonicalJson(value: JsonValue): string {
 /** RFC 7396: `null` in the patch removes a member, objects merge, everything else replaces. */
 export function mergePatch(target: JsonValue, patch: JsonValue): JsonValue {
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return patch;
-  const base: JsonObject = target !== null && typeof target === 'object' && !Array.isArray(target) ? { ...target } : {};
+  const isObject = target !== null && typeof target === 'object' && !Array.isArray(target);
+  const merged = new Map(isObject ? Object.entries(target) : []);
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete base[key];
-    else
-      Object.defineProperty(base, key, {
-        value: mergePatch(Object.hasOwn(base, key) ? base[key]! : null, value),
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergePatch(merged.get(key) ?? null, value));
   }
-  return base;
+  return Object.fromEntries(merged);
 }

@@ -61,7 +61,7 @@ async function takeKeys(tx: Queryable, reports: readonly ProgressReport[], now: 
   );
   asked.forEach((index, at) => {
     const body = earlier[at];
-    if (body != null) repeats.set(index, body === bodyOf(reports[index]!) ? 'repeated' : 'key_reused');
+    if (typeof body === 'string') repeats.set(index, body === bodyOf(reports[index]!) ? 'repeated' : 'key_reused');
   });
   return repeats;
 }

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../domain/json.ts';
-import type { Task, TaskDetail } from '../domain/task.ts';
+import type { TaskDetail } from '../domain/task.ts';
 import { isTerminal, taskStateOf } from '../domain/task-state.ts';
 import * as obstacles from '../store/obstacles.ts';
 import { databaseNow } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { Explanation, Obstacle } from './port.ts';
 import { getTask } from './read.ts';
+import { summaryOf } from './explain-summary.ts';
 
 /** A lane where nobody claimed for this long has no worker. */
 const CLAIMER_GONE_MS = 60_000;
@@ -80,40 +81,4 @@ async function rulesOf(context: EngineContext, id: string): Promise<Obstacle[]> 
     });
   }
   return found;
-}
-
-function summaryOf(task: Task, found: readonly Obstacle[]): string {
-  if (isTerminal(task.state)) {
-    const why = task.failure_reason === null ? '' : `: ${task.failure_reason}`;
-    return `It is over (${task.state})${why}.`;
-  }
-  const first = found[0];
-  if (first === undefined) return task.state === 'claimed' ? 'It was claimed and is about to start.' : 'It is running.';
-  switch (first.type) {
-    case 'parents': {
-      const names = first.parents.slice(0, 3).map((parent) => `"${parent.name}" (${parent.state})`);
-      const more = first.total > 3 ? ` and ${first.total - 3} more` : '';
-      return `It waits for ${first.total === 1 ? 'a task' : `${first.total} tasks`} to end: ${names.join(', ')}${more}.`;
-    }
-    case 'rule':
-      return first.rule === 'concurrency'
-        ? `A rule lets ${first.max} tasks of kind "${first.kind}" run at once, and ${first.used} do.`
-        : `A rule lets tasks of kind "${first.kind}" have ${first.max} units of work left at once, and they have ${first.used}.`;
-    case 'paused':
-      return 'It is paused; resume it to let it go on.';
-    case 'delayed':
-      return `It does not start before ${new Date(first.until).toISOString()}${first.attempt > 1 ? ` (attempt ${first.attempt})` : ''}.`;
-    case 'no_worker':
-      return first.last_seen === null
-        ? `No worker has ever asked for tasks of ${first.lane}; start one.`
-        : `No worker has asked for tasks of ${first.lane} since ${new Date(first.last_seen).toISOString()}; start one.`;
-    case 'queued':
-      return first.ahead === 0
-        ? 'It is next in its lane and starts as soon as a worker asks.'
-        : `It is ready; ${first.ahead} tasks of its lane come first.`;
-    case 'delivering':
-      return first.tries === 0
-        ? 'Its start webhook is about to be called.'
-        : `Its start webhook was tried ${first.tries} times${first.last_error === null ? '' : ` (${first.last_error})`} and is tried again.`;
-  }
 }

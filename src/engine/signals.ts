@@ -29,6 +29,9 @@ interface Payload {
 
 type Wake = () => void;
 
+/** A process that begins to listen is noticed after this long; until then it finds work by polling. */
+const LOOK_INTERVAL_MS = 1_000;
+
 /** Workflow changes reach their watchers at most this often. */
 const CHANGE_DEBOUNCE_MS = 100;
 
@@ -51,7 +54,9 @@ export class Signals {
   #sending: Promise<void> | undefined;
   #listening: Promise<void> | undefined;
   #unlisten: (() => Promise<void>) | undefined;
+  /** Until it is known, everybody is notified. */
   #othersListen = true;
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(database: Database, clock: Clock, log: Logger, id: string, onNotification: () => void = () => undefined) {
@@ -64,7 +69,9 @@ export class Signals {
 
   emit(signal: Signal): void {
     this.#wakeHere(signal.lanes ?? [], signal.deliveries === true, manyOr(signal.workflows ?? []));
-    if (!this.#othersListen || this.#closed) return;
+    if (this.#closed) return;
+    this.#lookAgain();
+    if (!this.#othersListen) return;
     this.#pending = merge(this.#pending, signal, this.#id);
     this.#sending ??= this.#send();
   }
@@ -86,10 +93,20 @@ export class Signals {
     return subscribe(this.#workflows, id, wake);
   }
 
-  /** Looks whether any other process listens: alone, there is nobody to notify. */
-  async lookForOthers(): Promise<void> {
-    const [row] = await this.#database.query<{ n: number }>(COUNT_LISTENERS);
-    this.#othersListen = row!.n > (this.#listening === undefined ? 0 : 1);
+  /** Looks now and then whether any other process listens: alone, there is nobody to notify. */
+  #lookAgain(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#lookedAt < LOOK_INTERVAL_MS) return;
+    this.#lookedAt = now;
+    this.#database
+      .query<{ n: number }>(COUNT_LISTENERS)
+      .then(([row]) => {
+        this.#othersListen = row!.n > (this.#listening === undefined ? 0 : 1);
+      })
+      .catch((error: unknown) => {
+        this.#othersListen = true;
+        this.#log.debug({ err: error }, 'Cannot see who listens; everybody is notified');
+      });
   }
 
   async close(): Promise<void> {

@@ -37,7 +37,6 @@ export async function sweep(context: EngineContext): Promise<SweepResult> {
   const relayed = await relayAll(context, now);
   const released = await releaseStuck(context.database, now);
   if (released > 0) context.signals.emit({ deliveries: true });
-  await context.signals.lookForOthers();
   return { promoted: promoted.promoted, requeued: swept?.requeued ?? 0, timed_out: timedOut, relayed };
 }
 

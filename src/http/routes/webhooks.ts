@@ -59,7 +59,9 @@ export function webhookRoutes(app: App, { engine, config }: RouteContext): void 
       const replayed = await engine.replayDeliveries([id]);
       if (replayed > 0) return { replayed };
       throw new HeddleError('NOT_FOUND', `There is no dead delivery ${id}`, {
-        details: [`delivery_id: no dead delivery is ${id}; see /v1/webhooks?state=dead`],
+        details: [
+          `delivery_id: no dead delivery is ${id}; see /v1/webhooks?state=dead. A start is not replayed: retry its task`,
+        ],
       });
     },
   });

@@ -1,0 +1,59 @@
+import type { Task } from '../domain/task.ts';
+import { isTerminal } from '../domain/task-state.ts';
+import type { Obstacle } from './port.ts';
+
+/** One sentence that says why a task is not running: the first of its obstacles. */
+export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
+  if (isTerminal(task.state)) {
+    const why = task.failure_reason === null ? '' : `: ${task.failure_reason}`;
+    return `It is over (${task.state})${why}.`;
+  }
+  const first = obstacles[0];
+  if (first !== undefined) return sentenceOf(first);
+  return task.state === 'claimed' ? 'It was claimed and is about to start.' : 'It is running.';
+}
+
+function sentenceOf(obstacle: Obstacle): string {
+  switch (obstacle.type) {
+    case 'parents':
+      return parentsSentence(obstacle);
+    case 'rule':
+      return ruleSentence(obstacle);
+    case 'paused':
+      return 'It is paused; resume it to let it go on.';
+    case 'delayed': {
+      const attempt = obstacle.attempt > 1 ? ` (attempt ${obstacle.attempt})` : '';
+      return `It does not start before ${new Date(obstacle.until).toISOString()}${attempt}.`;
+    }
+    case 'no_worker':
+      return obstacle.last_seen === null
+        ? `No worker has ever asked for tasks of ${obstacle.lane}; start one.`
+        : `No worker has asked for tasks of ${obstacle.lane} since ${new Date(obstacle.last_seen).toISOString()}; start one.`;
+    case 'queued':
+      return obstacle.ahead === 0
+        ? 'It is next in its lane and starts as soon as a worker asks.'
+        : `It is ready; ${counted(obstacle.ahead, 'task')} of its lane ${obstacle.ahead === 1 ? 'comes' : 'come'} first.`;
+    case 'delivering': {
+      if (obstacle.tries === 0) return 'Its start webhook is about to be called.';
+      const error = obstacle.last_error === null ? '' : ` (${obstacle.last_error})`;
+      return `Its start webhook was tried ${counted(obstacle.tries, 'time')}${error} and is tried again.`;
+    }
+  }
+}
+
+function parentsSentence({ parents, total }: Extract<Obstacle, { type: 'parents' }>): string {
+  const names = parents.slice(0, 3).map((parent) => `"${parent.name}" (${parent.state})`);
+  const more = total > 3 ? ` and ${total - 3} more` : '';
+  return `It waits for ${total === 1 ? 'a task' : `${total} tasks`} to end: ${names.join(', ')}${more}.`;
+}
+
+function ruleSentence({ rule, kind, max, used }: Extract<Obstacle, { type: 'rule' }>): string {
+  if (rule === 'concurrency') {
+    return `A rule lets ${counted(max, 'task')} of kind "${kind}" run at once, and ${used} ${used === 1 ? 'does' : 'do'}.`;
+  }
+  return `A rule lets tasks of kind "${kind}" have ${counted(max, 'unit')} of work left at once, and they have ${used}.`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
