@@ -92,7 +92,7 @@ function step(
     timeout: 30,
     retry: { max_attempts: 3, backoff_secs: plan.retrySecs, jitter: 0 },
     metadata: { run: plan.run },
-    on_start: action(plan, `/work/${what}`, input),
+    on_start: action(plan, `/run/${what}`, input),
     dependencies,
   };
 }

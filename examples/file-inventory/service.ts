@@ -103,7 +103,7 @@ export class Service {
       this.#running.get(taskId)?.abort();
       return { status: 200, body: {} };
     }
-    const step = /^\/work\/(\w+)$/.exec(url.pathname)?.[1] ?? '';
+    const step = /^\/run\/(\w+)$/.exec(url.pathname)?.[1] ?? '';
     if (!Object.hasOwn(STEPS, step)) return refuse(404, `there is no step ${url.pathname}`);
     return this.#begin(request, url, taskId, STEPS[step]!, input);
   }

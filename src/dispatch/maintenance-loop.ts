@@ -18,22 +18,14 @@ export interface MaintenanceLoopOptions extends ServiceOptions {
 }
 
 /** A background service: `runOnce` on a loop that can be woken. */
-export interface Service {
-  start(): void;
-  wake(): void;
-  stop(): Promise<void>;
-}
-
-/** Promotes delayed tasks, requeues lost claims, times out what is overdue, relays between workflows: once a second. */
-export class MaintenanceLoop implements Service {
-  readonly #options: MaintenanceLoopOptions;
+export abstract class Service {
   readonly #loop: Loop;
 
-  constructor(options: MaintenanceLoopOptions) {
-    this.#options = options;
-    const { intervalMs, clock, log } = options;
-    this.#loop = new Loop({ name: 'maintenance', intervalMs, clock, log, runOnce: () => this.runOnce() });
+  constructor(name: string, { intervalMs, clock, log }: ServiceOptions) {
+    this.#loop = new Loop({ name, intervalMs, clock, log, runOnce: () => this.runOnce() });
   }
+
+  abstract runOnce(): Promise<'again' | 'idle'>;
 
   start(): void {
     this.#loop.start();
@@ -46,8 +38,18 @@ export class MaintenanceLoop implements Service {
   stop(): Promise<void> {
     return this.#loop.stop();
   }
+}
 
-  async runOnce(): Promise<'again' | 'idle'> {
+/** Promotes delayed tasks, requeues lost claims, times out what is overdue, relays between workflows: once a second. */
+export class MaintenanceLoop extends Service {
+  readonly #options: MaintenanceLoopOptions;
+
+  constructor(options: MaintenanceLoopOptions) {
+    super('maintenance', options);
+    this.#options = options;
+  }
+
+  override async runOnce(): Promise<'again' | 'idle'> {
     const { engine, busyRows = 500 } = this.#options;
     const found = await engine.sweep();
     this.#options.onPass?.(found);
@@ -63,29 +65,15 @@ export interface RetentionLoopOptions extends ServiceOptions {
 }
 
 /** Moves ended workflows to the archive and deletes old ones, in sets, in the background. */
-export class RetentionLoop implements Service {
+export class RetentionLoop extends Service {
   readonly #options: RetentionLoopOptions;
-  readonly #loop: Loop;
 
   constructor(options: RetentionLoopOptions) {
+    super('retention', options);
     this.#options = options;
-    const { intervalMs, clock, log } = options;
-    this.#loop = new Loop({ name: 'retention', intervalMs, clock, log, runOnce: () => this.runOnce() });
   }
 
-  start(): void {
-    this.#loop.start();
-  }
-
-  wake(): void {
-    this.#loop.wake();
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
-
-  async runOnce(): Promise<'again' | 'idle'> {
+  override async runOnce(): Promise<'again' | 'idle'> {
     const { engine, limit } = this.#options;
     const { archived, deleted } = await engine.retain(limit);
     this.#options.onPass?.({ archived, deleted });

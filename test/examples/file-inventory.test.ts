@@ -222,13 +222,13 @@ describe("the example's service", () => {
       await response.arrayBuffer();
       return response.status;
     };
-    const work = `/work/list?handle=${encodeURIComponent(handle)}`;
+    const work = `/run/list?handle=${encodeURIComponent(handle)}`;
     assert.equal(await call(work, { authorization: 'Bearer other' }), 401);
     assert.equal(await call(work, { authorization: '' }), 401);
     assert.equal(await call(work, { 'x-task-id': '' }), 400);
     assert.equal(await call(work, { 'x-task-id': TASK.replace(/1$/, '2') }), 400);
     assert.equal(await call(work, { 'x-task-trigger': 'end' }), 400);
-    assert.equal(await call('/work/list', {}), 400);
+    assert.equal(await call('/run/list', {}), 400);
     assert.equal(await call(work, {}, 'not json'), 400);
     assert.equal(await call(work.replace('list', 'constructor'), {}), 404);
     assert.equal(await call('/announce', {}, '{"text":"hello"}'), 200);

@@ -17,7 +17,7 @@ const TRACES: readonly { pattern: RegExp; what: string }[] = [
     pattern: new RegExp(`\\b${FOLDER}/${either('design', 'seeds', 'tools', 'hooks')}`),
     what: 'a folder outside the repository',
   },
-  { pattern: new RegExp(`/work/${either('main', FOLDER, '\\.\\w+')}(?!\\w)`), what: 'a path of one machine' },
+  { pattern: new RegExp(`[/]work[/]${either('main', FOLDER, '\\.\\w+')}(?!\\w)`), what: 'a path of one machine' },
   { pattern: new RegExp(`/tmp/${either('spec', 'bash_jobs')}`), what: 'a path of one machine' },
   { pattern: /\b00\d_[0-9a-f]{16}\b/, what: 'a paper that is not here' },
   { pattern: new RegExp(`\\b${PAPER}[ /]00\\d`, 'i'), what: 'a paper that is not here' },

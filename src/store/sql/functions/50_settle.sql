@@ -79,7 +79,8 @@ begin
   select
     (select array_agg(d.code order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
     (select array_agg(d.state order by d.ord) from decided d where exists (select 1 from decided x where x.code <> 0)),
-    array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target), nullif(array_agg(a.reason), array_fill(null::text, array[count(*)::integer])),
+    array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target),
+    nullif(array_agg(a.reason), array_fill(null::text, array[count(*)::integer])),
     bool_or(a.linked), bool_or(a.has_spec), bool_or(a.has_actions), bool_or(a.holds),
     (select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) from (
       select m.kind_id, m.state, m.target,
@@ -105,7 +106,8 @@ end $$;
 
 -- The second half of settle: the tasks are locked and their reports accepted.
 create or replace function settle_accepted(p_ids uuid[], p_workflows uuid[], p_leases bigint[], p_to smallint[],
-  p_reasons text[], p_linked boolean, p_spec boolean, p_actions boolean, p_holds boolean, p_jitter double precision, p_now timestamptz,
+  p_reasons text[], p_linked boolean, p_spec boolean, p_actions boolean, p_holds boolean,
+  p_jitter double precision, p_now timestamptz,
   p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[])
 returns json language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -133,7 +135,8 @@ begin
 
   if v_retry is not null then
     update task t set
-      state = case when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end, paused_from = case when t.state = 5 then 1 end,
+      state = case when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end,
+      paused_from = case when t.state = 5 then 1 end,
       run_at = r.run_at, updated_at = p_now, started_at = null, deadline_at = null, lease_id = null, slots = null,
       reason = r.reason
     from (select v.id, v.run_at, u.reason from unnest(v_retry, v_retry_at) v(id, run_at)
@@ -153,13 +156,15 @@ begin
     where t.id = any(p_ids) and (t.state + 0) in (2, 3, 4, 5);
   else
     update task t set
-      state = u.target, ended_at = p_now, updated_at = p_now, reason = coalesce(u.reason, case when u.target <> 10 then t.reason end),
+      state = u.target, ended_at = p_now, updated_at = p_now,
+      reason = coalesce(u.reason, case when u.target <> 10 then t.reason end),
       lease_id = null, slots = null, paused_at = null, paused_from = null
     from unnest(p_ids, p_to, p_reasons) u(id, target, reason)
     where t.id = u.id and (t.state + 0) in (2, 3, 4, 5) and (v_retry is null or t.id <> all(v_retry));
   end if;
 
-  select * into v_after from conclude(v_ended, v_workflows, p_linked, 10 = all(p_to), p_actions, p_leases, v_slots, v_amounts, p_now);
+  select * into v_after from conclude(v_ended, v_workflows, p_linked, 10 = all(p_to), p_actions, p_leases, v_slots,
+    v_amounts, p_now);
   if v_codes is not null then
     v_states := array(select t.state from unnest(p_asked) with ordinality q(id, ord) left join task t on t.id = q.id
       order by q.ord);

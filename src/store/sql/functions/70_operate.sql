@@ -22,7 +22,8 @@ begin
     select * from locked l where l.state < 10
   )
   select
-    (select array_agg(case when l.id is null then 6 when l.state >= 10 then case when l.state = 14 then 2 else 3 end else 0 end::smallint order by r.ord)
+    (select array_agg(case when l.id is null then 6 when l.state = 14 then 2 when l.state >= 10 then 3 else 0 end::smallint
+       order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
     array_agg(a.id), array_agg(a.id) filter (where a.state = 1), array_agg(a.workflow_id),
     bool_or(a.linked), bool_or(a.has_actions),
@@ -72,7 +73,8 @@ begin
   with locked as (
     select t.id, t.workflow_id, t.kind_id, t.state from task t where t.id = any(p_ids) order by t.id for no key update
   )
-  select array_agg(case when l.id is null then 6 when l.state = 5 then 2 when l.state >= 10 then 3 else 0 end::smallint order by r.ord),
+  select array_agg(case when l.id is null then 6 when l.state = 5 then 2 when l.state >= 10 then 3 else 0 end::smallint
+      order by r.ord),
     array_agg(l.id) filter (where l.state = 1),
     (select json_agg(json_build_array(g.kind_id, g.state, 5, null, g.n)) from (
       select m.kind_id, m.state, count(*) as n from locked m where m.state < 5 group by m.kind_id, m.state) g),
@@ -102,7 +104,8 @@ begin
     select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.open_gates
     from task t where t.id = any(p_ids) order by t.id for no key update
   )
-  select array_agg(case when l.id is null then 6 when l.state = 5 then 0 when l.state >= 10 then 3 else 2 end::smallint order by r.ord),
+  select array_agg(case when l.id is null then 6 when l.state = 5 then 0 when l.state >= 10 then 3 else 2 end::smallint
+      order by r.ord),
     array_agg(l.id) filter (where l.state = 5),
     (select json_agg(json_build_array(g.kind_id, 5, g.target, null, g.n)) from (
       select m.kind_id, case when m.paused_from > 1 then m.paused_from when m.open_gates > 0 then 0 else 1 end as target,
@@ -147,7 +150,8 @@ begin
   with locked as (
     select t.id, t.state from task t where t.id = any(p_ids) order by t.id for no key update
   )
-  select array_agg(case when l.id is null then 6 when l.state in (0, 1) then 2 when l.state in (11, 12, 13, 14) then 0 else 3 end::smallint
+  select array_agg(case when l.id is null then 6 when l.state in (0, 1) then 2 when l.state in (11, 12, 13, 14) then 0
+      else 3 end::smallint
       order by r.ord),
     array_agg(l.id) filter (where l.state in (11, 12, 13, 14))
   into v_codes, v_open from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;

@@ -101,7 +101,8 @@ begin
     returning t.kind_id, t.workflow_id, coalesce(t.run_at, t.created_at) as since
   )
   select (select json_agg(json_build_array(g.kind_id, g.waits)) from (
-      select b.kind_id, json_agg((extract(epoch from v_now - b.since) * 1000)::bigint) as waits from begun b group by b.kind_id) g),
+      select b.kind_id, json_agg((extract(epoch from v_now - b.since) * 1000)::bigint) as waits
+      from begun b group by b.kind_id) g),
     (select json_agg(w.workflow_id) from (select distinct b.workflow_id from begun b limit 17) w)
   into v_begun, v_workflows;
 
