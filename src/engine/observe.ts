@@ -76,7 +76,7 @@ export class Observer {
   }
 
   async delivered(moved: DeliveriesMoved): Promise<void> {
-    this.#signals.emit({ deliveries: moved.deliveries > 0, workflows: moved.workflows ?? [] });
+    this.#signals.emit({ lanes: moved.lanes, deliveries: moved.deliveries > 0, workflows: moved.workflows ?? [] });
     if (moved.settled !== null) await this.moved(moved.settled);
     if (this.#metrics === undefined) return;
     if (moved.conflicts > 0) this.#metrics.webhookIdempotentConflicts.inc(moved.conflicts);

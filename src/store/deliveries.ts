@@ -122,6 +122,8 @@ export interface DeliveriesMoved {
   begun: [number, number[]][] | null;
   settled: Moved | null;
   workflows: string[] | null;
+  /** Where canceled attempts freed slots. */
+  lanes: number[];
   deliveries: number;
   /** Results of tries that another process had taken over. */
   conflicts: number;

@@ -168,8 +168,9 @@ function deliveries(model: Model, command: Extract<Command, { type: 'deliver' }>
   return claimed.flatMap((task, at): ModelEvent[] => {
     const verdict = command.verdicts[at % command.verdicts.length]!;
     const id = task.definition.id;
-    if (verdict === 'retry') return [];
-    if (verdict === 'delivered') return [{ type: 'start', ids: [id] }];
-    return [{ type: 'report', reports: [{ task_id: id, attempt: task.attempt, outcome: 'failed' }] }];
+    const tried: ModelEvent = { type: 'try_start', ids: [id] };
+    if (verdict === 'retry') return [tried];
+    if (verdict === 'delivered') return [tried, { type: 'start', ids: [id] }];
+    return [tried, { type: 'report', reports: [{ task_id: id, attempt: task.attempt, outcome: 'failed' }] }];
   });
 }

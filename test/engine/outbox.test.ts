@@ -153,6 +153,30 @@ test('a canceled task whose start was never tried is not started', async () => {
   assert.deepEqual(await take(engine), []);
 });
 
+test('a canceled claim whose start was never tried, or came to nothing, frees its slot at once', async () => {
+  for (const tried of [false, true]) {
+    const { engine } = await newBench();
+    const rules = [{ type: 'concurrency' as const, matcher: { kind: 'work', fields: [] }, max: 1 }];
+    const { tasks } = await submitTasks(
+      engine,
+      Array.from({ length: 2 }, () => newTask({ actions: allActions, rules })),
+    );
+    assert.equal(await engine.claimForDelivery('test', 10), 1);
+    const [start] = tried ? await take(engine) : [];
+    await engine.cancel([tasks[0]!.id]);
+    if (start !== undefined) {
+      assert.equal(await engine.claimForDelivery('test', 10), 0, 'the try under way may have reached its target');
+      const result = { id: start.id, tries: 1, status: null, error: 'refused' };
+      await engine.settleDeliveries([{ ...result, outcome: 'retry', delay_ms: 1_000 }]);
+    }
+    assert.equal(await engine.claimForDelivery('test', 10), 1);
+    assert.deepEqual(
+      (await take(engine)).map((delivery) => delivery.task_id),
+      [tasks[1]!.id],
+    );
+  }
+});
+
 test('claims are fair between origins and leave saturated ones alone', async () => {
   const { engine } = await newBench();
   await submitTasks(engine, [

@@ -102,5 +102,6 @@ function openAttempt(model: Model, task: ModelTask, into: 'claimed' | 'running',
   task.run_at = null;
   task.deadline_at = into === 'running' ? now + task.definition.timeout_secs * 1000 : null;
   task.delivering = into === 'claimed';
+  task.start_tried = false;
   task.claim_expires_at = into === 'claimed' ? now + model.claim_timeout_ms : null;
 }

@@ -21,6 +21,22 @@ export function start(model: Model, ids: readonly TaskId[], now: number): void {
   }
 }
 
+/** The start of these attempts is on its way to the target. */
+export function tryStart(model: Model, ids: readonly TaskId[]): void {
+  for (const id of ids) {
+    const task = taskOf(model, id);
+    if (task.attempt_open && !task.started) task.start_tried = true;
+  }
+}
+
+/** A try came to nothing: where the task was canceled meanwhile, nobody works on it, and it is not tried again. */
+export function failStart(model: Model, ids: readonly TaskId[]): void {
+  for (const id of ids) {
+    const task = taskOf(model, id);
+    if (task.state === 'canceled' && task.attempt_open && !task.started) closeAttempt(task);
+  }
+}
+
 /** The delivery of a claimed task's start vanished: nobody will run it, and its claim may lapse. */
 export function loseDelivery(model: Model, ids: readonly TaskId[]): void {
   for (const id of ids) taskOf(model, id).delivering = false;

@@ -10,13 +10,17 @@ import type { Model, ModelTask } from './state.ts';
 
 const itself = (id: TaskId): TaskId => id;
 
-/** Ends whatever has not ended; an open attempt keeps its slots until its worker reports or its deadline passes. */
+/**
+ * Ends whatever has not ended; an open attempt keeps its slots until its worker reports or its deadline passes. One whose
+ * start was never tried has no worker.
+ */
 export function cancel(model: Model, ids: readonly TaskId[], now: number): ModelOutcome[] {
   const ended: TaskId[] = [];
   const outcomes = forEachTask(model, ids, itself, (task, id) => {
     if (task.state === 'canceled') return 'unchanged';
     if (isTerminal(task.state)) return 'conflict';
     restartClock(task, now);
+    if (task.delivering && !task.start_tried) closeAttempt(task);
     if (task.attempt_open) task.deadline_at ??= now + task.definition.timeout_secs * 1000;
     task.claim_expires_at = null;
     task.state = 'canceled';

@@ -51,6 +51,8 @@ export interface ModelTask {
   claim_expires_at: number | null;
   /** The start of the claimed attempt is on its way: delivered neither with success nor for the last time. */
   delivering: boolean;
+  /** That delivery was tried: its target may have heard of the attempt. */
+  start_tried: boolean;
   paused_at: number | null;
   /** The ancestor whose end failed this task before it could start; null where it failed by itself or not at all. */
   failed_by: TaskId | null;
@@ -114,5 +116,6 @@ export function closeAttempt(task: ModelTask): void {
   task.deadline_at = null;
   task.claim_expires_at = null;
   task.delivering = false;
+  task.start_tried = false;
   task.paused_at = null;
 }

@@ -2,7 +2,7 @@ import type { TaskId, WorkflowId } from '../ids.ts';
 import type { NewTask } from '../task.ts';
 import type { ModelOutcome } from './answer.ts';
 import { claim } from './claim.ts';
-import { expire, loseDelivery, start } from './expire.ts';
+import { expire, failStart, loseDelivery, start, tryStart } from './expire.ts';
 import { cancel, pause, resume, retry } from './operate.ts';
 import { progress, report, update } from './report.ts';
 import type { ModelProgress, ModelReport, ModelUpdate } from './report.ts';
@@ -15,6 +15,7 @@ export type ModelEvent =
   | { type: 'submit'; workflow_id: WorkflowId; tasks: readonly NewTask[] }
   | { type: 'claim'; ids: readonly TaskId[]; into: 'claimed' | 'running' }
   | { type: 'start'; ids: readonly TaskId[] }
+  | { type: 'try_start' | 'start_failed'; ids: readonly TaskId[] }
   | { type: 'lose_delivery'; ids: readonly TaskId[] }
   | { type: 'report'; reports: readonly ModelReport[] }
   | { type: 'update'; updates: readonly ModelUpdate[] }
@@ -43,6 +44,12 @@ export function step(before: Model, event: ModelEvent, now: number): Step {
       return after();
     case 'start':
       start(model, event.ids, now);
+      return after();
+    case 'try_start':
+      tryStart(model, event.ids);
+      return after();
+    case 'start_failed':
+      failStart(model, event.ids);
       return after();
     case 'lose_delivery':
       loseDelivery(model, event.ids);

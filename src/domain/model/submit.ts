@@ -53,6 +53,7 @@ function newModelTask(
     deadline_at: null,
     claim_expires_at: null,
     delivering: false,
+    start_tried: false,
     paused_at: null,
     failed_by: null,
   };

@@ -186,6 +186,8 @@ export class SideBySide {
       case 'resume':
       case 'retry':
         return engine[event.type](event.ids);
+      case 'try_start':
+      case 'start_failed':
       case 'lose_delivery':
       case 'submit':
       case 'claim':
@@ -255,6 +257,8 @@ export class SideBySide {
       const verdict = verdicts[at % verdicts.length]!;
       const task = this.#model.tasks.get(task_id);
       this.#tell(`start delivery ${verdict}, attempt ${attempt}:`, [task_id]);
+      const same = task?.attempt === attempt;
+      if (same) this.#apply({ type: 'try_start', ids: [task_id] });
       // A result for an attempt that is over, or that was canceled, moves nothing.
       const current =
         task?.attempt_open === true && task.attempt === attempt && task.state !== 'canceled' && !task.started;
@@ -263,9 +267,11 @@ export class SideBySide {
         if (current) this.#apply({ type: 'start', ids: [task_id] });
       } else if (verdict === 'retry') {
         results.push({ id, tries, outcome: 'retry', status: 503, error: 'busy', delay_ms: DELIVERY_RETRY_MS });
+        if (same) this.#apply({ type: 'start_failed', ids: [task_id] });
       } else {
         results.push({ id, tries, outcome: 'dead', status: 400, error: 'refused' });
         if (current) this.#apply({ type: 'report', reports: [{ task_id, attempt, outcome: 'failed' }] });
+        else if (same) this.#apply({ type: 'start_failed', ids: [task_id] });
       }
     }
     await this.#subject.engine.settleDeliveries(results);

@@ -1,5 +1,5 @@
 -- Cancels whatever of these is not terminal. An attempt that is open keeps its slots until its report or its deadline:
--- its work may go on. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
+-- its work may go on. Only one whose start was never tried has nobody at work. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
 create or replace function cancel_tasks(p_ids uuid[], p_reason text, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -7,7 +7,11 @@ declare
   v_codes smallint[];
   v_ids uuid[];
   v_pending uuid[];
+  v_untouched uuid[];
+  v_leases bigint[];
   v_slots bigint[];
+  v_amounts bigint[];
+  v_offered bigint[];
   v_workflows uuid[];
   v_linked boolean;
   v_actions boolean;
@@ -35,25 +39,36 @@ begin
   from accepted a;
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
+  v_untouched := '{}';
+  if v_actions then
+    v_untouched := array(
+      select t.id from task t join delivery d on d.task_id = t.id and d.attempt = t.attempt
+      where t.id = any(v_ids) and (t.state = 2 or (t.state = 5 and t.paused_from = 2))
+        and d.trigger = 'start' and d.state = 'due' and d.tries = 0);
+    select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+    into v_slots, v_amounts
+    from task t, unnest(t.slots) h(slot) where t.id = any(v_untouched);
+    select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_untouched);
+    delete from delivery d using task t
+    where d.task_id = any(v_untouched) and d.trigger = 'start' and d.state = 'due' and d.tries = 0
+      and t.id = d.task_id and t.attempt = d.attempt;
+  end if;
+
   update task t set state = 14, ended_at = v_now, updated_at = v_now, reason = p_reason,
+    lease_id = case when t.id = any(v_untouched) then null else t.lease_id end,
+    slots = case when t.id = any(v_untouched) then null else t.slots end,
     deadline_at = case
+      when t.id = any(v_untouched) then null
       when t.state in (2, 3, 4) or t.paused_from in (2, 3, 4) then
         coalesce(t.deadline_at + coalesce(v_now - t.paused_at, interval '0'), v_now + t.timeout_secs * interval '1 second')
       end,
     paused_at = null, paused_from = null
   where t.id = any(v_ids) and (t.state + 0) < 10;
   perform check_leases_sooner(v_ids);
-  -- A start that was never tried has nothing to cancel at its target, and is not sent any more.
-  if v_actions then
-    delete from delivery d using task t
-    where d.task_id = any(v_ids) and d.trigger = 'start' and d.state = 'due' and d.tries = 0
-      and t.id = d.task_id and t.attempt = d.attempt;
-  end if;
   -- Slots that pending ones were sent off to claim are offered to others: nothing is returned, only looked at again.
-  select array_agg(distinct r.slot) into v_slots
-  from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending);
-  select * into v_after from conclude(v_ids, v_workflows, v_linked, false, v_actions, null, v_slots,
-    array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]), v_now);
+  v_offered := array(select distinct r.slot from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending));
+  select * into v_after from conclude(v_ids, v_workflows, v_linked, false, v_actions, v_leases, v_slots || v_offered,
+    v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]), v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));

@@ -45,6 +45,8 @@ declare
   v_begun json;
   v_workflows json;
   v_conflicts integer;
+  v_unstarted uuid[];
+  v_lanes integer[] := '{}';
 begin
   perform lock_workflows(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text) join delivery d on d.id = r.i
@@ -64,6 +66,13 @@ begin
     join delivery d on d.id = r.i left join task t on t.id = d.task_id
     where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
       and not coalesce(t.attempt = d.attempt and (t.state + 0 = 2 or (t.state = 5 and t.paused_from = 2)), false));
+
+  -- What a canceled attempt holds is free where its start was not acknowledged: nobody is at work.
+  v_unstarted := array(
+    select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text)
+    join delivery d on d.id = r.i join task t on t.id = d.task_id
+    where d.trigger = 'start' and r.o <> 'delivered' and d.state = 'due' and d.tries = r.n
+      and t.attempt = d.attempt and t.state + 0 = 14 and t.started_at is null);
 
   select array_agg(d.task_id) filter (where r.o = 'delivered'),
     array_agg(d.task_id) filter (where r.o = 'dead' and d.id <> all(v_over)),
@@ -117,6 +126,9 @@ begin
   from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
   where d.id = r.i and d.state = 'due' and d.tries = r.n;
 
+  if cardinality(v_unstarted) > 0 then
+    v_lanes := release_canceled(v_unstarted, array_fill(3::smallint, array[cardinality(v_unstarted)]));
+  end if;
   if v_failed is not null then
     v_settled := settle(v_failed, v_attempts, array_fill(11::smallint, array[cardinality(v_failed)]), v_reasons, null,
       false, null, p_jitter, v_now);
@@ -128,7 +140,7 @@ begin
   perform release_held(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
     where d.trigger = 'start' and d.state in ('delivered', 'dead')), v_now);
-  return json_build_object('begun', v_begun, 'settled', v_settled, 'workflows', v_workflows,
+  return json_build_object('begun', v_begun, 'settled', v_settled, 'workflows', v_workflows, 'lanes', v_lanes,
     'conflicts', v_conflicts, 'skipped', cardinality(v_over),
     'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
 end $$;
