@@ -33,6 +33,8 @@ export class Operations {
     this.#submissions = new Coalescer({
       flush: (items) => submitInParts(engine, items),
       maxItems: 1000,
+      // While one set is stored, the next is read, checked and stored beside it.
+      maxUnderWay: 2,
       maxWaiting: 20_000,
     });
     this.#reports = new Coalescer({

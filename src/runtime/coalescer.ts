@@ -5,6 +5,8 @@ export interface CoalescerOptions<I, O> {
   flush(items: I[]): Promise<PromiseSettledResult<O>[] | O[]>;
   /** Largest set of one flush. */
   maxItems: number;
+  /** Flushes that may be under way at once, 1 by default; more where sets do not touch the same rows. */
+  maxUnderWay?: number;
   /** Items that may wait while a flush is under way; more are refused. */
   maxWaiting: number;
   /**
@@ -28,7 +30,8 @@ interface Entry<I, O> {
 export class Coalescer<I, O> {
   readonly #options: CoalescerOptions<I, O>;
   #queue: Entry<I, O>[] = [];
-  #flushing: Promise<void> | undefined;
+  #underWay = 0;
+  readonly #flushing = new Set<Promise<void>>();
 
   constructor(options: CoalescerOptions<I, O>) {
     this.#options = options;
@@ -46,13 +49,19 @@ export class Coalescer<I, O> {
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, resolve, reject });
-      this.#flushing ??= this.#flushAll();
+      if (this.#underWay < (this.#options.maxUnderWay ?? 1)) this.#begin();
     });
   }
 
   /** Resolves when everything added so far, and whatever arrives meanwhile, has its result. */
   async drain(): Promise<void> {
-    while (this.#flushing !== undefined) await this.#flushing;
+    while (this.#flushing.size > 0) await Promise.all(this.#flushing);
+  }
+
+  #begin(): void {
+    this.#underWay += 1;
+    const flushing = this.#flushAll().finally(() => this.#flushing.delete(flushing));
+    this.#flushing.add(flushing);
   }
 
   async #flushAll(): Promise<void> {
@@ -62,7 +71,8 @@ export class Coalescer<I, O> {
       const batch = this.#queue.splice(0, this.#options.maxItems);
       await this.#flush(batch);
     }
-    this.#flushing = undefined;
+    // In the same turn as the look at the queue: whoever adds later must find that nobody takes it.
+    this.#underWay -= 1;
   }
 
   async #flush(batch: Entry<I, O>[]): Promise<void> {

@@ -25,6 +25,52 @@ function steppedFlush(): { sets: number[][]; flush: (items: number[]) => Promise
   };
 }
 
+test('as many flushes as allowed are under way at once, and none is missing when one ends', async () => {
+  const open: { items: number[]; finish: () => void }[] = [];
+  const coalescer = new Coalescer<number, number>({
+    ...room,
+    maxUnderWay: 2,
+    flush: (items) => new Promise((resolve) => open.push({ items, finish: () => resolve(items) })),
+  });
+  const results: Promise<number>[] = [];
+  for (let item = 0; item < 5; item += 1) {
+    results.push(coalescer.add(item));
+    await eventLoopTurn();
+  }
+  assert.deepEqual(
+    open.map(({ items }) => items),
+    [[0], [1]],
+  );
+  // The next item is added in the very turn in which a flush ends with nothing left to do.
+  open[1]!.finish();
+  await results[1];
+  results.push(coalescer.add(5));
+  await eventLoopTurn();
+  const drained = coalescer.drain();
+  for (let done = 0; done < open.length; done += 1) {
+    open[done]!.finish();
+    await eventLoopTurn();
+  }
+  await drained;
+  assert.deepEqual(await Promise.all(results), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(
+    open.flatMap(({ items }) => items),
+    [0, 1, 2, 3, 4, 5],
+  );
+});
+
+test('an item added in the turn that ends a flush is taken', async () => {
+  const coalescer = new Coalescer<number, number>({ ...room, flush: (items) => Promise.resolve(items) });
+  let last = coalescer.add(0);
+  for (let item = 1; item <= 50; item += 1) {
+    await last;
+    for (let turn = 0; turn < item % 5; turn += 1) await Promise.resolve();
+    last = coalescer.add(item);
+  }
+  assert.equal(await last, 50);
+  assert.equal(coalescer.waiting, 0);
+});
+
 test('what arrives during a flush forms the next one, in order, and each caller gets its own result', async () => {
   const stepped = steppedFlush();
   const coalescer = new Coalescer<number, number>({ ...room, flush: stepped.flush });
