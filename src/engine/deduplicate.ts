@@ -36,7 +36,11 @@ export async function deduplicate(
   for (const answer of await findDuplicates(tx, kindIds, probes)) found.set(answer.n, answer.task_id);
 
   const byTask = new Map<number, number[]>();
-  asked.forEach((probe, n) => byTask.set(probe.taskIndex, [...(byTask.get(probe.taskIndex) ?? []), n]));
+  for (const [n, probe] of asked.entries()) {
+    const ofTask = byTask.get(probe.taskIndex);
+    if (ofTask === undefined) byTask.set(probe.taskIndex, [n]);
+    else ofTask.push(n);
+  }
   const shapesOfKind = shapesByKind(asked, tasks);
   const created = new Map<string, { id: string; state: number }[]>();
   return tasks.map((task, index) => {
@@ -51,7 +55,10 @@ export async function deduplicate(
     const state = task.dependencies.length > 0 ? TASK_STATE_CODE.waiting : TASK_STATE_CODE.pending;
     for (const fields of shapesOfKind.get(task.kind) ?? []) {
       const key = requestKey(task.kind, fields, task);
-      created.set(key, [...(created.get(key) ?? []), { id: task.id, state }]);
+      const same = created.get(key);
+      if (same === undefined) created.set(key, [{ id: task.id, state }]);
+      // One of each state is all that a later task can be found to repeat.
+      else if (same.every((earlier) => earlier.state !== state)) same.push({ id: task.id, state });
     }
     return null;
   });

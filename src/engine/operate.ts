@@ -1,6 +1,5 @@
-import type { TaskState } from '../domain/task-state.ts';
 import { cancelTasks, findOpenTasks, pauseTasks, resumeTasks, retryTasks, type Moved } from '../store/transitions.ts';
-import { findTask, findWorkflow, taskOf } from '../store/task-reads.ts';
+import { findStates, findWorkflow } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { TransitionOutcome } from './port.ts';
 import { TRANSITION_RESULTS } from './observe.ts';
@@ -17,23 +16,12 @@ async function operate(
   const moved = await operation(distinct);
   await context.observer.moved({ ...moved, codes: null });
   const codes = new Map(distinct.map((id, index) => [id, moved.codes?.[index] ?? 0]));
-  const states = await statesOf(context, distinct);
+  const states = await findStates(context.database, distinct);
   return ids.map((task_id) => ({
     task_id,
     result: TRANSITION_RESULTS[codes.get(task_id)!]!,
     state: states.get(task_id) ?? null,
   }));
-}
-
-/** The states to answer with, for the few tasks that one call names; larger sets are answered without. */
-async function statesOf(context: EngineContext, ids: readonly string[]): Promise<Map<string, TaskState>> {
-  const states = new Map<string, TaskState>();
-  if (ids.length > 100) return states;
-  for (const id of ids) {
-    const row = await findTask(context.database, id);
-    if (row !== null) states.set(id, taskOf(row).state);
-  }
-  return states;
 }
 
 export function cancel(context: EngineContext, ids: readonly string[], reason: string): Promise<TransitionOutcome[]> {

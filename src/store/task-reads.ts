@@ -2,7 +2,7 @@ import type { JsonObject } from '../domain/json.ts';
 import type { Action, DedupeMatcher, Dependency, RetryPolicy, Rule, Task, WorkflowSummary } from '../domain/task.ts';
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '../domain/task-state.ts';
 import type { Queryable, Statement } from './database.ts';
-import { numberArray } from './transitions.ts';
+import { numberArray, uuidArray } from './transitions.ts';
 
 const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as kind, t.state, t.attempt, t.priority,
   t.timeout_secs, t.deadline_basis, t.metadata, t.expected_count, t.success_count, t.failure_count, t.open_gates,
@@ -16,6 +16,11 @@ const GET_TASK: Statement = {
       select actions, rules, dedupe, retry from task_spec where task_id = t.id
       union all select actions, rules, dedupe, retry from archive_task_spec where task_id = t.id limit 1) s on true
     where t.id = $1`,
+};
+
+const GET_STATES: Statement = {
+  name: 'tasks.get_states',
+  text: `select id, state from task_all where id = any($1::uuid[])`,
 };
 
 const LIST_TASKS: Statement = {
@@ -150,6 +155,12 @@ export function taskOf(row: TaskRecord): Task {
 
 export async function findTask(queryable: Queryable, id: string): Promise<(TaskRecord & TaskSpecRecord) | null> {
   return (await queryable.query<TaskRecord & TaskSpecRecord>(GET_TASK, [id]))[0] ?? null;
+}
+
+/** The states of those tasks that exist. */
+export async function findStates(queryable: Queryable, ids: readonly string[]): Promise<Map<string, TaskState>> {
+  const rows = await queryable.query<{ id: string; state: number }>(GET_STATES, [uuidArray(ids)]);
+  return new Map(rows.map((row) => [row.id, taskStateOf(row.state)]));
 }
 
 export interface TaskQuery {
