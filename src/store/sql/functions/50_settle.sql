@@ -47,7 +47,7 @@ begin
     if v_open and v_ids = p_ids and v_attempts = p_attempts then
       select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into v_moved from (
         select m.kind_id, m.state, m.target,
-          json_agg((date_part('epoch', v_now - m.started_at) * 1000)::integer) filter (where m.started_at is not null)
+          json_agg((date_part('epoch', v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
             as durations
         from unnest(v_kinds, v_froms, p_states, v_started) m(kind_id, state, target, started_at)
         group by m.kind_id, m.state, m.target) g;
@@ -84,7 +84,7 @@ begin
     bool_or(a.linked), bool_or(a.has_spec), bool_or(a.has_actions), bool_or(a.holds),
     (select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) from (
       select m.kind_id, m.state, m.target,
-        json_agg((date_part('epoch', v_now - m.started_at) * 1000)::integer) filter (where m.started_at is not null)
+        json_agg((date_part('epoch', v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
           as durations
       from accepted m group by m.kind_id, m.state, m.target) g)
   into v_codes, v_states, v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, v_moved
@@ -120,6 +120,7 @@ declare
   v_lanes integer[] := p_lanes;
   v_codes smallint[] := p_codes;
   v_states smallint[] := p_states;
+  v_moved json := p_moved;
   v_after record;
 begin
   if p_holds then
@@ -134,6 +135,17 @@ begin
   end if;
 
   if v_retry is not null then
+    -- What is tried again has not ended: it is told apart before its row changes.
+    select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into v_moved from (
+      select m.kind_id, m.state, m.target,
+        json_agg((date_part('epoch', p_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
+          as durations
+      from (
+        select t.kind_id, t.state, t.started_at,
+          case when r.id is null then u.target when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end as target
+        from unnest(p_ids, p_to) u(id, target) join task t on t.id = u.id
+        left join unnest(v_retry) r(id) on r.id = u.id) m
+      group by m.kind_id, m.state, m.target) g;
     update task t set
       state = case when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end,
       paused_from = case when t.state = 5 then 1 end,
@@ -169,7 +181,7 @@ begin
     v_states := array(select t.state from unnest(p_asked) with ordinality q(id, ord) left join task t on t.id = q.id
       order by q.ord);
   end if;
-  return json_build_object('codes', v_codes, 'states', v_states, 'moved', p_moved,
+  return json_build_object('codes', v_codes, 'states', v_states, 'moved', v_moved,
     'cascaded', kinds_of(v_after.cascaded), 'retried', coalesce(cardinality(v_retry), 0),
     'lanes', v_lanes || v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'workflows', (select json_agg(w.id) from (select distinct unnest(p_workflows) as id limit 17) w));
