@@ -60,7 +60,9 @@ export async function launch(options: LaunchOptions): Promise<Postmaster> {
     }
     log.warn({ reason: tried }, 'PostgreSQL could not start yet; trying again');
     // Sessions of a killed server end by themselves when idle; a busy one would hold the memory for as long as it runs.
-    if (elapsedMs > 500) for (const pid of orphanedBackends(layout.cluster)) signalProcess(pid, 'SIGQUIT');
+    // Their shared memory is lost with the server, so that nothing is spoilt by killing those that do not heed.
+    const signalName = elapsedMs > 3_000 ? 'SIGKILL' : 'SIGQUIT';
+    if (elapsedMs > 500) for (const pid of orphanedBackends(layout.cluster)) signalProcess(pid, signalName);
     await clock.sleep(waitMs, signal);
   }
 }
