@@ -2,6 +2,8 @@
 export type TaskId = string & { readonly __brand?: 'TaskId' };
 /** A workflow's id (the batch id of the Task Runner API). */
 export type WorkflowId = string & { readonly __brand?: 'WorkflowId' };
+/** A container's id; that of a workflow's root container is the workflow's own. */
+export type ContainerId = string & { readonly __brand?: 'ContainerId' };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

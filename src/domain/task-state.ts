@@ -32,6 +32,12 @@ export function taskStateOf(code: number): TaskState {
 
 export type TerminalState = 'succeeded' | 'failed' | 'timed_out' | 'partially_failed' | 'canceled' | 'disabled';
 
+/**
+ * A container is `waiting` until its turn comes, `running` until its last child ended and nobody may add more, and then
+ * whatever its children make of it.
+ */
+export type ContainerState = 'waiting' | 'running' | Exclude<TerminalState, 'canceled'>;
+
 export const TERMINAL_STATES = [
   'succeeded',
   'failed',

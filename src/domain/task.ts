@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts';
 import type { TaskId, WorkflowId } from './ids.ts';
-import type { TaskState } from './task-state.ts';
+import type { ContainerState, TaskState } from './task-state.ts';
 
 /** What a webhook call is made of. */
 export interface WebhookParams {
@@ -125,4 +125,8 @@ export interface WorkflowSummary {
   created_at: number;
   ended_at: number | null;
   archived: boolean;
+  /** What its root container came to; null for a batch. */
+  root_state: ContainerState | null;
+  /** Nothing of it starts until it is resumed. */
+  paused: boolean;
 }

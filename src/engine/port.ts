@@ -1,7 +1,9 @@
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { Action, ActionTrigger, Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
-import type { Outcome, TaskState } from '../domain/task-state.ts';
+import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
+import type { StartTaskMessage } from '../domain/message.ts';
+import type { NewContainerNode, NewNode, TaskResult, WorkflowTree } from '../domain/workflow.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
 export interface Submission {
@@ -18,6 +20,47 @@ export interface IdempotencyKey {
   /** SHA-256 of the canonical body, hexadecimal. */
   body_hash: string;
 }
+
+/** A workflow that is a tree: its id is that of its root container. Storing one twice changes nothing. */
+export interface WorkflowSubmission {
+  name: string | null;
+  root: NewContainerNode;
+  traceparent: string | null;
+  idempotency: IdempotencyKey | null;
+  /** The run of a job that it belongs to; null for any other. */
+  job_run_id: string | null;
+}
+
+export interface WorkflowSubmitResult {
+  workflow_id: WorkflowId;
+  created_at: number;
+  task_count: number;
+  container_count: number;
+  /** True where it was stored before. */
+  replayed: boolean;
+}
+
+/** A node that a generator made, with all that is below it. */
+export interface NodeCreation {
+  generator_id: TaskId;
+  node: NewNode;
+  /** The container it goes into, by id or by the submitter's own name; null: the generator's own. */
+  parent: string | null;
+}
+
+/** `created`; `exists` (a repeated message); `rejected`, which nothing will mend. */
+export type NodeCreationResult = { result: 'created' | 'exists' } | { result: 'rejected'; reason: string };
+
+/** A sign of life of an attempt, with what it got done since the last one. The first one starts a claimed task. */
+export interface Heartbeat {
+  task_id: TaskId;
+  attempt: number;
+  new_success: number;
+  new_failures: number;
+}
+
+/** `canceled`, `stale_attempt` and `not_found` tell the worker to stop. */
+export type HeartbeatResult = 'applied' | 'canceled' | 'stale_attempt' | 'not_found';
 
 export interface SubmittedTask {
   id: TaskId;
@@ -41,6 +84,11 @@ export interface ClaimRequest {
   limit: number;
   /** Who claims: shown by explain, never compared. */
   holder: string;
+  /**
+   * How long the claim lasts without a heartbeat, milliseconds; after that the task is another's, as its next attempt.
+   * Null: until the task's deadline.
+   */
+  lease_ms?: number | null;
 }
 
 /** A task handed to the process that will run it; it is `running` already. */
@@ -54,6 +102,9 @@ export interface ClaimedTask {
   timeout_secs: number;
   /** Whether its workflow has dependencies. */
   linked: boolean;
+  /** The container it stands in; null for a task of a batch. */
+  container_id: string | null;
+  local_id: string | null;
 }
 
 /** What a worker or a webhook target says of a task. A null attempt speaks for the current one. */
@@ -66,6 +117,8 @@ export interface Report {
   new_success?: number;
   new_failures?: number;
   result?: JsonValue;
+  /** Of a generator: how many nodes it announced. It is `expanding` until so many exist. */
+  expected_created?: number;
   /** Where the claim said that the task belongs; spares the report from looking it up. */
   workflow?: { id: WorkflowId; linked: boolean };
 }
@@ -133,6 +186,8 @@ export interface DagChanges {
 
 /** Why a task is not running, most important first. */
 export type Obstacle =
+  | { type: 'turn'; container: { id: string; local_id: string | null; state: ContainerState }; before: string[] }
+  | { type: 'expanding'; expected: number; created: number }
   | {
       type: 'parents';
       parents: { id: TaskId; name: string; state: TaskState; requires_success: boolean }[];
@@ -234,9 +289,25 @@ export interface Gauges {
   deliveries: { held: number; due: number; dead: number };
 }
 
+/** Whose results: those below a container, those before a task in its sequence, or those of a workflow. */
+export type ResultScope = { container_id: string } | { before_task_id: TaskId } | { workflow_id: WorkflowId };
+
 /** Everything the rest of the system asks of the engine. Every method is safe to repeat. */
 export interface Engine {
   submit(submissions: readonly Submission[]): Promise<SubmitResult[]>;
+  submitWorkflows(submissions: readonly WorkflowSubmission[]): Promise<WorkflowSubmitResult[]>;
+  /** Adds what generators made, in the order given; a rejected node holds back no other. */
+  createNodes(creations: readonly NodeCreation[]): Promise<NodeCreationResult[]>;
+  /** Ends generators whose announced children all exist; returns their workflows. */
+  completeGenerators(limit: number): Promise<WorkflowId[]>;
+  /** Looks at the open containers of these workflows again and moves whatever may move. */
+  reevaluate(ids: readonly WorkflowId[]): Promise<void>;
+  /** Claims tasks of kinds that are dispatched through queues and writes their StartTask messages; returns them. */
+  dispatch(holder: string, limit: number): Promise<StartTaskMessage[]>;
+  /** From now on tasks of these kinds go through the queues of their workers. */
+  workersSeen(workers: readonly { worker: string; kinds: readonly string[]; concurrency: number }[]): Promise<void>;
+  /** Starts claimed attempts, extends the leases of running ones, adds their counts. */
+  heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]>;
 
   /** Claims tasks and makes them `running` in one step, for a claimer that runs them itself. */
   claim(request: ClaimRequest): Promise<ClaimedTask[]>;
@@ -256,6 +327,16 @@ export interface Engine {
   /** An attempt that is open keeps its slots until it reports or its deadline passes: its work may go on. */
   cancel(ids: readonly TaskId[], reason?: string): Promise<TransitionOutcome[]>;
   cancelWorkflow(id: WorkflowId): Promise<number | null>;
+  /** What was or becomes ready waits until the workflow is resumed; null where there is no such workflow. */
+  pauseWorkflow(id: WorkflowId): Promise<number | null>;
+  resumeWorkflow(id: WorkflowId): Promise<number | null>;
+  /**
+   * Re-opens what failed, timed out or was canceled and what comes after it; returns how many tasks that is, null where
+   * there is no such workflow.
+   *
+   * @throws HeddleError CONFLICT while tasks of a tree have not ended
+   */
+  retryWorkflow(id: WorkflowId): Promise<number | null>;
   pause(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   resume(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   retry(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
@@ -275,6 +356,13 @@ export interface Engine {
   getTask(id: TaskId): Promise<TaskDetail | null>;
   listTasks(filter: TaskFilter): Promise<Task[]>;
   getDag(id: WorkflowId): Promise<Dag | null>;
+  /** The tree of a workflow in one snapshot, archived ones too; null where there is none, or it is a batch. */
+  getTree(id: WorkflowId): Promise<{ workflow: WorkflowSummary; tree: WorkflowTree } | null>;
+  /**
+   * Results that tasks of this container and of those below it left, oldest id first, after `after`; a page of at most
+   * `limit`. `earlier`: of the siblings before this task instead, as an aggregator reads them.
+   */
+  readResults(scope: ResultScope, after: TaskId | null, limit: number): Promise<TaskResult[]>;
   /** Tasks that changed since the cursor of the last call; cursor 0 returns all. */
   dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;
   getWorkflow(id: WorkflowId): Promise<WorkflowSummary | null>;

@@ -1,0 +1,164 @@
+import type { ContainerId, TaskId, WorkflowId } from './ids.ts';
+import type { JsonValue } from './json.ts';
+import type { NewTask, Task } from './task.ts';
+import { TASK_STATE_CODE, type ContainerState, type TaskState, type TerminalState } from './task-state.ts';
+
+/** How the children of a container run: one after the other, or side by side. */
+export const CONTAINER_MODE_CODE = { sequential: 0, parallel: 1 } as const;
+
+export type ContainerMode = keyof typeof CONTAINER_MODE_CODE;
+
+/**
+ * What a node's end may be without stopping the sequence that it stands in: `FailOnFailure` lets nothing but a success
+ * pass, `ContinueOnPartialFailure` a partial failure too, `ContinueOnFailure` anything. What was let pass is tracked.
+ */
+export const COMPLETION_POLICY_CODE = {
+  FailOnFailure: 0,
+  ContinueOnPartialFailure: 1,
+  ContinueOnFailure: 2,
+} as const;
+
+export type CompletionPolicy = keyof typeof COMPLETION_POLICY_CODE;
+
+/** A validated node of a tree on its way into the store. */
+export type NewNode = NewContainerNode | NewTaskNode;
+
+export interface NewContainerNode {
+  type: 'container';
+  id: ContainerId;
+  /** The submitter's own name for it, unique within the workflow. */
+  local_id: string | null;
+  mode: ContainerMode;
+  policy: CompletionPolicy;
+  children: readonly NewNode[];
+}
+
+export interface NewTaskNode {
+  type: 'task';
+  policy: CompletionPolicy;
+  /** Skipped: it never runs and does not count. */
+  disabled: boolean;
+  /** It may create nodes in other containers than its own; an empty container beside it waits for it. */
+  generates: boolean;
+  /** Without dependencies: the tree says what waits for what. */
+  task: NewTask;
+}
+
+/** A container as the store returns it. Times are milliseconds since the epoch. */
+export interface Container {
+  id: ContainerId;
+  workflow_id: WorkflowId;
+  parent_id: ContainerId | null;
+  local_id: string | null;
+  position: number;
+  mode: ContainerMode;
+  policy: CompletionPolicy;
+  state: ContainerState;
+  /** Children by how they ended; `open` have not. */
+  counts: ChildCounts;
+  /** Generators elsewhere in the workflow that may still add children. */
+  fillers: number;
+  reason: string | null;
+  started_at: number | null;
+  ended_at: number | null;
+}
+
+export interface ChildCounts {
+  children: number;
+  open: number;
+  succeeded: number;
+  failed: number;
+  timed_out: number;
+  partially_failed: number;
+  disabled: number;
+  /** Failures, of whatever sort, that the children's policies let pass. */
+  tolerated: number;
+}
+
+/** A task with its place in the tree. */
+export interface TreeTask extends Task {
+  container_id: ContainerId;
+  position: number;
+  policy: CompletionPolicy;
+  /** The task that created it; null where it was submitted with the workflow. */
+  generator_id: TaskId | null;
+  /** Of a generator: messages it announced (null until it has) and nodes that exist. */
+  expansion: { expected: number | null; created: number } | null;
+}
+
+/** Whether a node that ended so lets its sequence go on. */
+export function tolerates(policy: CompletionPolicy, state: TerminalState): boolean {
+  if (state === 'succeeded' || state === 'disabled') return true;
+  if (state === 'partially_failed') return policy !== 'FailOnFailure';
+  return policy === 'ContinueOnFailure';
+}
+
+/**
+ * What a container without open children has become. `stopped`: a sequence met an end that its policy does not let pass.
+ * A partial failure is half a success: a container with one of those has not wholly failed.
+ */
+export function derivedState(counts: ChildCounts, stopped: boolean): Exclude<ContainerState, 'waiting' | 'running'> {
+  if (stopped) return 'failed';
+  if (counts.tolerated > 0) return 'partially_failed';
+  const counted = counts.children - counts.disabled;
+  if (counted === 0) return counts.children === 0 ? 'succeeded' : 'disabled';
+  if (counts.succeeded === 0 && counts.partially_failed === 0) {
+    return counts.timed_out === counted ? 'timed_out' : 'failed';
+  }
+  return counts.succeeded === counted ? 'succeeded' : 'partially_failed';
+}
+
+/** The state names of the Task Manager's messages. */
+export type WorkflowWireState =
+  'Pending' | 'Running' | 'PendingTaskCreation' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled';
+
+/** Internal state to Task Manager wire state; total, so that a new state cannot be forgotten. */
+export const WORKFLOW_WIRE_STATE = {
+  waiting: 'Pending',
+  pending: 'Pending',
+  claimed: 'Running',
+  running: 'Running',
+  expanding: 'PendingTaskCreation',
+  paused: 'Pending',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  timed_out: 'Timeout',
+  partially_failed: 'PartiallyFailed',
+  canceled: 'Failed',
+  disabled: 'Disabled',
+} as const satisfies Record<TaskState, WorkflowWireState>;
+
+export const COMPLETION_POLICIES = Object.keys(COMPLETION_POLICY_CODE) as readonly CompletionPolicy[];
+export const CONTAINER_MODES = Object.keys(CONTAINER_MODE_CODE) as readonly ContainerMode[];
+
+export function policyOf(code: number): CompletionPolicy {
+  const policy = COMPLETION_POLICIES.find((name) => COMPLETION_POLICY_CODE[name] === code);
+  if (policy === undefined) throw new Error(`unknown completion policy code ${code}`);
+  return policy;
+}
+
+export function modeOf(code: number): ContainerMode {
+  const mode = CONTAINER_MODES.find((name) => CONTAINER_MODE_CODE[name] === code);
+  if (mode === undefined) throw new Error(`unknown container mode code ${code}`);
+  return mode;
+}
+
+/** The whole tree of a workflow, flat: children name their parents and are in the order of their positions. */
+export interface WorkflowTree {
+  containers: Container[];
+  tasks: TreeTask[];
+}
+
+/** A result that a task left behind. */
+export interface TaskResult {
+  task_id: TaskId;
+  local_id: string | null;
+  kind: string;
+  state: TaskState;
+  data: JsonValue;
+}
+
+/** The number under which a container's state is stored: that of the tasks' state of the same name. */
+export function containerStateCode(state: ContainerState): number {
+  return TASK_STATE_CODE[state];
+}
