@@ -5,7 +5,10 @@ create table kind (
   id integer generated always as identity primary key,
   name text not null unique,
   -- Raised when a rule shape is registered: tasks whose slots were computed for an older version compute them anew.
-  slot_version integer not null default 0
+  slot_version integer not null default 0,
+  -- Its tasks go through the queue of its workers, for as many as those announced they run at once.
+  dispatched boolean not null default false,
+  worker_concurrency integer not null default 0
 );
 
 create table workflow (
@@ -15,6 +18,10 @@ create table workflow (
   linked boolean not null,
   task_count integer not null check (task_count >= 0),
   remaining integer not null check (remaining between 0 and task_count),
+  -- A tree, whose root container has the workflow's id.
+  is_tree boolean not null default false,
+  paused boolean not null default false,
+  job_run_id uuid,
   traceparent text,
   created_at timestamptz not null,
   ended_at timestamptz,
@@ -65,6 +72,16 @@ create table task (
   local_id text,
   reason text,
   metadata jsonb not null,
+  -- Where it stands in its workflow's tree, and what its end may be without stopping the sequence it stands in.
+  container_id uuid,
+  position integer,
+  policy smallint not null default 0,
+  -- Its container has not come to it yet: one of its open gates.
+  sealed boolean not null default false,
+  -- It may add nodes to containers beside it.
+  generates boolean not null default false,
+  -- The task that created it.
+  generator_id uuid,
   -- One constraint, since each costs every update of one task about as much as the update itself.
   constraint task_is_sound check (
     case
@@ -81,6 +98,68 @@ create table task (
 ) with (fillfactor = 33, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 create index task_workflow on task (workflow_id);
+create index task_container on task (container_id, position) where container_id is not null;
+
+-- A node of a workflow's tree. Its state follows from its children, by the counts that their ends leave here: 0 its turn
+-- has not come, 3 it has, then as of tasks.
+create table container (
+  id uuid primary key,
+  workflow_id uuid not null,
+  parent_id uuid,
+  position integer not null,
+  -- 0: sequential, 1: parallel.
+  mode smallint not null check (mode in (0, 1)),
+  policy smallint not null check (policy in (0, 1, 2)),
+  state smallint not null default 0 check (state in (0, 3, 10, 11, 12, 13, 15)),
+  local_id text,
+  children integer not null default 0,
+  open integer not null default 0,
+  succeeded integer not null default 0,
+  failed integer not null default 0,
+  timed_out integer not null default 0,
+  partially_failed integer not null default 0,
+  disabled integer not null default 0,
+  -- Of the bad ends, those that the children's policies let pass.
+  tolerated integer not null default 0,
+  -- Generators elsewhere that may still add children.
+  fillers integer not null default 0 check (fillers >= 0),
+  -- Of a sequence: the position that it has come to, and whether it met an end that it does not pass.
+  cursor integer not null default -1,
+  stopped boolean not null default false,
+  generator_id uuid,
+  -- The node whose end disabled it.
+  cause uuid,
+  reason text,
+  created_at timestamptz not null,
+  started_at timestamptz,
+  ended_at timestamptz,
+  check (children = open + succeeded + failed + timed_out + partially_failed + disabled),
+  check (open >= 0),
+  check ((state < 10) = (ended_at is null))
+) with (fillfactor = 50);
+
+create index container_workflow on container (workflow_id);
+create index container_parent on container (parent_id, position) where parent_id is not null;
+
+-- Which generators keep which containers from ending.
+create table filler (
+  task_id uuid not null,
+  container_id uuid not null,
+  primary key (task_id, container_id)
+);
+
+-- What generators announced, and what of it exists.
+create table generator (
+  task_id uuid primary key,
+  expected integer,
+  created integer not null default 0
+);
+
+-- Trees that ended and wait for what is done once at their end.
+create table finalization (
+  workflow_id uuid primary key,
+  created_at timestamptz not null
+);
 
 -- What only some tasks have.
 create table task_spec (
@@ -172,7 +251,12 @@ create table lease (
   claimed_at timestamptz not null,
   check_at timestamptz not null,
   open integer not null,
-  task_ids uuid[] not null
+  task_ids uuid[] not null,
+  -- Without a heartbeat until then, its attempts are lost; null: only deadlines end them.
+  expires_at timestamptz,
+  lease_ms integer,
+  -- Its attempts wait in a queue: nothing ends them until a worker starts them.
+  queued boolean not null default false
 ) with (fillfactor = 50);
 
 -- A list of ids does not compress; trying costs more than the row.
@@ -251,6 +335,9 @@ create table archive_task (like task including defaults, primary key (id));
 create index archive_task_workflow on archive_task (workflow_id);
 create table archive_task_spec (like task_spec, primary key (task_id));
 create table archive_task_data (like task_data, primary key (task_id));
+create table archive_container (like container including defaults, primary key (id));
+create index archive_container_workflow on archive_container (workflow_id);
+create table archive_generator (like generator, primary key (task_id));
 create table archive_edge (like edge, primary key (parent_id, child_id));
 create index archive_edge_child on archive_edge (child_id);
 
