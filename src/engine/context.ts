@@ -24,8 +24,8 @@ export interface EngineContext {
   log: Logger;
   metrics: Metrics | undefined;
   kinds: Kinds;
-  signals: Signals;
-  observer: Observer;
+  signals: Pick<Signals, keyof Signals>;
+  observer: Pick<Observer, keyof Observer>;
   settings: EngineSettings;
   /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
   now(): string | null;

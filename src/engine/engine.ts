@@ -3,7 +3,7 @@ import { newId, type Random } from '../runtime/random.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import type { Database } from '../store/database.ts';
+import type { Database, Queryable } from '../store/database.ts';
 import { Kinds } from '../store/kinds.ts';
 import { Claims, laneIds } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
@@ -18,6 +18,7 @@ import { report, update } from './report.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
+import { inTransaction } from './transaction.ts';
 
 export interface EngineOptions extends Partial<EngineSettings> {
   database: Database;
@@ -34,9 +35,22 @@ const DEFAULTS: EngineSettings = {
   deleteAfterMs: 30 * 86_400_000,
 };
 
+/** An engine whose verbs may share a transaction with each other and with statements of the caller's. */
+export interface TransactionalEngine extends Engine {
+  /** Runs again where it lost a race, so `run` must have no effects outside of the transaction. */
+  transaction<T>(run: (engine: Engine, tx: Queryable) => Promise<T>): Promise<T>;
+}
+
 /** Joins the verbs to one database. Any number of engines, in any number of processes, may share it. */
-export function createEngine(options: EngineOptions): Engine {
+export function createEngine(options: EngineOptions): TransactionalEngine {
   const context = contextOf(options);
+  return {
+    ...verbsOf(context),
+    transaction: (run) => inTransaction(context, (inner, tx) => run(verbsOf(inner), tx)),
+  };
+}
+
+function verbsOf(context: EngineContext): Engine {
   const claims = new Claims(context);
   const { signals, metrics } = context;
   return {

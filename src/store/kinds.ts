@@ -45,13 +45,28 @@ export class Kinds {
   readonly #ids = new Map<string, number>();
   readonly #names = new Map<number, string>();
   readonly #shapes = new Map<string, number>();
+  #outer: Kinds | undefined;
 
   constructor(database: Queryable) {
     this.#database = database;
   }
 
+  /** The same kinds as seen by a transaction: what it adds is known here only once it is adopted. */
+  on(tx: Queryable): Kinds {
+    const inner = new Kinds(tx);
+    inner.#outer = this;
+    return inner;
+  }
+
+  /** Keeps what the kinds of a transaction that committed have learned. */
+  adopt(inner: Kinds): void {
+    const rows = [...inner.#ids].filter(([name]) => !this.#ids.has(name)).map(([name, id]) => ({ id, name }));
+    if (this.#ids.size + rows.length <= Kinds.cacheMax) this.#learn(rows, []);
+  }
+
   /** The id of each kind, in the order of the names; unknown ones are added. */
   async ids(names: readonly string[]): Promise<number[]> {
+    for (const name of names) this.#inherit(name);
     const missing = [...new Set(names)].filter((name) => !this.#ids.has(name));
     if (missing.length > 0) {
       await this.#database.query(ADD_KINDS, [missing]);
@@ -108,6 +123,11 @@ export class Kinds {
       for (const row of kept) this.#remember(row);
     }
     for (const row of rows) this.#remember(row);
+  }
+
+  #inherit(name: string): void {
+    const id = this.#outer === undefined ? undefined : this.#outer.#ids.get(name);
+    if (id !== undefined && !this.#ids.has(name)) this.#remember({ id, name });
   }
 
   #remember(row: KindRow): void {

@@ -1,0 +1,77 @@
+import type { Database, Queryable, TransactionOptions } from '../store/database.ts';
+import type { EngineContext } from './context.ts';
+import type { Signal } from './signals.ts';
+
+/**
+ * Runs verbs of the engine within one transaction of the database, together with statements of the caller's. What they
+ * tell loops and metrics is told after the commit, since nobody can see the work before it. The transaction runs again
+ * where it lost a race, so `run` must have no effects outside of it.
+ */
+export async function inTransaction<T>(
+  context: EngineContext,
+  run: (inner: EngineContext, tx: Queryable) => Promise<T>,
+): Promise<T> {
+  let inner: InnerContext | undefined;
+  const result = await context.database.transaction((tx) => {
+    inner = innerContext(context, tx);
+    return run(inner.context, tx);
+  });
+  await inner!.tell();
+  return result;
+}
+
+interface InnerContext {
+  context: EngineContext;
+  tell(): Promise<void>;
+}
+
+function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
+  const { observer, signals } = outer;
+  const kinds = outer.kinds.on(tx);
+  const later: (() => unknown)[] = [];
+  const signalLater = (signal: Signal): void => void later.push(() => signals.emit(signal));
+  const observeLater = (tell: () => unknown): Promise<void> => {
+    later.push(tell);
+    return Promise.resolve();
+  };
+  return {
+    context: {
+      ...outer,
+      database: asDatabase(outer.database, tx),
+      kinds,
+      signals: {
+        emit: signalLater,
+        onReady: (lanes, wake) => signals.onReady(lanes, wake),
+        onDeliveryDue: (wake) => signals.onDeliveryDue(wake),
+        onWorkflowChange: (id, wake) => signals.onWorkflowChange(id, wake),
+        close: () => Promise.resolve(),
+      },
+      observer: {
+        moved: (moved) => observeLater(() => observer.moved(moved)),
+        claimed: (from, to, waits) => observeLater(() => observer.claimed(from, to, waits)),
+        delivered: (moved) => observeLater(() => observer.delivered(moved)),
+        refused: (tasks) => void later.push(() => observer.refused(tasks)),
+        created: (tasks, withDependencies) => void later.push(() => observer.created(tasks, withDependencies)),
+      },
+    },
+    async tell() {
+      outer.kinds.adopt(kinds);
+      for (const one of later) await one();
+    },
+  };
+}
+
+/** The transaction as the verbs know a database: what would be a transaction of its own is a part of this one. */
+function asDatabase(database: Database, tx: Queryable): Database {
+  return {
+    query: (statement, values) => tx.query(statement, values),
+    transaction: (run, options: TransactionOptions = {}) => {
+      if (options.isolation === 'repeatable read') throw new Error('A snapshot cannot begin within a transaction');
+      return run(tx);
+    },
+    listen: (channel, onPayload) => database.listen(channel, onPayload),
+    stats: () => database.stats(),
+    ping: () => database.ping(),
+    close: () => Promise.resolve(),
+  };
+}
