@@ -252,23 +252,26 @@ create table lease (
   check_at timestamptz not null,
   open integer not null,
   task_ids uuid[] not null,
-  -- Without a heartbeat until then, its attempts are lost; null: only deadlines end them.
-  expires_at timestamptz,
+  -- How long each of its attempts is kept without a sign of life, counted from its task's updated_at; null: until the
+  -- task's deadline.
   lease_ms integer,
-  -- Its attempts wait in a queue: nothing ends them until a worker starts them.
-  queued boolean not null default false
+  -- The kind in whose workers' queue its attempts wait: nothing ends them until a worker starts them.
+  queued_kind integer
 ) with (fillfactor = 50);
 
 -- A list of ids does not compress; trying costs more than the row.
 alter table lease alter column task_ids set storage external;
 
 create index lease_check on lease (check_at);
+create index lease_queued on lease (queued_kind) where queued_kind is not null;
 
 -- Which claimers were seen on a lane, for explain.
 create table claimer (
   lane integer not null,
   holder text not null,
   seen_at timestamptz not null,
+  -- Handlers that it runs at once, of a worker that reads a queue; null: it takes what it runs itself.
+  concurrency integer,
   primary key (lane, holder)
 );
 
