@@ -125,6 +125,8 @@ export class FakeTasks implements WorkerSide {
         metadata: {},
         timeout_secs: 60,
         linked: false,
+        container_id: null,
+        local_id: null,
         ...changes,
       });
     }

@@ -57,6 +57,8 @@ export class EngineStub {
       created_at: CREATED_AT,
       ended_at: null,
       archived: false,
+      root_state: null,
+      paused: false,
     });
     const tasks = submission.tasks.map((task) => {
       const state: TaskState = task.dependencies.length > 0 ? 'waiting' : 'pending';
