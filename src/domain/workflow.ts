@@ -1,6 +1,6 @@
 import type { ContainerId, TaskId, WorkflowId } from './ids.ts';
 import type { JsonValue } from './json.ts';
-import type { NewTask, Task } from './task.ts';
+import type { NewTask, Task, WorkflowSummary } from './task.ts';
 import { TASK_STATE_CODE, type ContainerState, type TaskState, type TerminalState } from './task-state.ts';
 
 /** How the children of a container run: one after the other, or side by side. */
@@ -147,6 +147,33 @@ export function modeOf(code: number): ContainerMode {
 export interface WorkflowTree {
   containers: Container[];
   tasks: TreeTask[];
+}
+
+/** How much of a tree is read; all of it where nothing is said. */
+export interface TreeOptions {
+  /** Levels below the root; 0 is the root alone. */
+  depth?: number;
+  /** False: containers only. */
+  tasks?: boolean;
+  /** False: tasks come with empty metadata. */
+  inputs?: boolean;
+  /** Nodes at most: those nearest to the root, and of a container its first children. */
+  nodes_max?: number;
+}
+
+/** A container with some of its children. */
+export interface TreePage {
+  container: Container;
+  containers: Container[];
+  tasks: TreeTask[];
+}
+
+/** Nodes of a tree that changed since a moment, for live views; tasks come with empty metadata. */
+export interface TreeChanges {
+  workflow: WorkflowSummary;
+  tree: WorkflowTree;
+  /** Pass this to the next call; some nodes may be told twice, none is left out. */
+  cursor: number;
 }
 
 /** A result that a task left behind. */

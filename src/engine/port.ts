@@ -3,7 +3,15 @@ import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { Action, ActionTrigger, Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
-import type { NewContainerNode, NewNode, TaskResult, WorkflowTree } from '../domain/workflow.ts';
+import type {
+  NewContainerNode,
+  NewNode,
+  TaskResult,
+  TreeChanges,
+  TreeOptions,
+  TreePage,
+  WorkflowTree,
+} from '../domain/workflow.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
 export interface Submission {
@@ -174,6 +182,18 @@ export interface Dag {
   workflow: WorkflowSummary;
   tasks: Task[];
   dependencies: Dependency[];
+}
+
+export interface Page {
+  offset: number;
+  limit: number;
+}
+
+export interface WorkflowPage extends Page {
+  /** Only those with tasks that have not ended, or only those without. */
+  open?: boolean;
+  /** Only trees, or only batches. */
+  trees?: boolean;
 }
 
 /** Tasks of a workflow that changed since a moment, for live views. */
@@ -357,7 +377,11 @@ export interface Engine {
   listTasks(filter: TaskFilter): Promise<Task[]>;
   getDag(id: WorkflowId): Promise<Dag | null>;
   /** The tree of a workflow in one snapshot, archived ones too; null where there is none, or it is a batch. */
-  getTree(id: WorkflowId): Promise<{ workflow: WorkflowSummary; tree: WorkflowTree } | null>;
+  getTree(id: WorkflowId, options?: TreeOptions): Promise<{ workflow: WorkflowSummary; tree: WorkflowTree } | null>;
+  /** Children of a container by position; tasks come with empty metadata. Null where the workflow has no such container. */
+  listChildren(id: WorkflowId, container_id: string, page: Page): Promise<TreePage | null>;
+  /** Nodes that changed since the cursor of the last call; cursor 0 returns all. Null where there is no such tree. */
+  treeChanges(id: WorkflowId, cursor: number): Promise<TreeChanges | null>;
   /**
    * Results that tasks of this container and of those below it left, oldest id first, after `after`; a page of at most
    * `limit`. `earlier`: of the siblings before this task instead, as an aggregator reads them.
@@ -367,7 +391,7 @@ export interface Engine {
   dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;
   getWorkflow(id: WorkflowId): Promise<WorkflowSummary | null>;
   countStates(id: WorkflowId): Promise<Partial<Record<TaskState, number>>>;
-  listWorkflows(page: { offset: number; limit: number; open?: boolean }): Promise<WorkflowSummary[]>;
+  listWorkflows(page: WorkflowPage): Promise<WorkflowSummary[]>;
   explain(id: TaskId): Promise<Explanation | null>;
   gauges(kind_limit: number): Promise<Gauges>;
 
