@@ -1,0 +1,70 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { ManagerMessage, StartTaskMessage } from '../message.ts';
+import type { NewNode, NewTaskNode } from '../workflow.ts';
+import { isGeneratorKind, TIMEOUT_DEFAULT_SECS } from './node.ts';
+import { encodeRetry } from './retry.ts';
+
+/**
+ * The wire form of a node; parsing it gives the same node again. What has its default value is left out, since the
+ * messages of a generator are many.
+ */
+export function encodeNode(node: NewNode): JsonObject {
+  const encoded = encodeAlone(node);
+  const pending = [{ node, into: encoded }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.node.type !== 'container') continue;
+    const children = next.node.children.map((child) => ({ node: child, into: encodeAlone(child) }));
+    next.into['children'] = children.map(({ into }) => into);
+    pending.push(...children);
+  }
+  return encoded;
+}
+
+function encodeAlone(node: NewNode): JsonObject {
+  const policy: JsonObject = node.policy === 'FailOnFailure' ? {} : { policy: node.policy };
+  if (node.type === 'task') return { ...encodeTask(node), ...policy };
+  return { id: node.id, ...unlessNull('local_id', node.local_id), mode: node.mode, ...policy, children: [] };
+}
+
+function encodeTask({ task, disabled, generates }: NewTaskNode): JsonObject {
+  const isDefaultName = task.name === (task.local_id ?? task.kind);
+  return {
+    id: task.id,
+    ...unlessNull('local_id', task.local_id),
+    kind: task.kind,
+    ...(isDefaultName ? {} : { name: task.name }),
+    ...(Object.keys(task.metadata).length === 0 ? {} : { input: task.metadata }),
+    ...(task.timeout_secs === TIMEOUT_DEFAULT_SECS ? {} : { timeout_secs: task.timeout_secs }),
+    ...(task.priority === 0 ? {} : { priority: task.priority }),
+    ...(task.delay_ms === 0 ? {} : { delay: task.delay_ms / 1000 }),
+    ...(task.retry === null ? {} : { retry: encodeRetry(task.retry) }),
+    ...(disabled ? { disabled } : {}),
+    ...(generates === isGeneratorKind(task.kind) ? {} : { generator: generates }),
+  };
+}
+
+function unlessNull(name: string, value: JsonValue): JsonObject {
+  return value === null ? {} : { [name]: value };
+}
+
+/** The body of a message to the manager. */
+export function encodeManagerMessage(message: ManagerMessage): string {
+  switch (message.type) {
+    case 'CreateTaskCollection':
+      return JSON.stringify({
+        ...message,
+        collection: { name: message.collection.name, root: encodeNode(message.collection.root) },
+      });
+    case 'CreateTask':
+      return JSON.stringify({ ...message, task: encodeNode(message.task) });
+    case 'CompleteTask':
+    case 'HeartbeatTask':
+    case 'WorkerSeen':
+      return JSON.stringify(message);
+  }
+}
+
+/** The body of a message to a worker. */
+export function encodeStartTask(message: StartTaskMessage): string {
+  return JSON.stringify(message);
+}

@@ -1,0 +1,194 @@
+import { COMPLETION_STATES } from '../message.ts';
+import type {
+  CompleteTaskMessage,
+  CreateTaskCollectionMessage,
+  CreateTaskMessage,
+  HeartbeatTaskMessage,
+  ManagerMessage,
+  StartTaskMessage,
+  WorkerSeenMessage,
+} from '../message.ts';
+import { isUuid } from '../ids.ts';
+import { Faults, isObject, shown } from './faults.ts';
+import { readInput, readValue } from './json-value.ts';
+import { Members, readText } from './members.ts';
+import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX, NAME_CHARS_MAX, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS } from './node.ts';
+import { placeOf } from './path.ts';
+import { readCreatedNode, readWorkflow, TopLevel } from './workflow.ts';
+
+export type ManagerMessageParse = { ok: true; message: ManagerMessage } | { ok: false; reason: string };
+export type StartTaskParse = { ok: true; message: StartTaskMessage } | { ok: false; reason: string };
+
+const COUNT_MAX = 2_147_483_647;
+const WORKER_KINDS_MAX = 1000;
+/** A worker's words for a failure are cut, never a ground for refusing its message. */
+const REASON_CHARS_MAX = 10_000;
+/** Faults that the reason of a refusal names. */
+const REASON_FAULTS_MAX = 5;
+
+const READERS = {
+  CreateTaskCollection: readCreateTaskCollection,
+  CreateTask: readCreateTask,
+  CompleteTask: readCompleteTask,
+  HeartbeatTask: readHeartbeatTask,
+  WorkerSeen: readWorkerSeen,
+} as const satisfies Record<ManagerMessage['type'], (message: Members, newId: () => string) => ManagerMessage | null>;
+
+const MANAGER_MESSAGE_TYPES = Object.keys(READERS) as readonly ManagerMessage['type'][];
+
+/**
+ * Parses what the manager received.
+ *
+ * @param body JSON, tagged with `type`
+ * @returns the message, or in one line why it can never be processed
+ */
+export function parseManagerMessage(body: string, newId: () => string): ManagerMessageParse {
+  return parseMessage(body, (message) => {
+    message.requireAll('type');
+    const type = message.oneOf('type', MANAGER_MESSAGE_TYPES);
+    return type === null ? null : READERS[type](message, newId);
+  });
+}
+
+/** Parses what a worker received. */
+export function parseStartTask(body: string): StartTaskParse {
+  return parseMessage(body, (message) => {
+    message.requireAll('type');
+    return message.oneOf('type', ['StartTask']) === null ? null : readStartTask(message);
+  });
+}
+
+function parseMessage<Message>(
+  body: string,
+  read: (message: Members) => Message | null,
+): { ok: true; message: Message } | { ok: false; reason: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch (error) {
+    return { ok: false, reason: `the body is not valid JSON: ${(error as SyntaxError).message.toWellFormed()}` };
+  }
+  if (!isObject(value)) return { ok: false, reason: `the body must be an object with a type, not ${shown(value)}` };
+  const faults = new Faults();
+  const message = read(new TopLevel(value, faults));
+  if (message !== null && faults.list.length === 0) return { ok: true, message };
+  const named = faults.list.slice(0, REASON_FAULTS_MAX);
+  const more = faults.list.length > named.length ? `; and ${faults.list.length - named.length} more` : '';
+  return { ok: false, reason: `${named.join('; ')}${more}` };
+}
+
+function readCreateTaskCollection(message: Members, newId: () => string): CreateTaskCollectionMessage | null {
+  message.refuseOthers(['type', 'collection', 'job_run_id']);
+  const collection = readWorkflow(message.raw('collection'), message.at('collection'), message.faults, newId);
+  if (collection === null) return null;
+  return { type: 'CreateTaskCollection', collection, job_run_id: message.uuid('job_run_id') };
+}
+
+function readCreateTask(message: Members, newId: () => string): CreateTaskMessage | null {
+  message.refuseOthers(['type', 'task', 'generator_id', 'parent_id']);
+  message.requireAll('generator_id');
+  const task = readCreatedNode(message.raw('task'), message.at('task'), message.faults, newId);
+  const parent = message.text('parent_id', LOCAL_ID_CHARS_MAX);
+  if (task === null) return null;
+  return {
+    type: 'CreateTask',
+    task,
+    generator_id: message.uuid('generator_id') ?? '',
+    parent_id: parent !== null && isUuid(parent) ? parent.toLowerCase() : parent,
+  };
+}
+
+function readCompleteTask(message: Members): CompleteTaskMessage {
+  message.refuseOthers([
+    'type',
+    'task_id',
+    'state',
+    'root_container_id',
+    'data',
+    'expected_task_count',
+    'attempt',
+    'reason',
+  ]);
+  message.requireAll('task_id', 'state');
+  return {
+    type: 'CompleteTask',
+    task_id: message.uuid('task_id') ?? '',
+    state: message.oneOf('state', COMPLETION_STATES) ?? 'Failed',
+    root_container_id: message.uuid('root_container_id'),
+    data: message.has('data') ? readValue(message.raw('data'), message.at('data'), message.faults) : null,
+    expected_task_count: message.integer('expected_task_count', 0, COUNT_MAX),
+    attempt: message.integer('attempt', 1, COUNT_MAX),
+    reason: readReason(message),
+  };
+}
+
+function readReason(message: Members): string | null {
+  const value = message.raw('reason');
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string') return value.slice(0, REASON_CHARS_MAX).replaceAll('\0', '\ufffd').toWellFormed();
+  message.fault('reason', `must be a string, not ${shown(value)}`);
+  return null;
+}
+
+function readHeartbeatTask(message: Members): HeartbeatTaskMessage {
+  message.refuseOthers(['type', 'task_id', 'attempt', 'new_success', 'new_failures']);
+  message.requireAll('task_id', 'attempt');
+  return {
+    type: 'HeartbeatTask',
+    task_id: message.uuid('task_id') ?? '',
+    attempt: message.integer('attempt', 1, COUNT_MAX) ?? 1,
+    new_success: message.integer('new_success', 0, COUNT_MAX) ?? 0,
+    new_failures: message.integer('new_failures', 0, COUNT_MAX) ?? 0,
+  };
+}
+
+function readWorkerSeen(message: Members): WorkerSeenMessage {
+  message.refuseOthers(['type', 'worker', 'kinds', 'concurrency']);
+  message.requireAll('worker', 'kinds', 'concurrency');
+  return {
+    type: 'WorkerSeen',
+    worker: message.text('worker', NAME_CHARS_MAX) ?? '',
+    kinds: readKinds(message),
+    concurrency: message.integer('concurrency', 1, 1_000_000) ?? 1,
+  };
+}
+
+function readKinds(message: Members): string[] {
+  const value = message.raw('kinds');
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || value.length > WORKER_KINDS_MAX) {
+    message.fault('kinds', `must be an array of at most ${WORKER_KINDS_MAX} kinds`);
+    return [];
+  }
+  const at = message.at('kinds');
+  const kinds = value.map((kind: unknown, index) => readText(kind, placeOf(at, index), message.faults, KIND_CHARS_MAX));
+  return [...new Set(kinds.filter((kind) => kind !== null))];
+}
+
+function readStartTask(message: Members): StartTaskMessage | null {
+  message.refuseOthers(['type', 'root_container_id', 'task']);
+  message.requireAll('root_container_id');
+  const value = message.raw('task');
+  if (!isObject(value)) {
+    message.fault('task', `must be an object, not ${shown(value)}`);
+    return null;
+  }
+  const task = new Members(value, message.at('task'), message.faults);
+  task.refuseOthers(['id', 'kind', 'name', 'local_id', 'input', 'attempt', 'timeout_secs', 'parent_id']);
+  task.requireAll('id', 'kind', 'attempt');
+  const kind = task.text('kind', KIND_CHARS_MAX) ?? '';
+  return {
+    type: 'StartTask',
+    root_container_id: message.uuid('root_container_id') ?? '',
+    task: {
+      id: task.uuid('id') ?? '',
+      kind,
+      name: task.text('name', NAME_CHARS_MAX) ?? kind,
+      local_id: task.text('local_id', NAME_CHARS_MAX),
+      input: readInput(task.raw('input'), task.at('input'), task.faults),
+      attempt: task.integer('attempt', 1, COUNT_MAX) ?? 1,
+      timeout_secs: task.integer('timeout_secs', 1, TIMEOUT_MAX_SECS) ?? TIMEOUT_DEFAULT_SECS,
+      parent_id: task.uuid('parent_id'),
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { isUuid } from '../ids.ts';
+import { COMPLETION_POLICIES, CONTAINER_MODES } from '../workflow.ts';
+import type { NewContainerNode, NewNode, NewTaskNode } from '../workflow.ts';
+import { readInput } from './json-value.ts';
+import type { Members } from './members.ts';
+import { readRetry } from './retry.ts';
+
+export const CONTAINER_MEMBERS = ['id', 'local_id', 'mode', 'policy', 'children'] as const;
+export const TASK_MEMBERS = [
+  'id',
+  'local_id',
+  'kind',
+  'name',
+  'input',
+  'policy',
+  'timeout_secs',
+  'priority',
+  'delay',
+  'retry',
+  'disabled',
+  'generator',
+] as const;
+
+export const LOCAL_ID_CHARS_MAX = 100;
+export const KIND_CHARS_MAX = 100;
+export const NAME_CHARS_MAX = 255;
+export const TIMEOUT_MAX_SECS = 86_400;
+export const TIMEOUT_DEFAULT_SECS = 3600;
+const PRIORITY_MAX = 1000;
+const DELAY_MAX_SECS = 31_536_000;
+
+/** How a node calls itself: by its own id, by a name of the submitter's, by both, or not at all. */
+export interface GivenIds {
+  id: string | null;
+  local_id: string | null;
+}
+
+/** A UUID in `id` is the node's id itself, any other text a local name; a node with an id may have a `local_id` beside it. */
+export function readIds(node: Members): GivenIds {
+  const given = node.text('id', LOCAL_ID_CHARS_MAX);
+  const localId = node.text('local_id', LOCAL_ID_CHARS_MAX);
+  if (localId !== null && isUuid(localId)) {
+    node.fault('local_id', 'must not look like a UUID; give a UUID as id');
+  }
+  if (given !== null && !isUuid(given)) {
+    if (localId !== null) node.fault('local_id', 'is given beside a local name in id; keep one of the two');
+    return { id: null, local_id: given };
+  }
+  return { id: given?.toLowerCase() ?? null, local_id: localId };
+}
+
+/** The container itself; its children are the caller's to add. */
+export function readContainer(node: Members, id: string, localId: string | null): NewContainerNode {
+  node.refuseOthers(CONTAINER_MEMBERS);
+  node.requireAll('mode');
+  return {
+    type: 'container',
+    id,
+    local_id: localId,
+    mode: node.oneOf('mode', CONTAINER_MODES) ?? 'sequential',
+    policy: readPolicy(node),
+    children: [],
+  };
+}
+
+export function readTask(node: Members, id: string, localId: string | null): NewTaskNode {
+  node.refuseOthers(TASK_MEMBERS);
+  node.requireAll('kind');
+  const kind = node.text('kind', KIND_CHARS_MAX) ?? '';
+  return {
+    type: 'task',
+    policy: readPolicy(node),
+    disabled: node.boolean('disabled') ?? false,
+    generates: node.boolean('generator') ?? isGeneratorKind(kind),
+    task: {
+      id,
+      local_id: localId,
+      name: node.text('name', NAME_CHARS_MAX) ?? localId ?? kind,
+      kind,
+      timeout_secs: node.integer('timeout_secs', 1, TIMEOUT_MAX_SECS) ?? TIMEOUT_DEFAULT_SECS,
+      deadline_basis: 'activity',
+      priority: node.integer('priority', -PRIORITY_MAX, PRIORITY_MAX) ?? 0,
+      delay_ms: Math.round((node.number('delay', 0, DELAY_MAX_SECS) ?? 0) * 1000),
+      metadata: readInput(node.raw('input'), node.at('input'), node.faults),
+      expected_count: null,
+      actions: [],
+      rules: [],
+      dedupe: [],
+      retry: readRetry(node),
+      dependencies: [],
+    },
+  };
+}
+
+/** A kind of this name makes generators unless its node says otherwise. */
+export function isGeneratorKind(kind: string): boolean {
+  return kind.endsWith('Generator');
+}
+
+function readPolicy(node: Members): NewNode['policy'] {
+  return node.oneOf('policy', COMPLETION_POLICIES) ?? 'FailOnFailure';
+}

@@ -1,0 +1,37 @@
+/**
+ * Where a value stands in a document: a member or an element of what stands above it. Written out only for a fault, since
+ * a deep tree has far more places than faults.
+ */
+export interface Place {
+  readonly above: Place | null;
+  readonly step: string | number;
+}
+
+export function placeOf(above: Place | null, step: string | number): Place {
+  return { above, step };
+}
+
+const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]{0,79}$/;
+const HEAD_CHARS = 60;
+const TAIL_CHARS = 140;
+
+/** `root.children[2].mode`; what lies in the middle of a very long path is left out. */
+export function pathOf(place: Place): string {
+  const steps: string[] = [];
+  for (let at: Place | null = place; at !== null; at = at.above) steps.push(stepText(at.step, at.above === null));
+  const path = steps.reverse().join('');
+  if (path.length <= HEAD_CHARS + TAIL_CHARS) return path;
+  return `${path.slice(0, HEAD_CHARS)}…${path.slice(-TAIL_CHARS)}`;
+}
+
+function stepText(step: string | number, first: boolean): string {
+  if (typeof step === 'number') return `[${step}]`;
+  if (!PLAIN_KEY.test(step)) return `[${quoted(step)}]`;
+  return first ? step : `.${step}`;
+}
+
+/** A user's text inside a message: quoted, escaped and cut, so that no message grows with what was sent. */
+export function quoted(text: string, maxChars = 80): string {
+  const cut = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
+  return JSON.stringify(cut.toWellFormed());
+}

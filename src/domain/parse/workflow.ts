@@ -1,0 +1,85 @@
+import type { NewContainerNode, NewNode } from '../workflow.ts';
+import { Faults, isObject, shown } from './faults.ts';
+import { Members } from './members.ts';
+import { NAME_CHARS_MAX } from './node.ts';
+import { placeOf } from './path.ts';
+import type { Place } from './path.ts';
+import { TreeReader } from './tree.ts';
+
+/** Nodes of one submission. */
+export const SUBMISSION_NODES_MAX = 100_000;
+/** Nodes of one CreateTask message. */
+export const CREATION_NODES_MAX = 1000;
+
+export interface ParsedWorkflow {
+  name: string | null;
+  root: NewContainerNode;
+}
+
+export type WorkflowParse = ({ ok: true } & ParsedWorkflow) | { ok: false; faults: string[] };
+export type NodeParse = { ok: true; node: NewNode } | { ok: false; faults: string[] };
+
+/**
+ * Parses `{ name?, root }`.
+ *
+ * @param newId makes an id for each node that has none; called once for each of them, in the order of the document
+ * @returns the workflow, or every fault (at most 100) as `root.children[2].mode: must be …`
+ */
+export function parseWorkflow(value: unknown, newId: () => string): WorkflowParse {
+  const faults = new Faults();
+  const workflow = readWorkflow(value, null, faults, newId);
+  return workflow === null ? { ok: false, faults: faults.list } : { ok: true, ...workflow };
+}
+
+/**
+ * Parses one node with all that is below it, as a generator creates it.
+ *
+ * @param path what the faults' paths start with
+ */
+export function parseNode(value: unknown, newId: () => string, path = 'task'): NodeParse {
+  const faults = new Faults();
+  const node = readCreatedNode(value, placeOf(null, path), faults, newId);
+  return node === null ? { ok: false, faults: faults.list } : { ok: true, node };
+}
+
+/** The workflow, or null where anything is wrong with it. `place` is null where it is the whole document. */
+export function readWorkflow(
+  value: unknown,
+  place: Place | null,
+  faults: Faults,
+  newId: () => string,
+): ParsedWorkflow | null {
+  const before = faults.list.length;
+  if (!isObject(value)) {
+    faults.add(place ?? placeOf(null, 'body'), `must be an object with name and root, not ${shown(value)}`);
+    return null;
+  }
+  const rootAt = placeOf(place, 'root');
+  const members = place === null ? new TopLevel(value, faults) : new Members(value, place, faults);
+  members.refuseOthers(['name', 'root']);
+  members.requireAll('root');
+  const name = members.text('name', NAME_CHARS_MAX);
+  if (!members.has('root')) return null;
+  const root = new TreeReader(faults, newId, SUBMISSION_NODES_MAX).read(members.raw('root'), rootAt);
+  if (root?.type === 'task') {
+    faults.add(rootAt, 'must be a container, not a task; wrap it in { "mode": "sequential", "children": [...] }');
+  }
+  return root?.type !== 'container' || faults.list.length > before ? null : { name, root };
+}
+
+export function readCreatedNode(value: unknown, place: Place, faults: Faults, newId: () => string): NewNode | null {
+  const before = faults.list.length;
+  const node = new TreeReader(faults, newId, CREATION_NODES_MAX).read(value, place);
+  return faults.list.length > before ? null : node;
+}
+
+/** The members of a whole document: their paths start with their own names. */
+export class TopLevel extends Members {
+  constructor(object: Record<string, unknown>, faults: Faults) {
+    super(object, placeOf(null, ''), faults);
+  }
+
+  override at(name: string): Place {
+    return placeOf(null, name);
+  }
+}
