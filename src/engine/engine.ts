@@ -14,6 +14,7 @@ import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
 import type { Engine } from './port.ts';
 import * as read from './read.ts';
+import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
@@ -77,6 +78,10 @@ function verbsOf(context: EngineContext): Engine {
     getTask: (id) => read.getTask(context, id),
     listTasks: (filter) => read.listTasks(context, filter),
     getDag: (id) => read.getDag(context, id),
+    getTree: (id, options) => tree.getTree(context, id, options),
+    listChildren: (id, containerId, page) => tree.listChildren(context, id, containerId, page),
+    readResults: (scope, after, limit) => tree.readResults(context, scope, after, limit),
+    treeChanges: (id, cursor) => tree.treeChanges(context, id, cursor),
     dagChanges: (id, cursor) => read.dagChanges(context, id, cursor),
     getWorkflow: (id) => read.getWorkflow(context, id),
     countStates: (id) => read.countStates(context, id),

@@ -3,10 +3,10 @@ import type { Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import { countDeliveries } from '../store/deliveries.ts';
 import * as reads from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
-import type { Dag, DagChanges, Gauges, TaskFilter } from './port.ts';
+import type { Dag, DagChanges, Gauges, TaskFilter, WorkflowPage } from './port.ts';
 
 /** How far a change feed looks back: longer than any transaction may take to commit after it took its moment. */
-const CHANGE_OVERLAP_MS = 5_000;
+export const CHANGE_OVERLAP_MS = 5_000;
 
 export async function getTask(context: EngineContext, id: string): Promise<TaskDetail | null> {
   const row = await reads.findTask(context.database, id);
@@ -65,11 +65,9 @@ export function countStates(context: EngineContext, id: string): Promise<Partial
   return reads.countStatesOfWorkflow(context.database, id);
 }
 
-export function listWorkflows(
-  context: EngineContext,
-  page: { offset: number; limit: number; open?: boolean },
-): Promise<WorkflowSummary[]> {
-  return reads.findWorkflows(context.database, page.open ?? null, page.limit, page.offset);
+export function listWorkflows(context: EngineContext, page: WorkflowPage): Promise<WorkflowSummary[]> {
+  const { open = null, trees = null, limit, offset } = page;
+  return reads.findWorkflows(context.database, { open, trees, limit, offset });
 }
 
 export async function gauges(context: EngineContext, kindLimit: number): Promise<Gauges> {

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { Action, DedupeMatcher, Dependency, RetryPolicy, Rule, Task, WorkflowSummary } from '../domain/task.ts';
-import { taskStateOf, TASK_STATE_CODE, type TaskState } from '../domain/task-state.ts';
+import { taskStateOf, TASK_STATE_CODE, type ContainerState, type TaskState } from '../domain/task-state.ts';
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
-const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as kind, t.state, t.attempt, t.priority,
+export const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as kind, t.state, t.attempt, t.priority,
   t.timeout_secs, t.deadline_basis, t.metadata, t.expected_count, t.success_count, t.failure_count, t.open_gates,
   t.reason, t.created_at, t.started_at, t.ended_at, t.updated_at, t.run_at, t.deadline_at, t.archived`;
 
@@ -54,16 +54,21 @@ const LIST_DEPENDENCIES: Statement = {
       where t.workflow_id = $1`,
 };
 
+const WORKFLOW_COLUMNS = `w.id, w.name, w.task_count, w.remaining, w.created_at, w.ended_at, w.archived, w.paused,
+  case when w.is_tree then (select c.state from container_all c where c.id = w.id) end as root_state`;
+
 const GET_WORKFLOW: Statement = {
   name: 'workflows.get',
-  text: `select id, name, task_count, remaining, created_at, ended_at, archived from workflow_all where id = $1`,
+  text: `select ${WORKFLOW_COLUMNS} from workflow_all w where w.id = $1`,
 };
 
 const LIST_WORKFLOWS: Statement = {
   name: 'workflows.list',
-  text: `select id, name, task_count, remaining, created_at, ended_at, archived from workflow_all
-    where ($1::boolean is null or (ended_at is null) = $1)
-    order by id desc limit $2 offset $3`,
+  text: `select ${WORKFLOW_COLUMNS} from (
+      select * from workflow_all
+      where ($1::boolean is null or (ended_at is null) = $1) and ($4::boolean is null or is_tree = $4)
+      order by id desc limit $2 offset $3) w
+    order by w.id desc`,
 };
 
 const COUNT_BY_STATE_OF_WORKFLOW: Statement = {
@@ -197,17 +202,30 @@ export function findDependencies(queryable: Queryable, workflowId: string): Prom
   return queryable.query<Dependency>(LIST_DEPENDENCIES, [workflowId]);
 }
 
-export async function findWorkflow(queryable: Queryable, id: string): Promise<WorkflowSummary | null> {
-  return (await queryable.query<WorkflowSummary>(GET_WORKFLOW, [id]))[0] ?? null;
+type WorkflowRecord = Omit<WorkflowSummary, 'root_state'> & { root_state: number | null };
+
+function workflowOf(row: WorkflowRecord): WorkflowSummary {
+  // A container's state is stored under the number of the tasks' state of the same name.
+  return { ...row, root_state: row.root_state === null ? null : (taskStateOf(row.root_state) as ContainerState) };
 }
 
-export function findWorkflows(
-  queryable: Queryable,
-  open: boolean | null,
-  limit: number,
-  offset: number,
-): Promise<WorkflowSummary[]> {
-  return queryable.query<WorkflowSummary>(LIST_WORKFLOWS, [open, limit, offset]);
+export async function findWorkflow(queryable: Queryable, id: string): Promise<WorkflowSummary | null> {
+  const [row] = await queryable.query<WorkflowRecord>(GET_WORKFLOW, [id]);
+  return row === undefined ? null : workflowOf(row);
+}
+
+export interface WorkflowQuery {
+  /** Only those with tasks that have not ended, or only those without; null: both. */
+  open: boolean | null;
+  /** Only trees, or only batches; null: both. */
+  trees: boolean | null;
+  limit: number;
+  offset: number;
+}
+
+export async function findWorkflows(queryable: Queryable, query: WorkflowQuery): Promise<WorkflowSummary[]> {
+  const values = [query.open, query.limit, query.offset, query.trees];
+  return (await queryable.query<WorkflowRecord>(LIST_WORKFLOWS, values)).map(workflowOf);
 }
 
 export async function countStatesOfWorkflow(

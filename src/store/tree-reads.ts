@@ -1,0 +1,311 @@
+import type { JsonValue } from '../domain/json.ts';
+import { taskStateOf, type ContainerState } from '../domain/task-state.ts';
+import { modeOf, policyOf, type Container, type TaskResult, type TreeTask } from '../domain/workflow.ts';
+import type { Queryable, Statement } from './database.ts';
+import { TASK_COLUMNS, taskOf, type TaskRecord } from './task-reads.ts';
+import { uuidArray } from './transitions.ts';
+
+const CONTAINER_COLUMNS = `c.id, c.workflow_id, c.parent_id, c.local_id, c.position, c.mode, c.policy, c.state,
+  c.children, c.open, c.succeeded, c.failed, c.timed_out, c.partially_failed, c.disabled, c.tolerated, c.fillers,
+  c.reason, c.started_at, c.ended_at`;
+
+const PLACE_COLUMNS = `t.container_id, t.position, t.policy, t.generates, t.generator_id,
+  coalesce(g.expected, ag.expected) as expected, coalesce(g.created, ag.created) as created`;
+
+const PLACE_JOINS = `join kind k on k.id = t.kind_id
+  left join generator g on g.task_id = t.id left join archive_generator ag on ag.task_id = t.id`;
+
+/** Inputs may be large: who does not need them does not read them. */
+const TREE_TASK_COLUMNS = `${TASK_COLUMNS.replace('t.metadata', 'case when $1 then t.metadata else $2::jsonb end as metadata')},
+  ${PLACE_COLUMNS}`;
+
+/** Level by level from the root, so that a limit keeps what is nearest to it. */
+const containersOf = (name: string, relation: string): Statement => ({
+  name,
+  text: `with recursive tree as (
+      select c.*, 0 as level from ${relation} c where c.id = $1
+      union all
+      select c.*, tree.level + 1 from tree
+      join ${relation} c on c.parent_id = tree.id and c.workflow_id = $1
+      where $2::integer is null or tree.level < $2)
+    select ${CONTAINER_COLUMNS}, c.level from (select * from tree limit $3) c
+    order by c.level, c.parent_id, c.position`,
+});
+
+const CONTAINERS = containersOf('trees.containers', 'container');
+const ARCHIVED_CONTAINERS = containersOf('trees.archived_containers', 'archive_container');
+
+const TASKS: Statement = {
+  name: 'trees.tasks',
+  text: `select ${TREE_TASK_COLUMNS} from (
+      select i.ordinal, s.* from unnest($3::uuid[]) with ordinality i(id, ordinal)
+      cross join lateral (
+        select t.*, false as archived from task t where t.container_id = i.id order by t.position limit $4) s
+      order by i.ordinal, s.position limit $4) t
+    ${PLACE_JOINS} order by t.ordinal, t.position`,
+};
+
+const ARCHIVED_TASKS: Statement = {
+  name: 'trees.archived_tasks',
+  text: `select ${TREE_TASK_COLUMNS} from (
+      select i.ordinal, t.*, true as archived from unnest($3::uuid[]) with ordinality i(id, ordinal)
+      join archive_task t on t.container_id = i.id and t.workflow_id = $5
+      order by i.ordinal, t.position limit $4) t
+    ${PLACE_JOINS} order by t.ordinal, t.position`,
+};
+
+const CHILD_IDS: Statement = {
+  name: 'trees.child_ids',
+  text: `select c.id, c.position, true as is_container from container_all c
+      where c.workflow_id = $1 and c.parent_id = $2
+    union all
+    select t.id, t.position, false from task_all t where t.workflow_id = $1 and t.container_id = $2
+    order by position, id limit $3 offset $4`,
+};
+
+const CONTAINERS_BY_ID: Statement = {
+  name: 'trees.containers_by_id',
+  text: `select ${CONTAINER_COLUMNS} from container_all c where c.workflow_id = $1 and c.id = any($2::uuid[])
+    order by c.position`,
+};
+
+const TASKS_BY_ID: Statement = {
+  name: 'trees.tasks_by_id',
+  text: `select ${TREE_TASK_COLUMNS} from task_all t ${PLACE_JOINS} where t.id = any($3::uuid[]) order by t.position`,
+};
+
+const TASKS_CHANGED: Statement = {
+  name: 'trees.tasks_changed',
+  text: `select ${TREE_TASK_COLUMNS} from task_all t ${PLACE_JOINS}
+    where t.workflow_id = $3 and t.updated_at >= $4::timestamptz and t.container_id is not null order by t.id`,
+};
+
+/**
+ * A container changes when its turn comes, when it ends, and when anything below it does. Those of a small tree are all
+ * read: a retry leaves no moment behind in a container without tasks.
+ */
+const CONTAINERS_CHANGED: Statement = {
+  name: 'trees.containers_changed',
+  text: `with recursive touched as (
+      select t.container_id as id from task_all t
+        where t.workflow_id = $1 and t.updated_at >= $2::timestamptz and t.container_id is not null
+      union
+      select c.id from container_all c
+        where c.workflow_id = $1 and greatest(c.created_at, c.started_at, c.ended_at) >= $2::timestamptz
+      union
+      select c.parent_id from touched join container_all c on c.id = touched.id where c.parent_id is not null)
+    select ${CONTAINER_COLUMNS} from container_all c
+    where c.workflow_id = $1 and (c.id in (select id from touched)
+      or (select count(*) from (select 1 from container_all n where n.workflow_id = $1 limit $3 + 1) x) <= $3)
+    order by c.id`,
+};
+
+const RESULT_COLUMNS = `t.id as task_id, t.local_id, k.name as kind, t.state, d.data`;
+const RESULT_JOINS = `join kind k on k.id = t.kind_id cross join lateral (
+      select data from task_data where task_id = t.id
+      union all select data from archive_task_data where task_id = t.id limit 1) d`;
+
+const RESULTS_OF_WORKFLOW: Statement = {
+  name: 'trees.results_of_workflow',
+  text: `select ${RESULT_COLUMNS} from task_all t ${RESULT_JOINS}
+    where t.workflow_id = $1 and ($2::uuid is null or t.id > $2) order by t.id limit $3`,
+};
+
+const RESULTS_BELOW: Statement = {
+  name: 'trees.results_below',
+  text: `with recursive below as (
+      select c.id, c.workflow_id from container_all c where c.id = $1
+      union all
+      select c.id, c.workflow_id from below b
+      join container_all c on c.workflow_id = b.workflow_id and c.parent_id = b.id)
+    select ${RESULT_COLUMNS} from task_all t ${RESULT_JOINS}
+    where t.workflow_id = (select workflow_id from container_all where id = $1)
+      and t.container_id in (select id from below) and ($2::uuid is null or t.id > $2)
+    order by t.id limit $3`,
+};
+
+const RESULTS_BEFORE: Statement = {
+  name: 'trees.results_before',
+  text: `with recursive reader as (select workflow_id, container_id, position from task_all where id = $1),
+    below as (
+      select c.id, c.workflow_id from reader r
+      join container_all c on c.workflow_id = r.workflow_id and c.parent_id = r.container_id and c.position < r.position
+      union all
+      select c.id, c.workflow_id from below b
+      join container_all c on c.workflow_id = b.workflow_id and c.parent_id = b.id)
+    select ${RESULT_COLUMNS} from task_all t ${RESULT_JOINS}
+    where t.workflow_id = (select workflow_id from reader) and ($2::uuid is null or t.id > $2)
+      and (t.container_id in (select id from below)
+        or t.container_id = (select container_id from reader) and t.position < (select position from reader))
+    order by t.id limit $3`,
+};
+
+export interface ContainerRecord {
+  id: string;
+  workflow_id: string;
+  parent_id: string | null;
+  local_id: string | null;
+  position: number;
+  mode: number;
+  policy: number;
+  state: number;
+  children: number;
+  open: number;
+  succeeded: number;
+  failed: number;
+  timed_out: number;
+  partially_failed: number;
+  disabled: number;
+  tolerated: number;
+  fillers: number;
+  reason: string | null;
+  started_at: number | null;
+  ended_at: number | null;
+}
+
+interface TreeTaskRecord extends TaskRecord {
+  container_id: string;
+  position: number;
+  policy: number;
+  generates: boolean;
+  generator_id: string | null;
+  expected: number | null;
+  created: number | null;
+}
+
+/** The state that a container's stored number stands for. */
+export function containerStateOf(code: number): ContainerState {
+  return taskStateOf(code) as ContainerState;
+}
+
+export function containerOf(row: ContainerRecord): Container {
+  return {
+    id: row.id,
+    workflow_id: row.workflow_id,
+    parent_id: row.parent_id,
+    local_id: row.local_id,
+    position: row.position,
+    mode: modeOf(row.mode),
+    policy: policyOf(row.policy),
+    state: containerStateOf(row.state),
+    counts: {
+      children: row.children,
+      open: row.open,
+      succeeded: row.succeeded,
+      failed: row.failed,
+      timed_out: row.timed_out,
+      partially_failed: row.partially_failed,
+      disabled: row.disabled,
+      tolerated: row.tolerated,
+    },
+    fillers: row.fillers,
+    reason: row.reason,
+    started_at: row.started_at,
+    ended_at: row.ended_at,
+  };
+}
+
+function treeTaskOf(row: TreeTaskRecord): TreeTask {
+  return {
+    ...taskOf(row),
+    container_id: row.container_id,
+    position: row.position,
+    policy: policyOf(row.policy),
+    generator_id: row.generator_id,
+    expansion: row.generates ? { expected: row.expected, created: row.created ?? 0 } : null,
+  };
+}
+
+const NO_INPUT = '{}';
+
+/** The containers of a tree, down to a level, at most `limit`, each with its level; null is no bound. */
+export async function findContainers(
+  queryable: Queryable,
+  workflow: { id: string; archived: boolean },
+  depth: number | null,
+  limit: number | null,
+): Promise<{ container: Container; level: number }[]> {
+  const statement = workflow.archived ? ARCHIVED_CONTAINERS : CONTAINERS;
+  const rows = await queryable.query<ContainerRecord & { level: number }>(statement, [workflow.id, depth, limit]);
+  return rows.map((row) => ({ container: containerOf(row), level: row.level }));
+}
+
+/** Tasks that stand in these containers of one workflow, in the containers' order; at most `limit`, null is no bound. */
+export async function findTasksOfContainers(
+  queryable: Queryable,
+  workflow: { id: string; archived: boolean },
+  containers: readonly string[],
+  inputs: boolean,
+  limit: number | null,
+): Promise<TreeTask[]> {
+  const values = [inputs, NO_INPUT, uuidArray(containers), limit];
+  const rows = workflow.archived
+    ? await queryable.query<TreeTaskRecord>(ARCHIVED_TASKS, [...values, workflow.id])
+    : await queryable.query<TreeTaskRecord>(TASKS, values);
+  return rows.map(treeTaskOf);
+}
+
+/** Ids of a container's children by position. */
+export function findChildIds(
+  queryable: Queryable,
+  workflowId: string,
+  containerId: string,
+  page: { offset: number; limit: number },
+): Promise<{ id: string; is_container: boolean }[]> {
+  return queryable.query(CHILD_IDS, [workflowId, containerId, page.limit, page.offset]);
+}
+
+/** Those of the containers that the workflow has, by position. */
+export async function findContainersById(
+  queryable: Queryable,
+  workflowId: string,
+  ids: readonly string[],
+): Promise<Container[]> {
+  return (await queryable.query<ContainerRecord>(CONTAINERS_BY_ID, [workflowId, uuidArray(ids)])).map(containerOf);
+}
+
+/** Tasks of trees by id, without their inputs, by position. */
+export async function findTreeTasksById(queryable: Queryable, ids: readonly string[]): Promise<TreeTask[]> {
+  return (await queryable.query<TreeTaskRecord>(TASKS_BY_ID, [false, NO_INPUT, uuidArray(ids)])).map(treeTaskOf);
+}
+
+/** Tasks of a tree that changed since a moment (RFC 3339), without their inputs. */
+export async function findTreeTasksChanged(
+  queryable: Queryable,
+  workflowId: string,
+  since: string,
+): Promise<TreeTask[]> {
+  return (await queryable.query<TreeTaskRecord>(TASKS_CHANGED, [false, NO_INPUT, workflowId, since])).map(treeTaskOf);
+}
+
+/** Containers that changed since a moment (RFC 3339); all of them where the tree has at most `small`. */
+export async function findContainersChanged(
+  queryable: Queryable,
+  workflowId: string,
+  since: string,
+  small: number,
+): Promise<Container[]> {
+  return (await queryable.query<ContainerRecord>(CONTAINERS_CHANGED, [workflowId, since, small])).map(containerOf);
+}
+
+interface ResultRecord {
+  task_id: string;
+  local_id: string | null;
+  kind: string;
+  state: number;
+  data: JsonValue;
+}
+
+const RESULTS = { workflow: RESULTS_OF_WORKFLOW, below: RESULTS_BELOW, before: RESULTS_BEFORE } as const;
+
+/** @param scope whose results: those of a workflow, those below a container, those of what stands before a task */
+export async function findResults(
+  queryable: Queryable,
+  scope: keyof typeof RESULTS,
+  id: string,
+  after: string | null,
+  limit: number,
+): Promise<TaskResult[]> {
+  const rows = await queryable.query<ResultRecord>(RESULTS[scope], [id, after, limit]);
+  return rows.map((row) => ({ ...row, state: taskStateOf(row.state) }));
+}
