@@ -1,0 +1,103 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { Database } from '../store/database.ts';
+import { countListeners, notifyQueues, QUEUE_CHANNEL } from '../store/queue-messages.ts';
+import type { Waiting } from './waiting.ts';
+
+/** A process that begins to listen is noticed after this long; until then it finds messages by polling. */
+const LOOK_INTERVAL_MS = 1_000;
+
+/**
+ * Tells receivers that messages arrived: those of this process at once, others by NOTIFY after the commit. While one
+ * notification is under way, further queues gather for the next; a lost one costs latency only.
+ */
+export class PostgresSignals {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #waiting: Waiting;
+  readonly #pending = new Set<string>();
+  #sending: Promise<void> | undefined;
+  #listening: Promise<void> | undefined;
+  #unlisten: (() => Promise<void>) | undefined;
+  /** Until it is known, everybody is notified. */
+  #othersListen = true;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(database: Database, clock: Clock, log: Logger, waiting: Waiting) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+    this.#waiting = waiting;
+  }
+
+  arrived(queue: string): void {
+    this.#waiting.arrived(queue);
+    if (this.#closed) return;
+    this.#lookAgain();
+    if (!this.#othersListen) return;
+    this.#pending.add(queue);
+    this.#sending ??= this.#send();
+  }
+
+  /** Whether notifications reach this process, as far as is known. */
+  get listens(): boolean {
+    return this.#listening !== undefined;
+  }
+
+  /** Resolves when this process is told of what others send, or when that failed for now. */
+  listen(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#listening ??= this.#database
+      .listen(QUEUE_CHANNEL, (payload) => this.#heard(payload))
+      .then((unlisten) => {
+        this.#unlisten = unlisten;
+      })
+      .catch((error: unknown) => {
+        this.#log.warn({ err: error }, 'Cannot listen for messages; queues are polled');
+      });
+    return this.#listening;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#sending;
+    await this.#listening;
+    await this.#unlisten?.();
+  }
+
+  #heard(payload: string): void {
+    // Reconnected: anything may have happened meanwhile.
+    if (payload === '') this.#waiting.arrivedAnywhere();
+    else for (const queue of JSON.parse(payload) as string[]) this.#waiting.arrived(queue);
+  }
+
+  /** Looks now and then whether any other process listens: alone, there is nobody to notify. */
+  #lookAgain(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#lookedAt < LOOK_INTERVAL_MS) return;
+    this.#lookedAt = now;
+    countListeners(this.#database)
+      .then((listeners) => {
+        this.#othersListen = listeners > (this.#listening === undefined ? 0 : 1);
+      })
+      .catch((error: unknown) => {
+        this.#othersListen = true;
+        this.#log.debug({ err: error }, 'Cannot see who listens; everybody is notified');
+      });
+  }
+
+  async #send(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const queues = [...this.#pending].slice(0, 30);
+      for (const queue of queues) this.#pending.delete(queue);
+      try {
+        await notifyQueues(this.#database, queues);
+      } catch (error) {
+        this.#log.debug({ err: error }, 'A notification was not sent; the others find the messages by polling');
+      }
+    }
+    this.#sending = undefined;
+  }
+}

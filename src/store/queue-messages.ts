@@ -1,0 +1,260 @@
+import type { Queryable, Statement } from './database.ts';
+import { numberArray, uuidArray } from './transitions.ts';
+
+/** Carries the names of queues that have something new, as a JSON array. */
+export const QUEUE_CHANNEL = 'heddle_queue';
+
+const INSERT = `insert into queue_message (queue, id, visible_at, sent_at, body)
+    select $1, u.id, n.now + coalesce(u.delay_ms, 0) * interval '1 millisecond', n.now, u.body
+    from unnest($2::uuid[], $3::bigint[], $4::text[]) as u(id, delay_ms, body),
+      (select coalesce($5::timestamptz, clock_timestamp()) as now offset 0) n
+    on conflict (queue, id) do nothing`;
+
+const SEND: Statement = { name: 'queues.send', text: INSERT };
+
+/** PostgreSQL delivers a notification when its transaction commits, and equal ones of a transaction once. */
+const SEND_AND_NOTIFY: Statement = {
+  name: 'queues.send_and_notify',
+  text: `with sent as (${INSERT}) select pg_notify('${QUEUE_CHANNEL}', json_build_array($1::text)::text)`,
+};
+
+const NOTIFY: Statement = { name: 'queues.notify', text: `select pg_notify('${QUEUE_CHANNEL}', $1)` };
+
+const COUNT_LISTENERS: Statement = {
+  name: 'queues.count_listeners',
+  text: `select count(*) as n from pg_stat_activity
+    where datname = current_database() and application_name like 'heddle%listen%'`,
+};
+
+const RECEIVE: Statement = {
+  name: 'queues.receive',
+  text: `select id, receipt, receive_count, sent_at, body, mark, seen_at
+    from receive_messages($1, $2, $3, $4, $5, $6, $7)`,
+};
+
+const DELETE: Statement = { name: 'queues.delete', text: `select delete_messages($1, $2, $3) as n` };
+const HIDE: Statement = { name: 'queues.hide', text: `select hide_messages($1, $2, $3, $4, $5, $6) as n` };
+const BURY: Statement = { name: 'queues.bury', text: `select bury_messages($1, $2, $3, $4, $5) as n` };
+const REDRIVE: Statement = { name: 'queues.redrive', text: `select redrive_messages($1, $2, $3, $4) as n` };
+
+const LIST_DEAD: Statement = {
+  name: 'queues.list_dead',
+  text: `select id, queue, body, reason, receive_count, sent_at, died_at from queue_dead
+    where $1::text is null or queue = $1
+    order by died_at, id limit $2 offset $3`,
+};
+
+const FORGET_DEAD: Statement = {
+  name: 'queues.forget_dead',
+  text: `delete from queue_dead where ctid = any(array(
+    select ctid from queue_dead
+    where died_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
+    order by died_at limit $2))
+    returning 1`,
+};
+
+const DEPTH: Statement = {
+  name: 'queues.depth',
+  text: `select count(*) filter (where m.visible_at <= n.now) as visible,
+      count(*) filter (where m.visible_at > n.now and m.receipt is not null) as in_flight,
+      count(*) filter (where m.visible_at > n.now and m.receipt is null) as delayed,
+      (select count(*) from queue_dead d where d.queue = $1) as dead
+    from (select coalesce($2::timestamptz, clock_timestamp()) as now offset 0) n
+    left join queue_message m on m.queue = $1`,
+};
+
+export interface NewMessageRow {
+  id: string;
+  delay_ms: number;
+  body: string;
+}
+
+/** A message handed out; `mark` is when the last of its set was due, `seen_at` the moment of the look. */
+export interface MessageRow {
+  id: string;
+  receipt: number;
+  receive_count: number;
+  sent_at: number;
+  body: string;
+  mark: number;
+  seen_at: number;
+}
+
+/** Nothing was handed out: `receive_count` messages died instead, and the next one is due at `mark`. */
+interface NothingRow {
+  id: null;
+  receive_count: number;
+  mark: number | null;
+  seen_at: number;
+}
+
+export interface Taken {
+  rows: MessageRow[];
+  /** How many became dead letters instead of being handed out; known where nothing was handed out. */
+  died: number;
+  /** When the next message is due, of those that are not yet; null where there is none, or where rows were handed out. */
+  next_due_in_ms: number | null;
+  /** Milliseconds since the epoch by the database's clock: messages due before then were looked at. */
+  looked_until: number;
+}
+
+export interface DeadRow {
+  id: string;
+  queue: string;
+  body: string;
+  reason: string;
+  receive_count: number;
+  sent_at: number;
+  died_at: number;
+}
+
+function newMessageValues(queue: string, messages: readonly NewMessageRow[], now: string | null): unknown[] {
+  const delayed = messages.some((message) => message.delay_ms > 0);
+  return [
+    queue,
+    uuidArray(messages.map((message) => message.id)),
+    delayed ? numberArray(messages.map((message) => Math.ceil(message.delay_ms))) : null,
+    messages.map((message) => message.body),
+    now,
+  ];
+}
+
+/** Stores messages; those whose id the queue has already are dropped. */
+export async function insertMessages(
+  queryable: Queryable,
+  queue: string,
+  messages: readonly NewMessageRow[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(SEND, newMessageValues(queue, messages, now));
+}
+
+/** Stores messages and tells everybody who listens when the transaction commits. */
+export async function insertMessagesAndNotify(
+  queryable: Queryable,
+  queue: string,
+  messages: readonly NewMessageRow[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(SEND_AND_NOTIFY, newMessageValues(queue, messages, now));
+}
+
+export async function notifyQueues(queryable: Queryable, queues: readonly string[]): Promise<void> {
+  await queryable.query(NOTIFY, [JSON.stringify(queues)]);
+}
+
+/** Sessions that listen to this database on behalf of Heddle, this process's own included. */
+export async function countListeners(queryable: Queryable): Promise<number> {
+  const [row] = await queryable.query<{ n: number }>(COUNT_LISTENERS);
+  return row!.n;
+}
+
+export interface Take {
+  queue: string;
+  max: number;
+  visibilityMs: number;
+  maxReceives: number;
+  bytes: number;
+  /** Messages due earlier (milliseconds since the epoch) are not looked at; null: all are. */
+  fromMs: number | null;
+}
+
+export async function takeMessages(queryable: Queryable, take: Take, now: string | null): Promise<Taken> {
+  const rows = await queryable.query<MessageRow | NothingRow>(RECEIVE, [
+    take.queue,
+    take.max,
+    Math.ceil(take.visibilityMs),
+    take.maxReceives,
+    take.bytes,
+    take.fromMs,
+    now,
+  ]);
+  const [first] = rows;
+  if (first?.id === null) {
+    const nextDueInMs = first.mark === null ? null : Math.max(1, Math.ceil(first.mark - first.seen_at));
+    return { rows: [], died: first.receive_count, next_due_in_ms: nextDueInMs, looked_until: first.seen_at };
+  }
+  const taken = rows as MessageRow[];
+  return { rows: taken, died: 0, next_due_in_ms: null, looked_until: first?.mark ?? 0 };
+}
+
+/** Which delivery of which message. */
+export interface ReceiptRow {
+  id: string;
+  receipt: number;
+}
+
+async function count(queryable: Queryable, statement: Statement, values: readonly unknown[]): Promise<number> {
+  const [row] = await queryable.query<{ n: number }>(statement, values);
+  return row!.n;
+}
+
+function receiptValues(receipts: readonly ReceiptRow[]): [string, string] {
+  return [uuidArray(receipts.map(({ id }) => id)), numberArray(receipts.map(({ receipt }) => receipt))];
+}
+
+export function deleteMessages(queryable: Queryable, queue: string, receipts: readonly ReceiptRow[]): Promise<number> {
+  return count(queryable, DELETE, [queue, ...receiptValues(receipts)]);
+}
+
+export interface Hide {
+  queue: string;
+  receipts: readonly ReceiptRow[];
+  delayMs: number;
+  /** Ends the deliveries: the messages are anybody's after the delay. */
+  release: boolean;
+}
+
+export function hideMessages(queryable: Queryable, hide: Hide, now: string | null): Promise<number> {
+  const { queue, receipts, delayMs, release } = hide;
+  return count(queryable, HIDE, [queue, ...receiptValues(receipts), Math.ceil(delayMs), release, now]);
+}
+
+export function buryMessages(
+  queryable: Queryable,
+  queue: string,
+  letters: readonly (ReceiptRow & { reason: string })[],
+  now: string | null,
+): Promise<number> {
+  return count(queryable, BURY, [queue, ...receiptValues(letters), letters.map(({ reason }) => reason), now]);
+}
+
+export function redriveMessages(
+  queryable: Queryable,
+  queue: string,
+  ids: readonly string[] | null,
+  limit: number,
+  now: string | null,
+): Promise<number> {
+  return count(queryable, REDRIVE, [queue, ids === null ? null : uuidArray(ids), limit, now]);
+}
+
+export function findDeadLetters(
+  queryable: Queryable,
+  queue: string | null,
+  page: { offset: number; limit: number },
+): Promise<DeadRow[]> {
+  return queryable.query<DeadRow>(LIST_DEAD, [queue, page.limit, page.offset]);
+}
+
+/** Deletes dead letters older than this; returns how many. */
+export async function forgetDeadLetters(
+  queryable: Queryable,
+  olderThanMs: number,
+  limit: number,
+  now: string | null,
+): Promise<number> {
+  return (await queryable.query(FORGET_DEAD, [olderThanMs, limit, now])).length;
+}
+
+export async function countMessages(
+  queryable: Queryable,
+  queue: string,
+  now: string | null,
+): Promise<{ visible: number; in_flight: number; delayed: number; dead: number }> {
+  const [row] = await queryable.query<{ visible: number; in_flight: number; delayed: number; dead: number }>(DEPTH, [
+    queue,
+    now,
+  ]);
+  return row!;
+}

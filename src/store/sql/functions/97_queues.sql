@@ -1,0 +1,134 @@
+-- Messages of queues. What only makes a message be handed out once more when it is lost in a crash does not wait for
+-- the disk: deliveries, their ends and their extensions. Joins are by the array given, never over the table, whatever
+-- the statistics of a table that fills and empties say.
+
+-- Hands out at most p_max messages that are due, oldest first, from p_from_ms on (null: from the beginning), of at most
+-- about p_bytes together. What was handed out p_max_receives times already becomes a dead letter instead. `mark` is
+-- the moment that the message was due. Where there is nothing: one row without id, with how many died, and in `mark`
+-- when the next one is due.
+create or replace function receive_messages(p_queue text, p_max integer, p_visibility_ms bigint, p_max_receives integer,
+  p_bytes bigint, p_from_ms bigint, p_now timestamptz)
+returns table (id uuid, receipt bigint, receive_count integer, sent_at timestamptz, body text, mark timestamptz,
+  seen_at timestamptz)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_from timestamptz := coalesce(to_timestamp(p_from_ms / 1000.0), '-infinity');
+  v_taken tid[];
+  v_dead tid[];
+  v_mark timestamptz;
+begin
+  select array_agg(b.at) filter (where b.receive_count < p_max_receives and b.bytes_before < p_bytes),
+    array_agg(b.at) filter (where b.receive_count >= p_max_receives),
+    max(b.visible_at) filter (where b.bytes_before < p_bytes)
+  into v_taken, v_dead, v_mark
+  from (
+    select l.at, l.receive_count, l.visible_at,
+      coalesce(sum(l.bytes) over (rows between unbounded preceding and 1 preceding), 0) as bytes_before
+    from (
+      select m.ctid as at, m.receive_count, m.visible_at, octet_length(m.body) as bytes
+      from queue_message m
+      where m.queue = p_queue and m.visible_at >= v_from and m.visible_at <= v_now
+      order by m.visible_at limit p_max for update skip locked) l) b;
+
+  if v_dead is null then
+    perform set_config('synchronous_commit', 'off', true);
+  else
+    with gone as (
+      delete from queue_message m where m.ctid = any(v_dead)
+      returning m.queue, m.id, m.receive_count, m.sent_at, m.body
+    )
+    insert into queue_dead (queue, id, reason, receive_count, sent_at, died_at, body)
+    select g.queue, g.id, 'received ' || g.receive_count || ' times and never settled', g.receive_count, g.sent_at, v_now, g.body
+    from gone g
+    on conflict (queue, id) do update set reason = excluded.reason, receive_count = excluded.receive_count,
+      sent_at = excluded.sent_at, died_at = excluded.died_at, body = excluded.body;
+  end if;
+  if v_taken is null then
+    return query select null::uuid, null::bigint, coalesce(cardinality(v_dead), 0), null::timestamptz, null::text,
+      (select m.visible_at from queue_message m where m.queue = p_queue and m.visible_at > v_now
+       order by m.visible_at limit 1), v_now;
+    return;
+  end if;
+  return query update queue_message m set visible_at = v_now + p_visibility_ms * interval '1 millisecond',
+    receipt = nextval('queue_receipt'), receive_count = m.receive_count + 1
+  where m.ctid = any(v_taken)
+  returning m.id, m.receipt, m.receive_count, m.sent_at, m.body, v_mark, v_now;
+end $$;
+
+-- Deletes what the receipts hold; returns how many.
+create or replace function delete_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
+returns integer
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_deleted integer;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  delete from queue_message m using unnest(p_ids, p_receipts) as r(id, receipt)
+  where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt;
+  get diagnostics v_deleted = row_count;
+  return v_deleted;
+end $$;
+
+-- Makes what the receipts hold visible p_delay_ms from now; with p_release the receipts are over. Returns how many.
+create or replace function hide_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_delay_ms bigint,
+  p_release boolean, p_now timestamptz)
+returns integer
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_hidden integer;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  update queue_message m set
+    visible_at = coalesce(p_now, clock_timestamp()) + p_delay_ms * interval '1 millisecond',
+    receipt = case when p_release then null else m.receipt end
+  from unnest(p_ids, p_receipts) as r(id, receipt)
+  where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt;
+  get diagnostics v_hidden = row_count;
+  return v_hidden;
+end $$;
+
+-- Moves what the receipts hold to the dead letters; returns how many.
+create or replace function bury_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamptz)
+returns integer
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_buried integer;
+begin
+  with gone as (
+    delete from queue_message m using unnest(p_ids, p_receipts, p_reasons) as r(id, receipt, reason)
+    where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt
+    returning m.id, r.reason, m.receive_count, m.sent_at, m.body
+  )
+  insert into queue_dead (queue, id, reason, receive_count, sent_at, died_at, body)
+  select p_queue, g.id, g.reason, g.receive_count, g.sent_at, coalesce(p_now, clock_timestamp()), g.body from gone g
+  on conflict (queue, id) do update set reason = excluded.reason, receive_count = excluded.receive_count,
+    sent_at = excluded.sent_at, died_at = excluded.died_at, body = excluded.body;
+  get diagnostics v_buried = row_count;
+  return v_buried;
+end $$;
+
+-- Makes at most p_limit dead letters ordinary messages again, as if they had just been sent; returns how many.
+create or replace function redrive_messages(p_queue text, p_ids uuid[], p_limit integer, p_now timestamptz)
+returns integer
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_moved integer;
+begin
+  with picked as materialized (
+    select d.ctid as at from queue_dead d
+    where d.queue = p_queue and (p_ids is null or d.id = any(p_ids))
+    order by d.id limit p_limit for update skip locked
+  ), gone as (
+    delete from queue_dead d where d.ctid = any(array(select p.at from picked p))
+    returning d.queue, d.id, d.sent_at, d.body
+  ), sent as (
+    insert into queue_message (queue, id, visible_at, sent_at, body)
+    select g.queue, g.id, v_now, g.sent_at, g.body from gone g
+    on conflict (queue, id) do nothing
+  )
+  select count(*) into v_moved from gone;
+  return v_moved;
+end $$;
