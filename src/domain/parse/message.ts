@@ -16,7 +16,9 @@ import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX, NAME_CHARS_MAX, TIMEOUT_DEFAULT_SEC
 import { placeOf } from './path.ts';
 import { readCreatedNode, readWorkflow, TopLevel } from './workflow.ts';
 
-export type ManagerMessageParse = { ok: true; message: ManagerMessage } | { ok: false; reason: string };
+export type ManagerMessageParse =
+  /** `message_id` names the message across repeated sending; null where its sender gave it none. */
+  { ok: true; message: ManagerMessage; message_id: string | null } | { ok: false; reason: string };
 export type StartTaskParse = { ok: true; message: StartTaskMessage } | { ok: false; reason: string };
 
 const COUNT_MAX = 2_147_483_647;
@@ -34,6 +36,9 @@ const READERS = {
   WorkerSeen: readWorkerSeen,
 } as const satisfies Record<ManagerMessage['type'], (message: Members, newId: () => string) => ManagerMessage | null>;
 
+/** What every message to the manager may carry. */
+const TAGS = ['type', 'message_id'] as const;
+
 const MANAGER_MESSAGE_TYPES = Object.keys(READERS) as readonly ManagerMessage['type'][];
 
 /**
@@ -43,11 +48,14 @@ const MANAGER_MESSAGE_TYPES = Object.keys(READERS) as readonly ManagerMessage['t
  * @returns the message, or in one line why it can never be processed
  */
 export function parseManagerMessage(body: string, newId: () => string): ManagerMessageParse {
-  return parseMessage(body, (message) => {
+  let messageId: string | null = null;
+  const parsed = parseMessage(body, (message) => {
     message.requireAll('type');
+    messageId = message.text('message_id', NAME_CHARS_MAX);
     const type = message.oneOf('type', MANAGER_MESSAGE_TYPES);
     return type === null ? null : READERS[type](message, newId);
   });
+  return parsed.ok ? { ...parsed, message_id: messageId } : parsed;
 }
 
 /** Parses what a worker received. */
@@ -78,14 +86,14 @@ function parseMessage<Message>(
 }
 
 function readCreateTaskCollection(message: Members, newId: () => string): CreateTaskCollectionMessage | null {
-  message.refuseOthers(['type', 'collection', 'job_run_id']);
+  message.refuseOthers([...TAGS, 'collection', 'job_run_id']);
   const collection = readWorkflow(message.raw('collection'), message.at('collection'), message.faults, newId);
   if (collection === null) return null;
   return { type: 'CreateTaskCollection', collection, job_run_id: message.uuid('job_run_id') };
 }
 
 function readCreateTask(message: Members, newId: () => string): CreateTaskMessage | null {
-  message.refuseOthers(['type', 'task', 'generator_id', 'parent_id']);
+  message.refuseOthers([...TAGS, 'task', 'generator_id', 'parent_id']);
   message.requireAll('generator_id');
   const task = readCreatedNode(message.raw('task'), message.at('task'), message.faults, newId);
   const parent = message.text('parent_id', LOCAL_ID_CHARS_MAX);
@@ -100,7 +108,7 @@ function readCreateTask(message: Members, newId: () => string): CreateTaskMessag
 
 function readCompleteTask(message: Members): CompleteTaskMessage {
   message.refuseOthers([
-    'type',
+    ...TAGS,
     'task_id',
     'state',
     'root_container_id',
@@ -131,7 +139,7 @@ function readReason(message: Members): string | null {
 }
 
 function readHeartbeatTask(message: Members): HeartbeatTaskMessage {
-  message.refuseOthers(['type', 'task_id', 'attempt', 'new_success', 'new_failures']);
+  message.refuseOthers([...TAGS, 'task_id', 'attempt', 'new_success', 'new_failures']);
   message.requireAll('task_id', 'attempt');
   return {
     type: 'HeartbeatTask',
@@ -143,7 +151,7 @@ function readHeartbeatTask(message: Members): HeartbeatTaskMessage {
 }
 
 function readWorkerSeen(message: Members): WorkerSeenMessage {
-  message.refuseOthers(['type', 'worker', 'kinds', 'concurrency']);
+  message.refuseOthers([...TAGS, 'worker', 'kinds', 'concurrency']);
   message.requireAll('worker', 'kinds', 'concurrency');
   return {
     type: 'WorkerSeen',

@@ -67,7 +67,7 @@ test('every message to the manager survives its way over the wire', () => {
   fc.assert(
     fc.property(messageArbitrary(), (message) => {
       const parsed = parseManagerMessage(encodeManagerMessage(message), () => assert.fail('an id was made'));
-      assert.deepEqual(parsed, { ok: true, message });
+      assert.deepEqual(parsed, { ok: true, message, message_id: null });
     }),
   );
 });
@@ -104,8 +104,9 @@ test('what a completion leaves out has its default, and null is as good as absen
   assert.deepEqual(parse({ type: 'CompleteTask', task_id: ID.toUpperCase(), state: 'Succeeded' }), {
     ok: true,
     message,
+    message_id: null,
   });
-  assert.deepEqual(parse(message), { ok: true, message });
+  assert.deepEqual(parse({ ...message, message_id: 'report-7' }), { ok: true, message, message_id: 'report-7' });
 });
 
 test('a refusal says why in one line', () => {
