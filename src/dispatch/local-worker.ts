@@ -6,7 +6,8 @@ import type { Random } from '../runtime/random.ts';
 import type { ClaimedTask, Engine, ProgressReport, ProgressResult, Report } from '../engine/port.ts';
 import { cancelWatch } from './cancel-watch.ts';
 import { FetchAhead } from './fetch-ahead.ts';
-import { ReportOutbox, storable, type ClaimAlong } from './report-outbox.ts';
+import { Completion, reasonOf } from './kind/completion.ts';
+import { ReportOutbox, type ClaimAlong } from './report-outbox.ts';
 import type { ExecutorResult, Switchboard } from './switchboard.ts';
 import { TaskQueue } from './task-queue.ts';
 import { TaskRun } from './task-run.ts';
@@ -293,8 +294,17 @@ function isThenable(value: ExecutorResult | Promise<ExecutorResult>): value is P
 }
 
 function success(task: ClaimedTask, result: ExecutorResult): Report {
+  if (result instanceof Completion) return completed(task, result);
   const report: Report = { task_id: task.id, attempt: task.attempt, outcome: 'succeeded', workflow: workflowOf(task) };
   if (result !== undefined) report.result = result;
+  return report;
+}
+
+function completed(task: ClaimedTask, { outcome, result, reason, expected_created }: Completion): Report {
+  const report: Report = { task_id: task.id, attempt: task.attempt, outcome, workflow: workflowOf(task) };
+  if (result !== undefined) report.result = result;
+  if (reason !== undefined) report.reason = reason;
+  if (expected_created !== undefined) report.expected_created = expected_created;
   return report;
 }
 
@@ -304,9 +314,4 @@ function failure(task: ClaimedTask, reason: string): Report {
 
 function workflowOf({ workflow_id: id, linked }: ClaimedTask): NonNullable<Report['workflow']> {
   return { id, linked };
-}
-
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message || error.name : String(error);
-  return storable(message === '' ? 'the executor failed without a message' : message);
 }

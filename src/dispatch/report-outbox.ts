@@ -4,6 +4,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
 import type { ClaimedTask, ClaimRequest, Engine, Report } from '../engine/port.ts';
+import { storable } from './kind/completion.ts';
 
 export interface ReportOutboxOptions {
   engine: Pick<Engine, 'report' | 'reportAndClaim'>;
@@ -141,12 +142,4 @@ export class ReportOutbox {
 /** Errors of the catalogue say whether trying again helps; of anything else a set of one is the judge. */
 function mayPass(error: unknown): boolean {
   return error instanceof HeddleError && error.retryable;
-}
-
-const REASON_CHARACTERS_MAX = 1000;
-
-/** Text as a database and a reader can take it. */
-export function storable(text: string): string {
-  const cut = text.length > REASON_CHARACTERS_MAX ? `${text.slice(0, REASON_CHARACTERS_MAX - 1)}…` : text;
-  return cut.replaceAll('\u0000', '\ufffd').toWellFormed();
 }

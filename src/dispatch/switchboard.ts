@@ -1,6 +1,7 @@
 import type { JsonValue } from '../domain/json.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { ClaimedTask, ProgressResult } from '../engine/port.ts';
+import type { Completion } from './kind/completion.ts';
 
 /** What an executor has beside its task. */
 export interface TaskContext {
@@ -12,12 +13,12 @@ export interface TaskContext {
 }
 
 /**
- * Runs one task in this process. What it returns becomes the task's result; what it throws, its failure. One that
- * returns without a promise costs least.
+ * Runs one task in this process. What it returns becomes the task's result, a Completion its whole end; what it throws,
+ * its failure. One that returns without a promise costs least.
  */
 export type Executor = (task: ClaimedTask, context: TaskContext) => ExecutorResult | Promise<ExecutorResult>;
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type -- an executor that returns nothing is the common one
-export type ExecutorResult = JsonValue | undefined | void;
+export type ExecutorResult = JsonValue | Completion | undefined | void;
 
 const KIND_LENGTH_MAX = 100;
 

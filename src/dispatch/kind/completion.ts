@@ -1,0 +1,51 @@
+import type { JsonValue } from '../../domain/json.ts';
+import type { Outcome } from '../../domain/task-state.ts';
+
+/** Largest result of a task, bytes of JSON. */
+export const RESULT_BYTES_MAX = 1024 * 1024;
+
+/** How one attempt of a task ended. An executor that returns one decides more than success: outcome, reason, counts. */
+export class Completion {
+  readonly outcome: Outcome;
+  readonly result: JsonValue | undefined;
+  readonly reason: string | undefined;
+  /** Of a generator that succeeded: how many nodes it made. */
+  readonly expected_created: number | undefined;
+
+  constructor(
+    outcome: Outcome,
+    details: { result?: JsonValue | undefined; reason?: string; expected_created?: number | undefined } = {},
+  ) {
+    this.outcome = outcome;
+    this.result = details.result;
+    this.reason = details.reason;
+    this.expected_created = details.expected_created;
+  }
+}
+
+/**
+ * Thrown by a handler whose sub-tasks succeeded in part only: the task is then partially failed, and keeps `result`.
+ */
+export class PartialFailure extends Error {
+  readonly result: unknown;
+
+  constructor(message: string, options: { result?: unknown; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'PartialFailure';
+    this.result = options.result;
+  }
+}
+
+const REASON_CHARACTERS_MAX = 1000;
+
+/** Text as a database and a reader can take it. */
+export function storable(text: string): string {
+  const cut = text.length > REASON_CHARACTERS_MAX ? `${text.slice(0, REASON_CHARACTERS_MAX - 1)}…` : text;
+  return cut.replaceAll('\u0000', '\ufffd').toWellFormed();
+}
+
+/** What an error says to whoever reads why a task failed. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message || error.name : String(error);
+  return storable(message === '' ? 'the executor failed without a message' : message);
+}

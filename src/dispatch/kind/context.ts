@@ -1,0 +1,50 @@
+import type { ContainerId, TaskId, WorkflowId } from '../../domain/ids.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import type { TaskState } from '../../domain/task-state.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { Node, Parent } from './nodes.ts';
+
+/** The task that a handler runs for. */
+export interface KindTask {
+  readonly id: TaskId;
+  readonly kind: string;
+  readonly name: string;
+  readonly workflow_id: WorkflowId;
+  /** The container it stands in; null for a task of a batch. */
+  readonly container_id: ContainerId | null;
+  /** The submitter's own name for it; null where it has none. */
+  readonly local_id: string | null;
+  /** 1 for the first. */
+  readonly attempt: number;
+  readonly timeout_secs: number;
+  /** As it was submitted, before the schema made of it what `run` gets. */
+  readonly input: JsonObject;
+}
+
+/** What a task that came before left behind. */
+export interface EarlierResult<Data = JsonValue> {
+  readonly task_id: TaskId;
+  readonly local_id: string | null;
+  readonly kind: string;
+  readonly state: TaskState;
+  readonly data: Data;
+}
+
+/** What a handler has beside its input. */
+export interface KindContext {
+  readonly task: KindTask;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** Aborts when the task was canceled or timed out, and when the worker stops. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Adds to the task's counters and says that it is alive. Need not be awaited. */
+  readonly progress: (successes: number, failures?: number) => Promise<void>;
+  /**
+   * The results of what came before this task in its sequence, and below it: in the order of the tasks' ids, read page by
+   * page, never all at once.
+   */
+  readonly results: <Data = JsonValue>() => AsyncIterable<EarlierResult<Data>>;
+  /** Adds a node to the workflow; resolves when there is room for the next one, so await it. */
+  readonly emit: (node: Node, place?: { parent?: Parent; key?: string }) => Promise<void>;
+}

@@ -1,0 +1,32 @@
+import type { ClaimedTask, Engine, NodeCreation } from '../../engine/port.ts';
+import type { Executor, TaskContext } from '../switchboard.ts';
+import type { KindTask } from './context.ts';
+import type { KindDefinition } from './define-kind.ts';
+import type { NodeSink } from './node-emitter.ts';
+import { engineResults } from './result-stream.ts';
+import { runKind, type RunPorts } from './run-kind.ts';
+
+/** Runs a defined kind in the process of the engine: nodes and results go straight to and from it. */
+export function kindExecutor(
+  definition: KindDefinition,
+  engine: Pick<Engine, 'createNodes' | 'readResults'>,
+): Executor {
+  const ports: RunPorts = { nodes: engineNodes(engine), results: engineResults(engine) };
+  return (task: ClaimedTask, context: TaskContext) => runKind(definition, kindTaskOf(task), context, ports);
+}
+
+/** Nodes straight into the engine; one that it rejects fails the generator. */
+export function engineNodes(engine: Pick<Engine, 'createNodes'>): NodeSink {
+  return {
+    send: async (creations: readonly NodeCreation[]) => {
+      const results = await engine.createNodes(creations);
+      const rejected = results.find((result) => result.result === 'rejected');
+      if (rejected !== undefined) throw new Error(`a node was rejected: ${rejected.reason}`);
+    },
+  };
+}
+
+function kindTaskOf(task: ClaimedTask): KindTask {
+  const { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, metadata: input } = task;
+  return { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, input };
+}

@@ -1,0 +1,75 @@
+import type { JsonValue } from '../../domain/json.ts';
+
+/** Deeper values are nobody's data, and a database parses them no further. */
+const DEPTH_MAX = 200;
+
+/** A value that JSON, or the database behind it, cannot carry. */
+export class NotJsonError extends TypeError {}
+
+/**
+ * A copy of a value that is JSON through and through; members that are undefined are left out. Whatever JSON would
+ * change silently (dates, maps, NaN, big integers) is refused by name.
+ *
+ * @param what names the value in errors: `result`, `input`
+ * @throws NotJsonError that names the place
+ */
+export function toJson(value: unknown, what: string, maxBytes: number): JsonValue {
+  const copy = copyOf(value, what, 0);
+  const bytes = Buffer.byteLength(JSON.stringify(copy));
+  if (bytes > maxBytes) throw new NotJsonError(`${what}: has ${bytes} bytes as JSON, ${maxBytes} are allowed`);
+  return copy;
+}
+
+function copyOf(value: unknown, path: string, depth: number): JsonValue {
+  if (depth > DEPTH_MAX) throw new NotJsonError(`${path}: is nested more than ${DEPTH_MAX} levels deep, or in itself`);
+  switch (typeof value) {
+    case 'boolean':
+      return value;
+    case 'number':
+      if (!Number.isFinite(value)) throw new NotJsonError(`${path}: is ${value}, which JSON cannot carry`);
+      return value;
+    case 'string':
+      requireStorable(value, path);
+      return value;
+    case 'object':
+      if (value === null) return null;
+      return Array.isArray(value) ? copyOfArray(value, path, depth) : copyOfObject(value, path, depth);
+    case 'undefined':
+    case 'function':
+    case 'symbol':
+    case 'bigint':
+      throw new NotJsonError(`${path}: is ${article(typeof value)}, which JSON cannot carry`);
+  }
+}
+
+function copyOfArray(items: readonly unknown[], path: string, depth: number): JsonValue[] {
+  // Not `map`, which would leave holes.
+  return Array.from(items, (item, index) => copyOf(item, `${path}[${index}]`, depth + 1));
+}
+
+function copyOfObject(value: object, path: string, depth: number): JsonValue {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    const name = (value as { constructor?: { name?: string } }).constructor?.name ?? 'object';
+    throw new NotJsonError(`${path}: is ${article(name)}, which JSON cannot carry; make it a plain object or a text`);
+  }
+  const copy: Record<string, JsonValue> = {};
+  for (const [name, item] of Object.entries(value)) {
+    if (item === undefined) continue;
+    requireStorable(name, path);
+    // Plain assignment would turn this one name into the copy's prototype.
+    if (name === '__proto__') throw new NotJsonError(`${path}: has a member named __proto__`);
+    copy[name] = copyOf(item, `${path}.${name}`, depth + 1);
+  }
+  return copy;
+}
+
+function requireStorable(text: string, path: string): void {
+  if (text.includes('\u0000') || !text.isWellFormed()) {
+    throw new NotJsonError(`${path}: holds a NUL character or half of a surrogate pair, which a database cannot store`);
+  }
+}
+
+function article(name: string): string {
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`;
+}

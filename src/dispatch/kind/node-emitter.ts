@@ -1,0 +1,168 @@
+import type { NodeCreation } from '../../engine/port.ts';
+import { derivedId } from '../../runtime/derived-id.ts';
+import { buildNode, type NameNode } from './build-node.ts';
+import { isContainerNode, isNode, isPlaced, type Node, type Parent, type Placed } from './nodes.ts';
+
+/** Takes the nodes that generators make. Repeating a call must change nothing. */
+export interface NodeSink {
+  /** Resolves when they are stored or on their way; rejects where one of them cannot be. */
+  send(creations: readonly NodeCreation[]): Promise<void>;
+}
+
+export interface NodeEmitterOptions {
+  generatorId: string;
+  sink: NodeSink;
+  /** Nodes of one call of the sink, 200 by default. */
+  batchNodes?: number;
+  /** Calls under way at once, 2 by default. */
+  underWayMax?: number;
+}
+
+/**
+ * Carries nodes to the sink in batches while the generator makes more: at most one batch waits and a few are under way,
+ * so that memory is bounded however many there are.
+ */
+export class NodeEmitter {
+  readonly #options: NodeEmitterOptions;
+  readonly #batchNodes: number;
+  readonly #underWayMax: number;
+  readonly #nameNode: NameNode;
+  /** By key: what was made with it, so that a repeated one is an error and a parent can be named by it. */
+  readonly #byKey = new Map<string, string>();
+  /** Containers that were made, for parents that are named by the node itself. */
+  readonly #byNode = new WeakMap<Node, string>();
+  #waiting: { creation: NodeCreation; nodes: number }[] = [];
+  #waitingNodes = 0;
+  #underWay = 0;
+  #underWayNodes = 0;
+  #ordinal = 0;
+  #sent = 0;
+  #highWater = 0;
+  #failure: { error: unknown } | undefined;
+  #whenMoved: (() => void)[] = [];
+
+  constructor(options: NodeEmitterOptions) {
+    this.#options = options;
+    this.#batchNodes = options.batchNodes ?? 200;
+    this.#underWayMax = options.underWayMax ?? 2;
+    this.#nameNode = (spec, makerId, ordinal) => this.#name(spec, keyOf(spec), makerId, ordinal);
+  }
+
+  /** Nodes made so far: what the generator announces. */
+  get created(): number {
+    return this.#sent;
+  }
+
+  /** Most nodes that were in memory at once. */
+  get highWater(): number {
+    return this.#highWater;
+  }
+
+  /**
+   * Takes one node. The promise, where there is one, resolves when there is room for the next.
+   *
+   * @throws TypeError where the node is not valid; whatever the sink failed with before
+   */
+  add(made: Node | Placed, place: { parent?: Parent; key?: string } = {}): Promise<void> | undefined {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    const node = isPlaced(made) ? made.node : made;
+    const parent = place.parent ?? (isPlaced(made) ? made.parent : null);
+    const { generatorId } = this.#options;
+    const key = place.key ?? keyOf(node);
+    const id = this.#name(node, key, generatorId, this.#ordinal);
+    if (key === undefined) this.#ordinal += 1;
+    const built = buildNode(node, id, this.#nameNode);
+    const creation = { generator_id: generatorId, node: built.node, parent: this.#parentOf(parent) };
+    this.#waiting.push({ creation, nodes: built.nodes });
+    this.#waitingNodes += built.nodes;
+    this.#sent += 1;
+    this.#highWater = Math.max(this.#highWater, this.#waitingNodes + this.#underWayNodes);
+    if (this.#waitingNodes < this.#batchNodes) return undefined;
+    if (this.#underWay < this.#underWayMax) {
+      this.#sendBatch();
+      return undefined;
+    }
+    return this.#room();
+  }
+
+  /** Sends what waits; resolves with how many nodes were made when the sink has all of them. */
+  async close(): Promise<number> {
+    while (this.#waiting.length > 0 || this.#underWay > 0) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      if (this.#waiting.length > 0 && this.#underWay < this.#underWayMax) this.#sendBatch();
+      else await this.#moved();
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.#sent;
+  }
+
+  /** Drops what waits; resolves when no call is under way. */
+  async abandon(): Promise<void> {
+    this.#failure ??= { error: new Error('the generator ended without success') };
+    this.#waiting = [];
+    while (this.#underWay > 0) await this.#moved();
+  }
+
+  #name(spec: Node, key: string | undefined, makerId: string, ordinal: number): string {
+    const id = key === undefined ? derivedId(makerId, { ordinal }) : this.#keyedId(key);
+    if (isContainerNode(spec)) this.#byNode.set(spec, id);
+    return id;
+  }
+
+  #keyedId(key: string): string {
+    if (typeof key !== 'string' || key === '') throw new TypeError('the key of a node must be a text of some length');
+    if (this.#byKey.has(key)) throw new TypeError(`two nodes have the key ${JSON.stringify(key)}`);
+    const id = derivedId(this.#options.generatorId, { key });
+    this.#byKey.set(key, id);
+    return id;
+  }
+
+  #parentOf(parent: Parent | null): string | null {
+    if (parent === null) return null;
+    if (typeof parent === 'string') return this.#byKey.get(parent) ?? parent;
+    const id = this.#byNode.get(parent);
+    if (id === undefined) throw new TypeError('the parent of a node was not made by this generator before it');
+    return id;
+  }
+
+  #sendBatch(): void {
+    const batch: NodeCreation[] = [];
+    let nodes = 0;
+    while (batch.length < this.#waiting.length && nodes < this.#batchNodes) {
+      const next = this.#waiting[batch.length]!;
+      batch.push(next.creation);
+      nodes += next.nodes;
+    }
+    this.#waiting.splice(0, batch.length);
+    this.#waitingNodes -= nodes;
+    this.#underWay += 1;
+    this.#underWayNodes += nodes;
+    const ended = (): void => {
+      this.#underWay -= 1;
+      this.#underWayNodes -= nodes;
+      for (const resolve of this.#whenMoved.splice(0)) resolve();
+    };
+    Promise.resolve(this.#options.sink.send(batch)).then(ended, (error: unknown) => {
+      this.#failure ??= { error };
+      ended();
+    });
+  }
+
+  /** Resolves when the batch that is full is under way. */
+  async #room(): Promise<void> {
+    while (this.#waitingNodes >= this.#batchNodes) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      if (this.#underWay < this.#underWayMax) this.#sendBatch();
+      else await this.#moved();
+    }
+  }
+
+  #moved(): Promise<void> {
+    return new Promise((resolve) => this.#whenMoved.push(resolve));
+  }
+}
+
+/** Whatever is no node has none, and is found out when it is built. */
+function keyOf(spec: Node): string | undefined {
+  return isNode(spec) ? spec.options.key : undefined;
+}

@@ -1,0 +1,108 @@
+import type { CompletionPolicy, ContainerMode } from '../../domain/workflow.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { KindDefinition, RetryOptions } from './define-kind.ts';
+
+/** Known across copies of this package: a module may bring its own. */
+const NODE: unique symbol = Symbol.for('heddle.node') as never;
+
+export interface NodeOptions {
+  /**
+   * Tells the node from the others of its generator, so that a second run makes the same one; also what `parent` names
+   * it by. Nodes without one are told apart by the order in which they come.
+   */
+  key?: string;
+  /** What its end may be without stopping its sequence; `FailOnFailure` by default. */
+  policy?: CompletionPolicy;
+}
+
+export interface TaskOptions extends NodeOptions {
+  /** The key by default, else the kind. */
+  name?: string;
+  timeout_secs?: number;
+  priority?: number;
+  /** Not started before so much time has passed since it was made. */
+  delay_secs?: number;
+  retry?: RetryOptions;
+  /** Stored, but never run. */
+  disabled?: boolean;
+  /** Whether it makes nodes itself; by default what its kind says. */
+  generator?: boolean;
+}
+
+export interface TaskNode {
+  readonly [NODE]: 'task';
+  readonly kind: string;
+  readonly input: JsonObject;
+  readonly options: TaskOptions;
+}
+
+export interface ContainerNode {
+  readonly [NODE]: 'container';
+  readonly mode: ContainerMode;
+  readonly children: readonly Node[];
+  readonly options: NodeOptions;
+}
+
+/** Part of a workflow that a generator makes. */
+export type Node = TaskNode | ContainerNode;
+
+/** A node with the place that it goes to. */
+export interface Placed {
+  readonly [NODE]: 'placed';
+  readonly node: Node;
+  readonly parent: Parent;
+}
+
+/** A container of the same workflow: its id, its name in the submission, the key it was made with, or the node made. */
+export type Parent = string | ContainerNode;
+
+/**
+ * A task of a workflow. With a definition its input is typed, and the definition's time limit, retries and whether it
+ * generates are what the options do not say.
+ */
+export function task<Input>(kind: KindDefinition<Input>, input: NoInfer<Input>, options?: TaskOptions): TaskNode;
+export function task(kind: string, input?: JsonObject, options?: TaskOptions): TaskNode;
+export function task(kind: string | KindDefinition, input: unknown = {}, options: TaskOptions = {}): TaskNode {
+  if (typeof kind === 'string') return { [NODE]: 'task', kind, input: input as JsonObject, options };
+  const { name, timeout_secs, retry, generator } = kind;
+  const defaults = {
+    ...(timeout_secs === undefined ? {} : { timeout_secs }),
+    ...(retry === undefined ? {} : { retry }),
+  };
+  return { [NODE]: 'task', kind: name, input: input as JsonObject, options: { ...defaults, generator, ...options } };
+}
+
+/** Children that run one after the other. */
+export function sequential(children: readonly Node[], options: NodeOptions = {}): ContainerNode {
+  return { [NODE]: 'container', mode: 'sequential', children, options };
+}
+
+/** Children that run side by side. */
+export function parallel(children: readonly Node[], options: NodeOptions = {}): ContainerNode {
+  return { [NODE]: 'container', mode: 'parallel', children, options };
+}
+
+/** The node, to go into that container instead of the generator's own: what a generator yields. */
+export function into(parent: Parent, node: Node): Placed {
+  return { [NODE]: 'placed', node, parent };
+}
+
+export function isTaskNode(value: unknown): value is TaskNode {
+  return tagOf(value) === 'task';
+}
+
+export function isContainerNode(value: unknown): value is ContainerNode {
+  return tagOf(value) === 'container';
+}
+
+export function isNode(value: unknown): value is Node {
+  return isTaskNode(value) || isContainerNode(value);
+}
+
+export function isPlaced(value: unknown): value is Placed {
+  return tagOf(value) === 'placed';
+}
+
+function tagOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? (value as { [NODE]?: unknown })[NODE] : undefined;
+}

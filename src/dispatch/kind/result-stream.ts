@@ -1,0 +1,57 @@
+import type { TaskId } from '../../domain/ids.ts';
+import type { TaskResult } from '../../domain/workflow.ts';
+import type { Engine } from '../../engine/port.ts';
+
+/** Reads what tasks that came before a task in its sequence left behind. */
+export interface ResultReader {
+  /** Oldest id first, after `after`; at most `limit`, and fewer only where no more are there. */
+  read(task_id: TaskId, after: TaskId | null, limit: number): Promise<TaskResult[]>;
+}
+
+const PAGE_FIRST = 200;
+const PAGE_MIN = 10;
+const PAGE_MAX = 1000;
+/** What one page should come to, characters of JSON. */
+const PAGE_CHARACTERS = 2 * 1024 * 1024;
+/** Results of a page that are measured. */
+const SAMPLED = 5;
+
+/** Results straight from the engine. */
+export function engineResults(engine: Pick<Engine, 'readResults'>): ResultReader {
+  return {
+    read: (before_task_id, after, limit) => engine.readResults({ before_task_id }, after, limit),
+  };
+}
+
+/** For a worker that has neither a database nor a server to read from. */
+export const NO_RESULTS: ResultReader = {
+  read: () =>
+    Promise.reject(
+      new Error(
+        'this worker cannot read results: it knows neither a database (DATABASE_URL) nor a server (HEDDLE_URL)',
+      ),
+    ),
+};
+
+/** All results before a task, one page in memory at a time; large results make small pages. */
+export async function* streamResults(
+  reader: ResultReader,
+  taskId: TaskId,
+  signal: AbortSignal,
+): AsyncGenerator<TaskResult, void, undefined> {
+  let after: TaskId | null = null;
+  for (let limit = PAGE_FIRST; ;) {
+    signal.throwIfAborted();
+    const page = await reader.read(taskId, after, limit);
+    yield* page;
+    if (page.length < limit) return;
+    after = page.at(-1)!.task_id;
+    limit = nextLimit(page);
+  }
+}
+
+function nextLimit(page: readonly TaskResult[]): number {
+  const sample = page.slice(-SAMPLED);
+  const characters = sample.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0) / sample.length;
+  return Math.max(PAGE_MIN, Math.min(PAGE_MAX, Math.floor(PAGE_CHARACTERS / Math.max(1, characters))));
+}

@@ -1,0 +1,25 @@
+/**
+ * The part of Standard Schema (https://standardschema.dev, version 1) that validation needs: zod, valibot, arktype and
+ * others offer it, and so can an object written by hand. Stated here so that nobody must install a package for its types.
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+export type SchemaResult<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] };
+
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What a submitter writes. */
+export type SchemaInput<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['input'];
+/** What a handler gets. */
+export type SchemaOutput<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['output'];
