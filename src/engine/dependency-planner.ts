@@ -101,7 +101,7 @@ export class DependencyPlanner {
   #failureOf(parent: Parent): { reason: string; cause: string } | null {
     if (parent.index !== null) {
       const ended = this.#fates.get(parent.index)!.ended;
-      return ended === undefined ? null : { reason: ended.reason, cause: ended.cause };
+      return ended === undefined ? null : { reason: ended.reason, cause: ended.cause! };
     }
     const stored = this.#stored.get(parent.id);
     if (stored === undefined) return { reason: `the task it depends on (${parent.id}) is gone`, cause: parent.id };

@@ -3,12 +3,15 @@ import { newId, type Random } from '../runtime/random.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import type { MessageQueue } from '../queue/port.ts';
 import type { Database, Queryable } from '../store/database.ts';
 import { Kinds } from '../store/kinds.ts';
 import { Claims, laneIds } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
 import { progress } from './counters.ts';
+import { dispatch, workersSeen } from './dispatch.ts';
 import { explain } from './explain.ts';
+import { heartbeat, release } from './heartbeat.ts';
 import { Observer } from './observe.ts';
 import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
@@ -20,6 +23,9 @@ import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
 import { inTransaction } from './transaction.ts';
+import * as advance from './trees/advance.ts';
+import { createNodes } from './trees/create-nodes.ts';
+import { submitWorkflows } from './trees/submit-workflows.ts';
 
 export interface EngineOptions extends Partial<EngineSettings> {
   database: Database;
@@ -28,10 +34,13 @@ export interface EngineOptions extends Partial<EngineSettings> {
   random: Random;
   log: Logger;
   metrics?: Metrics;
+  /** Where tasks of kinds go whose workers read queues; without it `dispatch` finds nothing to do. */
+  queue?: Pick<MessageQueue, 'sendIn'>;
 }
 
 const DEFAULTS: EngineSettings = {
   claimTimeoutMs: 30_000,
+  workerLeaseMs: 60_000,
   archiveAfterMs: 3_600_000,
   deleteAfterMs: 30 * 86_400_000,
 };
@@ -56,7 +65,15 @@ function verbsOf(context: EngineContext): Engine {
   const { signals, metrics } = context;
   return {
     submit: (submissions) => counting(metrics?.tasksDbSaveFailures, submit(context, submissions)),
+    submitWorkflows: (submissions) => counting(metrics?.tasksDbSaveFailures, submitWorkflows(context, submissions)),
+    createNodes: (creations) => counting(metrics?.tasksDbSaveFailures, createNodes(context, creations)),
+    completeGenerators: (limit) => advance.completeGenerators(context, limit),
+    reevaluate: (ids) => advance.reevaluate(context, ids),
     claim: (request) => claims.claim(request),
+    dispatch: (holder, limit) => dispatch(context, holder, limit),
+    workersSeen: (workers) => workersSeen(context, workers),
+    heartbeat: (beats) => heartbeat(context, beats),
+    release: (tasks) => release(context, tasks),
     claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
     report: (reports) => counting(metrics?.tasksDbSaveFailures, report(context, reports)),
     reportAndClaim: (reports, request) =>
@@ -65,6 +82,9 @@ function verbsOf(context: EngineContext): Engine {
     progress: (reports) => counting(metrics?.batchUpdateFailures, progress(context, reports)),
     cancel: (ids, reason) => operate.cancel(context, ids, reason ?? 'it was canceled'),
     cancelWorkflow: (id) => operate.cancelWorkflow(context, id),
+    pauseWorkflow: (id) => advance.setPaused(context, id, true),
+    resumeWorkflow: (id) => advance.setPaused(context, id, false),
+    retryWorkflow: (id) => advance.retryWorkflow(context, id),
     pause: (ids) => operate.pause(context, ids),
     resume: (ids) => operate.resume(context, ids),
     retry: (ids) => operate.retry(context, ids),
@@ -120,9 +140,11 @@ function contextOf(options: EngineOptions): EngineContext {
     observer: new Observer(metrics, kinds, signals),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
+      workerLeaseMs: options.workerLeaseMs ?? DEFAULTS.workerLeaseMs,
       archiveAfterMs: options.archiveAfterMs ?? DEFAULTS.archiveAfterMs,
       deleteAfterMs: options.deleteAfterMs ?? DEFAULTS.deleteAfterMs,
     },
+    queue: options.queue,
     now: () => (clock === systemClock ? null : new Date(clock.now()).toISOString()),
   };
 }

@@ -56,8 +56,12 @@ export interface NodeCreation {
   parent: string | null;
 }
 
-/** `created`; `exists` (a repeated message); `rejected`, which nothing will mend. */
-export type NodeCreationResult = { result: 'created' | 'exists' } | { result: 'rejected'; reason: string };
+/**
+ * `created`; `exists` (a repeated message); `rejected`: for good, or, where `transient`, until the container that it
+ * names has come.
+ */
+export type NodeCreationResult =
+  { result: 'created' | 'exists' } | { result: 'rejected'; reason: string; transient: boolean };
 
 /** A sign of life of an attempt, with what it got done since the last one. The first one starts a claimed task. */
 export interface Heartbeat {
@@ -93,7 +97,7 @@ export interface ClaimRequest {
   /** Who claims: shown by explain, never compared. */
   holder: string;
   /**
-   * How long the claim lasts without a heartbeat, milliseconds; after that the task is another's, as its next attempt.
+   * How long an attempt is kept without a heartbeat, milliseconds; after that the task is another's, as its next attempt.
    * Null: until the task's deadline.
    */
   lease_ms?: number | null;
@@ -328,6 +332,8 @@ export interface Engine {
   workersSeen(workers: readonly { worker: string; kinds: readonly string[]; concurrency: number }[]): Promise<void>;
   /** Starts claimed attempts, extends the leases of running ones, adds their counts. */
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]>;
+  /** Hands attempts back that their worker will not finish: they are ready again at once, as their next attempt. */
+  release(tasks: readonly { task_id: TaskId; attempt: number }[]): Promise<TransitionOutcome[]>;
 
   /** Claims tasks and makes them `running` in one step, for a claimer that runs them itself. */
   claim(request: ClaimRequest): Promise<ClaimedTask[]>;

@@ -118,9 +118,20 @@ export async function update(context: EngineContext, updates: readonly TaskUpdat
 
 function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
   const extras = set.flatMap((item) =>
-    item.metadata_patch === undefined && item.new_success === undefined && item.new_failures === undefined
+    item.metadata_patch === undefined &&
+    item.new_success === undefined &&
+    item.new_failures === undefined &&
+    !('expected_created' in item)
       ? []
-      : [{ i: item.task_id, m: item.metadata_patch, s: item.new_success, f: item.new_failures }],
+      : [
+          {
+            i: item.task_id,
+            m: item.metadata_patch,
+            s: item.new_success,
+            f: item.new_failures,
+            x: 'expected_created' in item ? item.expected_created : undefined,
+          },
+        ],
   );
   return extras.length === 0 ? null : JSON.stringify(extras);
 }

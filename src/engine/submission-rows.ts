@@ -8,7 +8,19 @@ import { storedAction } from './outbox.ts';
 export interface Fate {
   open_gates: number;
   linked: boolean;
-  ended?: { state: number; reason: string; cause: string };
+  ended?: { state: number; reason: string; cause: string | null };
+  place?: TreePlace;
+}
+
+/** Where a task stands in its workflow's tree. */
+export interface TreePlace {
+  container_id: string;
+  position: number;
+  policy: number;
+  /** Its turn has not come. */
+  sealed: boolean;
+  generates: boolean;
+  generator_id: string | null;
 }
 
 const SHAPE_TYPE = { concurrency: 1, capacity: 2 } as const;
@@ -23,7 +35,10 @@ export interface Vocabulary {
  * Makes sure that the kinds and rule shapes of these tasks exist, each looked up once. It asks the database on
  * connections of its own, so it must not run inside a transaction: enough of those at once would wait for each other.
  */
-export async function vocabularyOf(context: EngineContext, submissions: readonly Submission[]): Promise<Vocabulary> {
+export async function vocabularyOf(
+  context: EngineContext,
+  submissions: readonly { tasks: readonly NewTask[] }[],
+): Promise<Vocabulary> {
   const names = new Set<string>();
   const wanted = new Map<string, { kind: string; type: 1 | 2; fields: string[] }>();
   for (const { tasks } of submissions) {
@@ -93,8 +108,9 @@ export class RowBuilder {
     if (fate.ended !== undefined) {
       row.z = fate.ended.state;
       row.f = fate.ended.reason;
-      row.c = fate.ended.cause;
+      if (fate.ended.cause !== null) row.c = fate.ended.cause;
     }
+    if (fate.place !== undefined) placeInTree(row, fate.place);
     const spec = this.#specOf(task);
     if (spec !== null) {
       row.s = true;
@@ -124,6 +140,15 @@ export class RowBuilder {
       return [this.#vocabulary.shapes.get(key)!, rule.max];
     });
   }
+}
+
+function placeInTree(row: TaskRow, place: TreePlace): void {
+  row.cc = place.container_id;
+  row.q = place.position;
+  if (place.policy !== 0) row.y = place.policy;
+  if (place.sealed) row.sl = true;
+  if (place.generates) row.gn = true;
+  if (place.generator_id !== null) row.gg = place.generator_id;
 }
 
 /** Without listing the keys: most tasks of a large set have none or many. */

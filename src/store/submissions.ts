@@ -75,7 +75,7 @@ const FORGET_KEYS: Statement = {
   text: `delete from idempotency where created_at < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'`,
 };
 
-/** A row of submit_tasks; the letters are explained there. */
+/** A row of store_tasks; the letters are explained there. */
 export interface TaskRow {
   i: string;
   w: string;
@@ -97,6 +97,12 @@ export interface TaskRow {
   z?: number;
   f?: string;
   c?: string;
+  cc?: string;
+  q?: number;
+  y?: number;
+  sl?: boolean;
+  gn?: boolean;
+  gg?: string;
 }
 
 export interface EdgeRow {

@@ -1,12 +1,32 @@
--- Inserts validated workflows with their tasks; returns the lanes where tasks became ready. Keys are short since every
--- task repeats them. p_tasks: i id, w workflow, k kind, n name, l local id, t timeout, b deadline basis, p priority,
--- d delay in ms, m metadata, e expected count, g open gates, x linked, h starts by a webhook, s has a spec, a has actions,
--- r rules [[shape, max], ...]; z, f and c: state, reason and cause of one that ended at once because a stored parent had.
+-- Inserts validated workflows with their tasks; returns the lanes where tasks became ready.
 create or replace function submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
   p_now timestamptz)
 returns integer[] language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  insert into workflow (id, name, linked, task_count, remaining, traceparent, created_at, ended_at)
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.traceparent, v_now,
+    case when w.remaining = 0 then v_now end
+  from jsonb_to_recordset(p_workflows)
+    as w(id uuid, name text, linked boolean, task_count integer, remaining integer, traceparent text);
+  if p_edges is not null then
+    insert into edge (parent_id, child_id, requires_success, crosses, relayed)
+    select e.p, e.c, e.r, coalesce(e.x, false), coalesce(e.d, false)
+    from json_to_recordset(p_edges) as e(p uuid, c uuid, r boolean, x boolean, d boolean);
+  end if;
+  return store_tasks(p_tasks, p_specs, p_kinds, v_now);
+end $$;
+
+-- Inserts tasks of stored workflows; returns the lanes where tasks became ready. Keys are short since every task repeats
+-- them. p_tasks: i id, w workflow, k kind, n name, l local id, t timeout, b deadline basis, p priority,
+-- d delay in ms, m metadata, e expected count, g open gates, x linked, h starts by a webhook, s has a spec, a has actions,
+-- r rules [[shape, max], ...]; z, f and c: state, reason and cause of one that ended at once, because a stored parent had or
+-- because it is disabled. In trees: cc container, q position, y policy, sl sealed, gn may generate, gg generator.
+create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz)
+returns integer[] language plpgsql as $$
+declare
+  v_now timestamptz := p_now;
   v_ruled boolean;
   v_deduped boolean;
   v_lanes integer[];
@@ -15,32 +35,23 @@ begin
   v_ruled := exists (select 1 from shape where kind_id = any(p_kinds));
   v_deduped := exists (select 1 from dedupe_shape where kind_id = any(p_kinds));
 
-  insert into workflow (id, name, linked, task_count, remaining, traceparent, created_at, ended_at)
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.traceparent, v_now,
-    case when w.remaining = 0 then v_now end
-  from jsonb_to_recordset(p_workflows)
-    as w(id uuid, name text, linked boolean, task_count integer, remaining integer, traceparent text);
   if p_specs is not null then
     insert into task_spec (task_id, actions, rules, dedupe, retry)
     select s.i, s.actions, s.rules, s.dedupe, s.retry
     from json_to_recordset(p_specs) as s(i uuid, actions jsonb, rules jsonb, dedupe jsonb, retry jsonb);
   end if;
-  if p_edges is not null then
-    insert into edge (parent_id, child_id, requires_success, crosses, relayed)
-    select e.p, e.c, e.r, coalesce(e.x, false), coalesce(e.d, false)
-    from json_to_recordset(p_edges) as e(p uuid, c uuid, r boolean, x boolean, d boolean);
-  end if;
-
   with stored as (
     insert into task (id, workflow_id, kind_id, state, priority, open_gates, timeout_secs, deadline_basis, linked,
       has_spec, has_actions, starts_by_webhook, slot_version, expected_count, created_at, updated_at, run_at, ended_at, cause, wants,
-      rule_slots, rule_max, name, local_id, reason, metadata)
+      rule_slots, rule_max, name, local_id, reason, metadata, container_id, position, policy, sealed, generates, generator_id)
     select t.i, t.w, t.k, coalesce(t.z, case when t.g > 0 then 0 else 1 end), coalesce(t.p, 0),
       coalesce(t.g, 0), t.t, coalesce(t.b, 0), coalesce(t.x, false), coalesce(t.s, false), coalesce(t.a, false), coalesce(t.h, false),
       coalesce(sv.version, 0), t.e, v_now, v_now, case when t.d > 0 then v_now + t.d * interval '1 millisecond' end,
-      case when t.z >= 10 then v_now end, t.c, sv.wants, rs.slots, rs.maxima, t.n, t.l, t.f, coalesce(t.m, '{}')
+      case when t.z >= 10 then v_now end, t.c, sv.wants, rs.slots, rs.maxima, t.n, t.l, t.f, coalesce(t.m, '{}'),
+      t.cc, t.q, coalesce(t.y, 0), coalesce(t.sl, false), coalesce(t.gn, false), t.gg
     from json_to_recordset(p_tasks) as t(i uuid, w uuid, k integer, n text, l text, t integer, b smallint, p smallint,
-      d bigint, m jsonb, e bigint, g integer, x boolean, h boolean, s boolean, a boolean, r jsonb, z smallint, f text, c uuid)
+      d bigint, m jsonb, e bigint, g integer, x boolean, h boolean, s boolean, a boolean, r jsonb, z smallint, f text, c uuid,
+      cc uuid, q integer, y smallint, sl boolean, gn boolean, gg uuid)
     left join lateral (
       select kind.slot_version as version, (
         select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.m, '{}'))))

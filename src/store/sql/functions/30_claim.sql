@@ -153,14 +153,15 @@ $$;
 -- Every function that a transition starts with keeps the planner to index scans: its estimates of passing states and of
 -- limits it cannot see are always wrong, and one scan of a whole table costs more than thousands of tasks.
 --
--- Claims pending tasks of these lanes, highest priority first, oldest first among equals.
--- p_deliver: false, they are running at once (the claimer runs them itself); true, they are claimed and their start
--- deliveries are written (lane 0). Returns them in the order of the claim; where rules sent tasks off to wait, a last row
--- without an id tells in waited_ms how many.
-create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_deliver boolean,
-  p_claim_timeout_ms integer, p_now timestamptz)
+-- Claims pending tasks of these lanes, highest priority first, oldest first among equals. p_start says how they start:
+-- 'run': at once, the claimer runs them itself; 'deliver': they are claimed and their start deliveries are written
+-- (lane 0); 'queue': they are claimed and the caller writes them into the queue of their kind, the only lane.
+-- p_lease_ms: how long an attempt is kept without a sign of life; null: until its deadline. Returns them in the order of
+-- the claim; where rules sent tasks off to wait, a last row without an id tells in waited_ms how many.
+create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_start text,
+  p_claim_timeout_ms integer, p_lease_ms integer, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
-  timeout_secs integer, linked boolean, waited_ms bigint)
+  timeout_secs integer, linked boolean, container_id uuid, local_id text, waited_ms bigint)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -175,6 +176,9 @@ declare
   v_lease bigint;
   v_asked integer;
   v_refused integer := 0;
+  v_runs boolean := p_start = 'run';
+  v_deliver boolean := p_start = 'deliver';
+  v_queue boolean := p_start = 'queue';
 begin
   select array_agg(c.task_id), array_agg(c.tid), array_agg(c.lane), array_agg(c.slots::text)
   into v_ids, v_tids, v_lanes, v_grants
@@ -223,7 +227,7 @@ begin
     v_refused := v_asked - cardinality(v_ids);
     if v_refused = v_asked then
       return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer,
-        null::boolean, v_refused::bigint;
+        null::boolean, null::uuid, null, v_refused::bigint;
       return;
     end if;
   end if;
@@ -232,29 +236,30 @@ begin
   return query
   with taken as (
     update task t set
-      state = case when p_deliver then 2 else 3 end,
+      state = case when v_runs then 3 else 2 end,
       attempt = t.attempt + 1,
-      started_at = case when p_deliver then null else v_now end,
+      started_at = case when v_runs then v_now end,
       updated_at = v_now,
-      deadline_at = case when p_deliver then null else v_now + t.timeout_secs * interval '1 second' end,
+      deadline_at = case when v_runs then v_now + t.timeout_secs * interval '1 second' end,
       lease_id = v_lease,
       slots = case when v_ruled then t.wants end
     where t.id = any(v_ids) and (t.state + 0) = 1 and (t.run_at is null or t.run_at <= v_now)
     returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.linked,
-      coalesce(t.run_at, t.created_at) as since
+      t.container_id, t.local_id, coalesce(t.run_at, t.created_at) as since
   ), leased as (
-    insert into lease (id, holder, claimed_at, check_at, open, task_ids)
+    insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
     overriding system value
     select v_lease, p_holder, v_now,
-      v_now + case when p_deliver then p_claim_timeout_ms * interval '1 millisecond'
-        else min(taken.timeout_secs) * interval '1 second' end,
-      count(*)::integer, array_agg(taken.id)
+      case when v_queue then 'infinity'
+        when v_deliver then v_now + p_claim_timeout_ms * interval '1 millisecond'
+        else v_now + least(min(taken.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond') end,
+      count(*)::integer, array_agg(taken.id), p_lease_ms, case when v_queue then min(taken.kind_id) end
     from taken having count(*) > 0
   )
   select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs, taken.linked,
-    (extract(epoch from v_now - taken.since) * 1000)::bigint
+    taken.container_id, taken.local_id, (extract(epoch from v_now - taken.since) * 1000)::bigint
   from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
-  if p_deliver then
+  if v_deliver then
     insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
       next_try_at, traceparent, created_at)
     select gen_random_uuid(), t.id, t.workflow_id, t.attempt, 'start', 0, a.value ->> 'origin', a.value,
@@ -268,7 +273,7 @@ begin
   end if;
   if v_refused > 0 then
     return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer,
-      null::boolean, v_refused::bigint;
+      null::boolean, null::uuid, null, v_refused::bigint;
   end if;
 end $$;
 

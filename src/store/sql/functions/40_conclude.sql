@@ -118,13 +118,15 @@ $$;
 -- Everything that follows from tasks having ended: their children's gates, leases, slots, end deliveries, and their
 -- workflows' counts. p_workflows, p_leases, p_slots and p_amounts are what the transition that ended them saw; p_linked
 -- and p_actions say whether any of them has dependencies or actions, so that sets without them pay nothing for either.
+-- p_containers: the containers that they stand in, null where none of them is in a tree.
 create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_succeeded boolean, p_actions boolean,
-  p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz,
+  p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz, p_containers uuid[],
   out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_workflows uuid[] := p_workflows;
   v_crosses boolean;
+  v_left record;
 begin
   cascaded := '{}';
   unblocked := 0;
@@ -141,6 +143,12 @@ begin
     if cardinality(cascaded) > 0 then
       v_workflows := v_workflows || array(select t.workflow_id from task t where t.id = any(cascaded));
     end if;
+  end if;
+  if p_containers is not null then
+    select * into v_left from leave_containers(p_ids, p_containers, p_succeeded, p_now);
+    unblocked := unblocked + v_left.unblocked;
+    lanes := lanes || v_left.lanes;
+    v_workflows := v_workflows || v_left.workflows;
   end if;
   perform close_leases(p_leases);
   lanes := lanes || return_slots(p_slots, p_amounts);
@@ -211,12 +219,15 @@ declare
   v_workflows uuid[];
   v_counts integer[];
   v_ended integer;
+  v_trees uuid[];
 begin
   if p_workflows[1] = all(p_workflows) then
     update workflow w set remaining = w.remaining - cardinality(p_workflows),
       ended_at = case when w.remaining = cardinality(p_workflows) then p_now else w.ended_at end
     where w.id = p_workflows[1]
-    returning (w.remaining = 0)::integer into v_ended;
+    returning (w.remaining = 0)::integer, case when w.remaining = 0 and w.is_tree then array[w.id] end
+    into v_ended, v_trees;
+    perform note_ended_trees(v_trees, p_now);
     return v_ended;
   end if;
   select array_agg(c.id), array_agg(c.n) into v_workflows, v_counts from (
@@ -226,10 +237,21 @@ begin
     update workflow w set remaining = w.remaining - c.n,
       ended_at = case when w.remaining = c.n then p_now else w.ended_at end
     from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id
-    returning w.remaining
+    returning w.id, w.remaining, w.is_tree
   )
-  select count(*) filter (where remaining = 0) into v_ended from counted;
+  select count(*) filter (where remaining = 0), array_agg(id) filter (where remaining = 0 and is_tree)
+  into v_ended, v_trees from counted;
+  perform note_ended_trees(v_trees, p_now);
   return v_ended;
+end $$;
+
+-- Trees that ended wait for what is done once at their end.
+create or replace function note_ended_trees(p_workflows uuid[], p_now timestamptz)
+returns void language plpgsql as $$
+begin
+  if p_workflows is null then return; end if;
+  insert into finalization (workflow_id, created_at) select u.id, p_now from unnest(p_workflows) u(id)
+  on conflict do nothing;
 end $$;
 
 -- Locks the workflows with dependencies that these tasks belong to, in the order of their ids: first of all locks.

@@ -2,7 +2,8 @@
 -- extras, the tasks' ends or next attempts, and everything that follows from them.
 -- p_expire: only tasks whose deadline has passed end. p_workflows: where the caller knows them, the
 -- workflows with dependencies that the tasks belong to; null: they are looked up.
--- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures}], applied to what is accepted.
+-- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced}], applied
+-- to what is accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
 -- [duration in ms]]]; cascaded: [[kind, count]]; lanes; deliveries; unblocked; workflows}. Codes: 0 applied,
 -- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found. Ids in ascending order are settled
@@ -30,6 +31,9 @@ declare
   v_froms smallint[];
   v_started timestamptz[];
   v_open boolean;
+  v_containers uuid[];
+  v_in_trees boolean;
+  v_expanding uuid[];
 begin
   if p_workflows is null then perform lock_workflows(p_ids);
   elsif cardinality(p_workflows) > 0 then
@@ -38,11 +42,12 @@ begin
   if not p_expire and p_extras is null then
     select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.attempt), array_agg(l.kind_id),
       array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (2, 3)), bool_or(l.linked), bool_or(l.has_spec),
-      bool_or(l.has_actions), bool_or(l.holds)
-    into v_ids, v_workflows, v_leases, v_attempts, v_kinds, v_froms, v_started, v_open, v_linked, v_spec, v_actions, v_holds
+      bool_or(l.has_actions), bool_or(l.holds), array_agg(l.container_id), bool_or(l.container_id is not null)
+    into v_ids, v_workflows, v_leases, v_attempts, v_kinds, v_froms, v_started, v_open, v_linked, v_spec, v_actions, v_holds,
+      v_containers, v_in_trees
     from (
       select t.id, t.workflow_id, t.kind_id, t.state, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
-        t.slots is not null as holds, t.started_at
+        t.slots is not null as holds, t.started_at, t.container_id
       from task t where t.id = any(p_ids) order by t.id for no key update) l;
     if v_open and v_ids = p_ids and v_attempts = p_attempts then
       select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) into v_moved from (
@@ -52,22 +57,23 @@ begin
         from unnest(v_kinds, v_froms, p_states, v_started) m(kind_id, state, target, started_at)
         group by m.kind_id, m.state, m.target) g;
       return settle_accepted(v_ids, v_workflows, v_leases, p_states, p_reasons, v_linked, v_spec, v_actions, v_holds,
-        p_jitter, v_now, null, null, v_moved, '{}', p_ids);
+        p_jitter, v_now, null, null, v_moved, '{}', p_ids, case when v_in_trees then v_containers end);
     end if;
   end if;
   with locked as (
     select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
-      t.slots is not null as holds, t.started_at, t.deadline_at
+      t.slots is not null as holds, t.started_at, t.deadline_at, t.container_id
     from task t where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
     select r.ord, r.id, r.target, r.reason, l.workflow_id, l.kind_id, l.state, l.lease_id, l.linked, l.has_spec, l.has_actions,
-      l.holds,
+      l.holds, l.container_id,
       l.started_at,
       case
         when l.id is null then 6
         when r.attempt <> l.attempt then 5
         when l.state >= 10 then case when l.state = r.target then 2 else 3 end
         when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 4
+        when not p_expire and (l.state = 4 or l.paused_from = 4) then case when r.target = 10 then 2 else 3 end
         when p_expire and (l.state = 5 or l.deadline_at is null or l.deadline_at > v_now) then 3
         else 0
       end::smallint as code
@@ -82,12 +88,14 @@ begin
     array_agg(a.id), array_agg(a.workflow_id), array_agg(a.lease_id), array_agg(a.target),
     nullif(array_agg(a.reason), array_fill(null::text, array[count(*)::integer])),
     bool_or(a.linked), bool_or(a.has_spec), bool_or(a.has_actions), bool_or(a.holds),
+    array_agg(a.container_id), bool_or(a.container_id is not null),
     (select json_agg(json_build_array(g.kind_id, g.state, g.target, g.durations)) from (
       select m.kind_id, m.state, m.target,
         json_agg((date_part('epoch', v_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
           as durations
       from accepted m group by m.kind_id, m.state, m.target) g)
-  into v_codes, v_states, v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, v_moved
+  into v_codes, v_states, v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds,
+    v_containers, v_in_trees, v_moved
   from accepted a;
 
   if v_codes is not null then
@@ -99,16 +107,38 @@ begin
   end if;
   if p_extras is not null then
     v_lanes := coalesce(v_lanes, '{}') || apply_extras(v_ids, p_extras, v_now);
+    if v_in_trees and exists (select 1 from jsonb_to_recordset(p_extras) as x(x integer) where x.x is not null) then
+      v_expanding := begin_expansion(v_ids, v_to, p_extras, v_now);
+    end if;
+  end if;
+  if cardinality(v_expanding) > 0 then
+    -- Their reports are accepted, but they have not ended.
+    v_codes := coalesce(v_codes, array_fill(0::smallint, array[cardinality(p_ids)]));
+    v_moved := (
+      select json_agg(json_build_array(t.kind_id, 3, case when e.id is null then u.target else 4 end,
+        case when e.id is null then json_build_array((date_part('epoch', v_now - t.started_at) * 1000)::bigint) end, 1))
+      from unnest(v_ids, v_to) u(id, target) join task t on t.id = u.id left join unnest(v_expanding) e(id) on e.id = u.id);
+    select array_agg(u.id), array_agg(u.workflow_id), array_agg(u.lease_id), array_agg(u.target),
+      nullif(array_agg(u.reason), array_fill(null::text, array[count(*)::integer])), array_agg(u.container_id)
+    into v_ids, v_workflows, v_leases, v_to, v_reasons, v_containers
+    from unnest(v_ids, v_workflows, v_leases, v_to, v_reasons, v_containers)
+      u(id, workflow_id, lease_id, target, reason, container_id)
+    where u.id <> all(v_expanding);
+    if v_ids is null then
+      return json_build_object('codes', v_codes, 'states', (
+          select json_agg(t.state order by q.ord) from unnest(p_ids) with ordinality q(id, ord) left join task t on t.id = q.id),
+        'moved', v_moved, 'lanes', coalesce(v_lanes, '{}'), 'deliveries', 0, 'unblocked', 0);
+    end if;
   end if;
   return settle_accepted(v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, p_jitter, v_now,
-    v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids);
+    v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids, case when v_in_trees then v_containers end);
 end $$;
 
 -- The second half of settle: the tasks are locked and their reports accepted.
 create or replace function settle_accepted(p_ids uuid[], p_workflows uuid[], p_leases bigint[], p_to smallint[],
   p_reasons text[], p_linked boolean, p_spec boolean, p_actions boolean, p_holds boolean,
   p_jitter double precision, p_now timestamptz,
-  p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[])
+  p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[], p_containers uuid[])
 returns json language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_slots bigint[];
@@ -121,6 +151,7 @@ declare
   v_codes smallint[] := p_codes;
   v_states smallint[] := p_states;
   v_moved json := p_moved;
+  v_containers uuid[] := p_containers;
   v_after record;
 begin
   if p_holds then
@@ -157,6 +188,10 @@ begin
     v_lanes := v_lanes || make_ready(array(select t.id from task t where t.id = any(v_retry) and (t.state + 0) = 1), p_now);
     select coalesce(array_agg(u.id), '{}'), coalesce(array_agg(u.workflow_id), '{}') into v_ended, v_workflows
     from unnest(p_ids, p_workflows) u(id, workflow_id) where u.id <> all(v_retry);
+    if p_containers is not null then
+      select array_agg(u.container_id) into v_containers
+      from unnest(p_ids, p_containers) u(id, container_id) where u.id <> all(v_retry);
+    end if;
     -- From here on the answer cannot be "all as asked".
     v_codes := array(select coalesce(case when q.id = any(v_retry) then 1 end, p_codes[q.ord], 0)
       from unnest(p_asked) with ordinality q(id, ord) order by q.ord)::smallint[];
@@ -176,7 +211,7 @@ begin
   end if;
 
   select * into v_after from conclude(v_ended, v_workflows, p_linked, 10 = all(p_to), p_actions, p_leases, v_slots,
-    v_amounts, p_now);
+    v_amounts, p_now, v_containers);
   if v_codes is not null then
     v_states := array(select t.state from unnest(p_asked) with ordinality q(id, ord) left join task t on t.id = q.id
       order by q.ord);

@@ -16,11 +16,14 @@ declare
   v_linked boolean;
   v_actions boolean;
   v_moved json;
+  v_containers uuid[];
+  v_in_trees boolean;
   v_after record;
 begin
   perform lock_workflows(p_ids);
   with locked as (
-    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.lease_id, t.slots, t.linked, t.has_actions, t.started_at
+    select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.lease_id, t.slots, t.linked, t.has_actions, t.started_at,
+      t.container_id
     from task t where t.id = any(p_ids) order by t.id for no key update
   ), accepted as (
     select * from locked l where l.state < 10
@@ -30,12 +33,12 @@ begin
        order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
     array_agg(a.id), array_agg(a.id) filter (where a.state = 1), array_agg(a.workflow_id),
-    bool_or(a.linked), bool_or(a.has_actions),
+    bool_or(a.linked), bool_or(a.has_actions), array_agg(a.container_id), bool_or(a.container_id is not null),
     (select json_agg(json_build_array(g.kind_id, g.state, 14, g.durations)) from (
       select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
           filter (where m.started_at is not null) as durations
       from accepted m group by m.kind_id, m.state) g)
-  into v_codes, v_ids, v_pending, v_workflows, v_linked, v_actions, v_moved
+  into v_codes, v_ids, v_pending, v_workflows, v_linked, v_actions, v_containers, v_in_trees, v_moved
   from accepted a;
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
@@ -68,7 +71,7 @@ begin
   -- Slots that pending ones were sent off to claim are offered to others: nothing is returned, only looked at again.
   v_offered := array(select distinct r.slot from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending));
   select * into v_after from conclude(v_ids, v_workflows, v_linked, false, v_actions, v_leases, v_slots || v_offered,
-    v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]), v_now);
+    v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]), v_now, case when v_in_trees then v_containers end);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
@@ -159,17 +162,24 @@ declare
   v_leases bigint[];
   v_slots bigint[];
   v_amounts bigint[];
+  v_in_trees uuid[];
 begin
   perform 1 from workflow w where w.id in (select t.workflow_id from task t where t.id = any(p_ids))
   order by w.id for no key update;
   with locked as (
-    select t.id, t.state from task t where t.id = any(p_ids) order by t.id for no key update
+    select t.id, t.state, t.container_id, w.remaining from task t join workflow w on w.id = t.workflow_id
+    where t.id = any(p_ids) order by t.id for no key update of t
   )
-  select array_agg(case when l.id is null then 6 when l.state in (0, 1) then 2 when l.state in (11, 12, 13, 14) then 0
+  select array_agg(case when l.id is null then 6 when l.state in (0, 1) then 2
+      when l.state in (11, 12, 13, 14) and (l.container_id is null or l.remaining = 0) then 0
       else 3 end::smallint
       order by r.ord),
-    array_agg(l.id) filter (where l.state in (11, 12, 13, 14))
-  into v_codes, v_open from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
+    array_agg(l.id) filter (where l.state in (11, 12, 13, 14) and l.container_id is null),
+    array_agg(l.id) filter (where l.state in (11, 12, 13, 14) and l.container_id is not null and l.remaining = 0)
+  into v_codes, v_open, v_in_trees from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
+  if v_in_trees is not null then
+    v_lanes := retry_in_trees(v_in_trees, v_now);
+  end if;
   -- A task whose required parent stays as it ended cannot run: its parent is what wants the retry. One that is held
   -- back may hold back others.
   loop
@@ -183,7 +193,10 @@ begin
       from unnest(p_ids) with ordinality q(id, ord) order by q.ord);
   end loop;
   if cardinality(v_open) = 0 then v_open := null; end if;
-  if v_open is null then return json_build_object('codes', v_codes); end if;
+  if v_open is null then
+    return json_build_object('codes', v_codes, 'lanes', coalesce(v_lanes, '{}'), 'workflows', (
+      select json_agg(w.workflow_id) from (select distinct t.workflow_id from task t where t.id = any(v_in_trees) limit 17) w));
+  end if;
 
   -- Descendants that failed by dependency, level by level, as long as no other required parent holds them down.
   v_front := v_open;
@@ -235,7 +248,7 @@ begin
   update workflow w set remaining = w.remaining + c.n, ended_at = null
   from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id;
   perform close_leases(v_leases);
-  v_lanes := return_slots(v_slots, v_amounts)
+  v_lanes := coalesce(v_lanes, '{}') || return_slots(v_slots, v_amounts)
     || yield_slots(array(select t.id from task t where t.id = any(v_regated) and (t.state + 0) = 0))
     || make_ready(array(select t.id from task t where t.id = any(v_open) and (t.state + 0) = 1), v_now);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'reopened', cardinality(v_open),

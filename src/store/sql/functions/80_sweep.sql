@@ -17,25 +17,28 @@ begin
   return json_build_object('promoted', cardinality(v_ids), 'lanes', v_lanes);
 end $$;
 
--- Looks at leases whose moment has come: ends what is overdue, requeues claims that nobody delivers, frees canceled
--- attempts that never reported, and sets the next moment. Safe beside reports: every step repeats its condition.
+-- Looks at leases whose moment has come: ends what is overdue, takes attempts back whose workers are lost, requeues
+-- claims that nobody delivers, frees canceled attempts that never reported, and sets the next moment. Safe beside
+-- reports: every step repeats its condition.
 create or replace function sweep_leases(p_limit integer, p_claim_timeout_ms integer, p_jitter double precision,
   p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_leases bigint[];
+  v_lapsing boolean;
   v_tasks uuid[];
   v_ids uuid[];
   v_attempts integer[];
   v_reasons text[];
   v_held uuid[];
   v_settled json;
-  v_requeued uuid[] := '{}';
+  v_lost json;
+  v_requeued json;
   v_lanes integer[] := '{}';
 begin
-  select array_agg(l.id) into v_leases from (
-    select id from lease where check_at <= v_now order by check_at limit p_limit) l;
+  select array_agg(l.id), bool_or(l.lease_ms is not null) into v_leases, v_lapsing from (
+    select id, lease_ms from lease where check_at <= v_now order by check_at limit p_limit) l;
   if v_leases is null then return null; end if;
   v_tasks := array(select distinct u from lease l, unnest(l.task_ids) u where l.id = any(v_leases));
 
@@ -48,36 +51,114 @@ begin
     v_settled := settle(v_ids, v_attempts, array_fill(12::smallint, array[cardinality(v_ids)]), v_reasons, null, true,
       null, p_jitter, v_now);
   end if;
+  if v_lapsing then v_lost := take_back_lost(v_tasks, v_leases, p_jitter, v_now); end if;
 
-  v_held := array(select t.id from task t
-    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state >= 10 and t.deadline_at <= v_now);
+  -- Who holds a lease that lapses is told of the cancellation by the next heartbeat: nobody is at work after it.
+  v_held := array(select t.id from task t join lease l on l.id = t.lease_id
+    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state >= 10
+      and (t.deadline_at <= v_now or t.updated_at + l.lease_ms * interval '1 millisecond' <= v_now));
   if cardinality(v_held) > 0 then
     v_lanes := v_lanes || release_canceled(v_held, array_fill(3::smallint, array[cardinality(v_held)]));
   end if;
 
   v_requeued := requeue_claims(array(
-    select t.id from task t
-    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state + 0 = 2
+    select t.id from task t join lease l on l.id = t.lease_id
+    where t.id = any(v_tasks) and t.lease_id = any(v_leases) and l.queued_kind is null and t.state + 0 = 2
       and t.updated_at + p_claim_timeout_ms * interval '1 millisecond' <= v_now
       and not exists (select 1 from delivery d
         where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')), v_now);
-  if cardinality(v_requeued) > 0 then
-    v_lanes := v_lanes || make_ready(v_requeued, v_now);
-  end if;
 
   perform 1 from lease where id = any(v_leases) order by id for update;
   delete from lease l where l.id = any(v_leases)
     and not exists (select 1 from task t where t.id = any(l.task_ids) and t.lease_id = l.id);
   update lease l set check_at = greatest(v_now + interval '10 milliseconds', coalesce(
     (select min(case
-        when t.state = 5 then v_now + interval '1 hour'
+        when l.queued_kind is not null and t.state < 10 then 'infinity'
+        when t.state = 5 then v_now + coalesce(l.lease_ms * interval '1 millisecond', interval '1 hour')
         when t.state = 2 then least(v_now + p_claim_timeout_ms * interval '1 millisecond',
           v_now + t.timeout_secs * interval '1 second')
-        else t.deadline_at end)
+        when t.state = 4 then t.deadline_at
+        else least(t.deadline_at, t.updated_at + l.lease_ms * interval '1 millisecond') end)
      from task t where t.id = any(l.task_ids) and t.lease_id = l.id), v_now + interval '1 hour'))
   where l.id = any(v_leases);
-  return json_build_object('looked_at', cardinality(v_leases), 'settled', v_settled,
-    'requeued', cardinality(v_requeued), 'lanes', v_lanes);
+  return json_build_object('looked_at', cardinality(v_leases), 'settled', v_settled, 'lost', v_lost,
+    'requeued', v_requeued, 'lanes', v_lanes);
+end $$;
+
+-- Takes running attempts of these leases from workers of which nothing was heard for as long as the lease lasts: they go
+-- back to be claimed as the next attempt, and reports of the old one are refused. The retry policy has no say in it, for
+-- it speaks of work that failed, and of this nobody knows that it did; but an attempt is an attempt to the policy when the
+-- work fails later. A task that takes its workers down with it must not do so for ever: nine lost attempts beyond what
+-- its policy allows fail it. An attempt that waits for its children has no worker to lose. Returns {failed: what settle
+-- does, requeued: what give_back does}, or null.
+create or replace function take_back_lost(p_tasks uuid[], p_leases bigint[], p_jitter double precision,
+  p_now timestamptz)
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_ids uuid[];
+  v_worn uuid[];
+  v_attempts integer[];
+  v_reasons text[];
+  v_settled json;
+begin
+  v_ids := array(
+    select t.id from task t join lease l on l.id = t.lease_id
+    where t.id = any(p_tasks) and t.lease_id = any(p_leases) and t.state + 0 = 3
+      and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now);
+  if cardinality(v_ids) = 0 then return null; end if;
+  -- Whoever fails below needs the workflows, and those come before tasks.
+  perform lock_workflows(v_ids);
+  select array_agg(o.id), array_agg(o.id) filter (where o.worn), array_agg(o.attempt) filter (where o.worn),
+    array_agg('its worker was lost: nothing was heard of attempt ' || o.attempt || ' for ' || o.lease_ms / 1000.0
+      || ' s, and it is not tried again') filter (where o.worn)
+  into v_ids, v_worn, v_attempts, v_reasons
+  from (
+    select t.id, t.attempt, l.lease_ms,
+      t.attempt >= coalesce((select (sp.retry ->> 'max_attempts')::integer from task_spec sp where sp.task_id = t.id), 1) + 9
+        as worn
+    from task t join lease l on l.id = t.lease_id
+    where t.id = any(v_ids) and t.lease_id = any(p_leases) and t.state + 0 = 3
+      and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now
+    order by t.id for no key update of t skip locked) o;
+  if v_ids is null then return null; end if;
+  if v_worn is not null then
+    v_settled := settle(v_worn, v_attempts, array_fill(11::smallint, array[cardinality(v_worn)]), v_reasons, null, false,
+      null, p_jitter, p_now);
+    v_ids := array(select i.id from unnest(v_ids) i(id) where i.id <> all(v_worn));
+  end if;
+  return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now));
+end $$;
+
+-- Ends the attempts of tasks (claimed or running, locked by the caller) without an outcome, and puts the tasks where the
+-- next claim finds them. A paused one stays so. Returns {count, moved, lanes, workflows}.
+create or replace function give_back(p_ids uuid[], p_now timestamptz)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_leases bigint[];
+  v_slots bigint[];
+  v_amounts bigint[];
+  v_moved json;
+  v_workflows json;
+  v_lanes integer[];
+begin
+  select array_agg(t.lease_id),
+    (select json_agg(json_build_array(g.kind_id, g.state, g.target, null, g.n)) from (
+      select m.kind_id, m.state, case when m.open_gates > 0 then 0 else 1 end as target, count(*) as n
+      from task m where m.id = any(p_ids) and m.state <> 5 group by 1, 2, 3) g),
+    (select json_agg(w.workflow_id) from (select distinct x.workflow_id from task x where x.id = any(p_ids) limit 17) w)
+  into v_leases, v_moved, v_workflows from task t where t.id = any(p_ids);
+  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+  into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(p_ids);
+  update task t set
+    state = case when t.state = 5 then 5 when t.open_gates > 0 then 0 else 1 end,
+    paused_from = case when t.state = 5 then case when t.open_gates > 0 then 0 else 1 end end,
+    lease_id = null, slots = null, started_at = null, deadline_at = null, run_at = p_now, updated_at = p_now
+  where t.id = any(p_ids) and (t.state + 0) in (2, 3, 5);
+  perform close_leases(v_leases);
+  v_lanes := return_slots(v_slots, v_amounts);
+  return json_build_object('count', cardinality(p_ids), 'moved', v_moved, 'workflows', v_workflows,
+    'lanes', v_lanes || make_ready(array(select t.id from task t where t.id = any(p_ids) and (t.state + 0) = 1), p_now));
 end $$;
 
 -- The sweeper looks at a lease by a lower bound of its deadlines; where these tasks' deadlines come sooner, so does the look.
@@ -95,26 +176,16 @@ begin
   where l.id = m.lease_id and l.check_at > m.check_at;
 end $$;
 
--- Claims that expired before a start: back to pending (or waiting, where a parent was re-opened meanwhile).
+-- Gives claims back that expired before a start; returns what give_back does, or null.
 create or replace function requeue_claims(p_ids uuid[], p_now timestamptz)
-returns uuid[] language plpgsql as $$
+returns json language plpgsql as $$
 declare
   v_ids uuid[];
-  v_leases bigint[];
-  v_slots bigint[];
-  v_amounts bigint[];
 begin
-  select array_agg(t.id), array_agg(t.lease_id) into v_ids, v_leases from (
-    select id, lease_id from task where id = any(p_ids) and (state + 0) = 2 order by id for no key update skip locked) t;
-  if v_ids is null then return '{}'; end if;
-  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-  into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_ids);
-  update task set state = case when open_gates > 0 then 0 else 1 end, lease_id = null, slots = null, deadline_at = null,
-    run_at = p_now, updated_at = p_now
-  where id = any(v_ids) and (state + 0) = 2;
-  perform close_leases(v_leases);
-  perform return_slots(v_slots, v_amounts);
-  return array(select id from task where id = any(v_ids) and (state + 0) = 1);
+  select array_agg(t.id) into v_ids from (
+    select id from task where id = any(p_ids) and (state + 0) = 2 order by id for no key update skip locked) t;
+  if v_ids is null then return null; end if;
+  return give_back(v_ids, p_now);
 end $$;
 
 -- Carries the ends of parents to children in other workflows, one parent a transaction; returns null when none is left.
@@ -170,7 +241,7 @@ begin
   if v_failed is not null then
     select c.lanes || v_lanes, c.deliveries, c.cascaded into v_lanes, v_deliveries, v_cascaded
     from conclude(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), true, false, true,
-      null, null, null, v_now) c;
+      null, null, null, v_now, null) c;
   end if;
   return json_build_object('lanes', v_lanes, 'deliveries', v_deliveries, 'cascaded', kinds_of(v_failed || v_cascaded),
     'unblocked', coalesce(cardinality(v_opened), 0));

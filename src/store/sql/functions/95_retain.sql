@@ -23,7 +23,8 @@ begin
   v_workflows := array(
     select u.id from unnest(v_workflows) u(id)
     where not exists (select 1 from task t where t.workflow_id = u.id and t.lease_id is not null)
-      and not exists (select 1 from task t join relay r on r.parent_id = t.id where t.workflow_id = u.id));
+      and not exists (select 1 from task t join relay r on r.parent_id = t.id where t.workflow_id = u.id)
+      and not exists (select 1 from finalization f where f.workflow_id = u.id));
   if cardinality(v_workflows) = 0 then return json_build_object('archived', 0, 'workflows', 0); end if;
   select array_agg(t.id) into v_tasks from task t where t.workflow_id = any(v_workflows);
 
@@ -32,6 +33,7 @@ begin
   insert into archive_task_spec select s.* from task_spec s where s.task_id = any(v_tasks);
   insert into archive_task_data select s.* from task_data s where s.task_id = any(v_tasks);
   insert into archive_edge select e.* from edge e where e.child_id = any(v_tasks);
+  perform archive_containers(v_workflows, v_tasks);
   delete from edge where child_id = any(v_tasks);
   delete from task_data where task_id = any(v_tasks);
   delete from task_spec where task_id = any(v_tasks);
@@ -39,6 +41,30 @@ begin
   delete from task where id = any(v_tasks);
   delete from workflow where id = any(v_workflows);
   return json_build_object('archived', coalesce(cardinality(v_tasks), 0), 'workflows', cardinality(v_workflows));
+end $$;
+
+-- The part of an archived workflow that only trees have.
+create or replace function archive_containers(p_workflows uuid[], p_tasks uuid[])
+returns void language plpgsql as $$
+begin
+  if not exists (select 1 from container where workflow_id = any(p_workflows)) then return; end if;
+  insert into archive_container select c.* from container c where c.workflow_id = any(p_workflows);
+  insert into archive_generator select g.* from generator g where g.task_id = any(p_tasks);
+  insert into archive_filler select f.* from filler f where f.task_id = any(p_tasks);
+  delete from filler where task_id = any(p_tasks);
+  delete from generator where task_id = any(p_tasks);
+  delete from container where workflow_id = any(p_workflows);
+end $$;
+
+create or replace function unarchive_containers(p_workflow uuid, p_tasks uuid[])
+returns void language plpgsql as $$
+begin
+  insert into container select c.* from archive_container c where c.workflow_id = p_workflow;
+  insert into generator select g.* from archive_generator g where g.task_id = any(p_tasks);
+  insert into filler select f.* from archive_filler f where f.task_id = any(p_tasks);
+  delete from archive_filler where task_id = any(p_tasks);
+  delete from archive_generator where task_id = any(p_tasks);
+  delete from archive_container where workflow_id = p_workflow;
 end $$;
 
 -- Brings a workflow back from the archive, for a retry. True where it was there.
@@ -50,9 +76,11 @@ begin
   perform 1 from archive_workflow where id = p_workflow for update;
   if not found then return false; end if;
   v_tasks := array(select id from archive_task where workflow_id = p_workflow);
-  insert into workflow (id, name, linked, task_count, remaining, traceparent, created_at, ended_at)
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.traceparent, w.created_at, w.ended_at
+  insert into workflow (id, name, linked, task_count, remaining, is_tree, paused, job_run_id, traceparent, created_at, ended_at)
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent, w.created_at,
+    w.ended_at
   from archive_workflow w where w.id = p_workflow;
+  perform unarchive_containers(p_workflow, v_tasks);
   insert into task select t.* from archive_task t where t.id = any(v_tasks);
   insert into task_spec select s.* from archive_task_spec s where s.task_id = any(v_tasks);
   insert into task_data select s.* from archive_task_data s where s.task_id = any(v_tasks);
@@ -84,17 +112,24 @@ begin
   delete from archive_task_data where task_id = any(v_tasks);
   delete from dedupe_entry where task_id = any(v_tasks);
   delete from delivery where task_id = any(v_tasks);
+  delete from archive_generator where task_id = any(v_tasks);
+  delete from archive_filler where task_id = any(v_tasks);
+  delete from archive_container where workflow_id = any(v_workflows);
   delete from archive_task where id = any(v_tasks);
   delete from archive_workflow where id = any(v_workflows);
   return cardinality(v_tasks);
 end $$;
 
-drop view if exists task_all, workflow_all;
+drop view if exists task_all, workflow_all, container_all;
 create view task_all as
   select t.*, false as archived from task t union all select t.*, true from archive_task t;
+create view container_all as
+  select c.*, false as archived from container c union all select c.*, true from archive_container c;
 create view workflow_all as
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.traceparent, w.created_at, w.ended_at, false as archived
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent,
+    w.created_at, w.ended_at, false as archived
   from workflow w
   union all
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.traceparent, w.created_at, w.ended_at, true
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent,
+    w.created_at, w.ended_at, true
   from archive_workflow w;

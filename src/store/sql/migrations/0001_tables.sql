@@ -145,15 +145,23 @@ create index container_parent on container (parent_id, position) where parent_id
 create table filler (
   task_id uuid not null,
   container_id uuid not null,
+  -- The generator ended; kept for a retry.
+  done boolean not null default false,
   primary key (task_id, container_id)
 );
+
+create index filler_container on filler (container_id);
 
 -- What generators announced, and what of it exists.
 create table generator (
   task_id uuid primary key,
   expected integer,
-  created integer not null default 0
+  created integer not null default 0,
+  -- Its worker is done, and it waits for what it announced.
+  open boolean not null default false
 );
+
+create index generator_open on generator (task_id) where open;
 
 -- Trees that ended and wait for what is done once at their end.
 create table finalization (
@@ -341,6 +349,7 @@ create table archive_task_data (like task_data, primary key (task_id));
 create table archive_container (like container including defaults, primary key (id));
 create index archive_container_workflow on archive_container (workflow_id);
 create table archive_generator (like generator, primary key (task_id));
+create table archive_filler (like filler, primary key (task_id, container_id));
 create table archive_edge (like edge, primary key (parent_id, child_id));
 create index archive_edge_child on archive_edge (child_id);
 

@@ -1,0 +1,47 @@
+import { HeddleError } from '../../domain/errors.ts';
+import { findWorkflow } from '../../store/task-reads.ts';
+import { retryTasks } from '../../store/transitions.ts';
+import { completeGenerators as complete, findRetryable, pauseWorkflow, reevaluate as look } from '../../store/trees.ts';
+import type { EngineContext } from '../context.ts';
+
+/** Ends generators whose announced nodes all exist; returns the workflows that moved, at most 17 of a set. */
+export async function completeGenerators(context: EngineContext, limit: number): Promise<string[]> {
+  const moved = await complete(context.database, limit, context.random.next(), context.now());
+  if (moved === null) return [];
+  await context.observer.moved({ ...moved, codes: null });
+  return moved.workflows ?? [];
+}
+
+/** Looks at the open containers of some workflows again; where the counts are in order this locks nothing. */
+export async function reevaluate(context: EngineContext, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const moved = await look(context.database, [...new Set(ids)], context.now());
+  if (moved === null) return;
+  context.log.warn({ workflows: moved.workflows }, 'Containers of workflows had to be moved on by a second look');
+  await context.observer.moved(moved);
+}
+
+/** Returns how many tasks were paused or resumed; null where there is no such workflow. */
+export async function setPaused(context: EngineContext, id: string, paused: boolean): Promise<number | null> {
+  const moved = await pauseWorkflow(context.database, id, paused, context.now());
+  if (moved === null) return (await findWorkflow(context.database, id)) === null ? null : 0;
+  await context.observer.moved({ ...moved, codes: null });
+  return moved.codes?.filter((code) => code === 0).length ?? 0;
+}
+
+/** Re-opens what ended badly in a workflow, also out of the archive; returns how many tasks asked for it. */
+export async function retryWorkflow(context: EngineContext, id: string): Promise<number | null> {
+  const workflow = await findWorkflow(context.database, id);
+  if (workflow === null) return null;
+  if (workflow.root_state !== null && workflow.remaining > 0) {
+    throw new HeddleError(
+      'CONFLICT',
+      `${workflow.remaining} tasks of the workflow have not ended; wait or cancel it first`,
+    );
+  }
+  const ids = await findRetryable(context.database, id);
+  if (ids.length === 0) return 0;
+  const moved = await context.database.transaction((tx) => retryTasks(tx, ids, context.now()));
+  await context.observer.moved({ ...moved, codes: null });
+  return moved.codes?.filter((code) => code === 0).length ?? 0;
+}

@@ -1,0 +1,101 @@
+import { HeddleError } from '../../domain/errors.ts';
+import type { NewTask } from '../../domain/task.ts';
+import type { NewNode } from '../../domain/workflow.ts';
+import type { Queryable } from '../../store/database.ts';
+import { answerIdempotencyKey, takeIdempotencyKey } from '../../store/submissions.ts';
+import type { Moved } from '../../store/transitions.ts';
+import { insertTrees, readStoredTrees, storeNodes } from '../../store/trees.ts';
+import type { EngineContext } from '../context.ts';
+import type { WorkflowSubmission, WorkflowSubmitResult } from '../port.ts';
+import { vocabularyOf, type Vocabulary } from '../submission-rows.ts';
+import { flatten, isTask } from './flatten.ts';
+import { TreeRowBuilder } from './tree-rows.ts';
+
+const ROUTE = 'POST /v1/workflows';
+
+export function tasksOf(root: NewNode): NewTask[] {
+  return flatten(root).flatMap((flat) => (isTask(flat) ? [flat.node.task] : []));
+}
+
+/**
+ * Stores workflows that are trees, all or none of them; those that were stored before stay as they are.
+ *
+ * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body
+ */
+export async function submitWorkflows(
+  context: EngineContext,
+  submissions: readonly WorkflowSubmission[],
+): Promise<WorkflowSubmitResult[]> {
+  if (submissions.length === 0) return [];
+  const tasks = submissions.map(({ root }) => tasksOf(root));
+  const vocabulary = await vocabularyOf(
+    context,
+    tasks.map((list) => ({ tasks: list })),
+  );
+  const { results, moved } = await context.database.transaction((tx) => store(context, tx, submissions, vocabulary));
+  if (moved !== null) await context.observer.moved(moved);
+  results.forEach((result, index) => {
+    if (!result.replayed) context.observer.created(tasks[index]!.length, tasks[index]!.length);
+  });
+  return results;
+}
+
+async function store(
+  context: EngineContext,
+  tx: Queryable,
+  submissions: readonly WorkflowSubmission[],
+  vocabulary: Vocabulary,
+): Promise<{ results: WorkflowSubmitResult[]; moved: Moved | null }> {
+  const answers = new Map<number, WorkflowSubmitResult>();
+  for (const [index, { idempotency }] of submissions.entries()) {
+    if (idempotency === null) continue;
+    const earlier = await takeIdempotencyKey(tx, ROUTE, idempotency.key, idempotency.body_hash, context.now());
+    if (earlier === null) continue;
+    if (earlier.body_hash !== idempotency.body_hash) throw mismatch();
+    answers.set(index, { ...(earlier.response as WorkflowSubmitResult), replayed: true });
+  }
+  const wanted = submissions.filter((_, index) => !answers.has(index));
+  const fresh = await insertTrees(
+    tx,
+    wanted.map(({ root, name, job_run_id, traceparent }) => ({ id: root.id, name, job_run_id, traceparent })),
+    context.now(),
+  );
+  const builder = new TreeRowBuilder(vocabulary);
+  const added = new Set<string>();
+  for (const { root } of wanted) {
+    if (!fresh.has(root.id) || added.has(root.id)) continue;
+    added.add(root.id);
+    const workflow_id = root.id;
+    builder.add(root, { workflow_id, container_id: null, position: 0, opens: true, generator_id: null });
+  }
+  const moved = added.size === 0 ? null : await storeNodes(tx, builder.rows, context.now());
+  const stored = new Map(
+    (
+      await readStoredTrees(
+        tx,
+        wanted.map(({ root }) => root.id),
+      )
+    ).map((row) => [row.id, row]),
+  );
+  const results: WorkflowSubmitResult[] = [];
+  for (const [index, { root, idempotency }] of submissions.entries()) {
+    const answer = answers.get(index);
+    if (answer !== undefined) {
+      results.push(answer);
+      continue;
+    }
+    const { created_at, task_count, container_count } = stored.get(root.id)!;
+    // Of two submissions of one workflow in a set the second is a repeat.
+    const replayed = !fresh.delete(root.id);
+    const result = { workflow_id: root.id as string, created_at, task_count, container_count, replayed };
+    if (idempotency !== null) await answerIdempotencyKey(tx, ROUTE, idempotency.key, JSON.stringify(result));
+    results.push(result);
+  }
+  return { results, moved };
+}
+
+function mismatch(): HeddleError {
+  return new HeddleError('IDEMPOTENCY_MISMATCH', undefined, {
+    details: ['Idempotency-Key: was used with another body; send a new key for a new request'],
+  });
+}

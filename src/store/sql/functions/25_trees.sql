@@ -1,0 +1,181 @@
+-- Stores the workflows of trees that are not there yet; returns their ids. Whoever stores one at the same time is waited
+-- for.
+create or replace function insert_trees(p_workflows jsonb, p_now timestamptz)
+returns uuid[] language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_new uuid[];
+begin
+  with stored as (
+    insert into workflow (id, name, linked, is_tree, task_count, remaining, job_run_id, traceparent, created_at, ended_at)
+    select w.id, w.name, true, true, 0, 0, w.job_run_id, w.traceparent, v_now, v_now
+    from jsonb_to_recordset(p_workflows) as w(id uuid, name text, job_run_id uuid, traceparent text)
+    where not exists (select 1 from archive_workflow a where a.id = w.id)
+    order by w.id on conflict (id) do nothing returning id
+  )
+  select coalesce(array_agg(id), '{}') into v_new from stored;
+  return v_new;
+end $$;
+
+-- Where each new node of a generator goes. p_nodes: [{n: number, i: id of the node, g: generator, p: container, by id or
+-- name, or null}]. Locks the workflows. Codes: 0 to be created, 1 exists, 2 no such generator, 3 the generator is over,
+-- 4 no such container, 5 the container is over.
+create or replace function place_nodes(p_nodes jsonb)
+returns table (n integer, code integer, workflow_id uuid, container_id uuid, "position" integer, opens boolean,
+  beside boolean, detail text)
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  perform 1 from workflow w where w.id in (
+    select t.workflow_id from jsonb_to_recordset(p_nodes) as x(g uuid) join task t on t.id = x.g)
+  order by w.id for no key update;
+  return query
+  with asked as (
+    select x.n, x.i, x.p, g.id as generator_id, g.state as generator_state, g.workflow_id, g.container_id as own,
+      exists (select 1 from task t where t.id = x.i) or exists (select 1 from container k where k.id = x.i)
+        or exists (select 1 from archive_task t where t.id = x.i)
+        or exists (select 1 from archive_container k where k.id = x.i) as there
+    from jsonb_to_recordset(p_nodes) as x(n integer, i uuid, g uuid, p text)
+    left join task g on g.id = x.g and g.container_id is not null
+  ), placed as (
+    select a.*, c.id as into_id, c.state as container_state, c.mode, c.children, c.reason
+    from asked a left join lateral (
+      select k.* from container k
+      where a.generator_id is not null and k.workflow_id = a.workflow_id
+        and case when a.p is null then k.id = a.own else k.id::text = lower(a.p) or k.local_id = a.p end
+      order by (k.local_id is not distinct from a.p) desc, k.id limit 1) c on true
+  ), judged as (
+    select p.*, case
+        when p.there then 1 when p.generator_id is null then 2 when p.generator_state >= 10 then 3
+        when p.into_id is null then 4 when p.container_state >= 10 then 5 else 0 end as code
+    from placed p
+  )
+  select j.n, j.code, j.workflow_id, j.into_id,
+    case when j.code = 0 then
+      j.children + (row_number() over (partition by j.into_id, j.code order by j.n))::integer - 1 end,
+    j.container_state = 3 and j.mode = 1, j.into_id <> j.own, j.reason
+  from judged j order by j.n;
+end $$;
+
+-- Stores nodes of trees whose workflows the caller holds, and lets the trees move on. p_containers: i id, w workflow,
+-- p parent, q position, m mode, y policy, l local id, n children, d disabled ones among them, g generator. p_tasks as in
+-- store_tasks. p_parents: containers that were there and get children [{c: container, n: children, d: disabled ones}].
+-- p_counts: [{w: workflow, t: tasks, r: of them not ended}]. p_generators: [{g: generator, n: new nodes}]. p_fillers:
+-- [[generator, container], ...]. p_touched and p_opened as in walk_containers. Returns what settle returns.
+create or replace function store_nodes(p_containers json, p_tasks json, p_specs json, p_parents json, p_counts json,
+  p_generators json, p_fillers json, p_touched uuid[], p_opened uuid[], p_kinds integer[], p_now timestamptz)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_lanes integer[];
+  v_walk record;
+begin
+  update workflow w set task_count = w.task_count + c.t, remaining = w.remaining + c.r,
+    ended_at = case when w.remaining + c.r = 0 then coalesce(w.ended_at, v_now) end
+  from json_to_recordset(p_counts) as c(w uuid, t integer, r integer) where w.id = c.w;
+  insert into container (id, workflow_id, parent_id, position, mode, policy, local_id, children, open, disabled,
+    generator_id, created_at)
+  select c.i, c.w, c.p, c.q, c.m, c.y, c.l, c.n, c.n - c.d, c.d, c.g, v_now
+  from json_to_recordset(p_containers) as c(i uuid, w uuid, p uuid, q integer, m smallint, y smallint, l text, n integer,
+    d integer, g uuid);
+  v_lanes := store_tasks(p_tasks, p_specs, p_kinds, v_now);
+  if p_parents is not null then
+    update container k set children = k.children + x.n, open = k.open + x.n - x.d, disabled = k.disabled + x.d
+    from json_to_recordset(p_parents) as x(c uuid, n integer, d integer) where k.id = x.c;
+  end if;
+  if p_generators is not null then
+    insert into generator (task_id, created)
+    select x.g, x.n from json_to_recordset(p_generators) as x(g uuid, n integer)
+    on conflict (task_id) do update set created = generator.created + excluded.created;
+  end if;
+  if p_fillers is not null then
+    with kept as (
+      insert into filler (task_id, container_id)
+      select (f.value ->> 0)::uuid, (f.value ->> 1)::uuid from json_array_elements(p_fillers) f
+      on conflict (task_id, container_id) do nothing returning container_id
+    )
+    update container c set fillers = c.fillers + k.n
+    from (select container_id, count(*)::integer as n from kept group by container_id) k where c.id = k.container_id;
+  end if;
+  -- A paused workflow takes nodes, but starts none.
+  if exists (select 1 from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w where w.paused) then
+    update task t set state = 5, paused_from = t.state, paused_at = v_now
+    from json_to_recordset(p_tasks) as x(i uuid, w uuid) join workflow w on w.id = x.w and w.paused
+    where t.id = x.i and (t.state + 0) in (0, 1);
+  end if;
+  select * into v_walk from walk_containers(p_touched, p_opened, v_now);
+  if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
+  insert into finalization (workflow_id, created_at)
+  select w.id, v_now from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w
+  where w.remaining = 0 on conflict do nothing;
+  return json_build_object('lanes', v_lanes || v_walk.lanes, 'unblocked', v_walk.unblocked, 'now',
+    (extract(epoch from v_now) * 1000)::bigint,
+    'workflows', (select json_agg(x.w) from (select c.w from json_to_recordset(p_counts) as c(w uuid) limit 17) x));
+end $$;
+
+-- Ends generators that have all the nodes they announced; returns what settle returns, or null where there is none.
+create or replace function complete_generators(p_limit integer, p_jitter double precision, p_now timestamptz)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_ids uuid[];
+  v_tasks record;
+begin
+  v_ids := array(
+    select g.task_id from generator g join task t on t.id = g.task_id
+    where g.open and g.created >= g.expected and t.state + 0 = 4 order by g.task_id limit p_limit);
+  if cardinality(v_ids) = 0 then
+    perform close_generators();
+    return null;
+  end if;
+  perform lock_workflows(v_ids);
+  select array_agg(l.id) as ids, array_agg(l.workflow_id) as workflows, array_agg(l.lease_id) as leases,
+    array_agg(l.container_id) as containers, bool_or(l.has_spec) as spec, bool_or(l.has_actions) as actions,
+    bool_or(l.slots is not null) as holds,
+    json_agg(json_build_array(l.kind_id, 4, 10, json_build_array((extract(epoch from v_now - l.started_at) * 1000)::bigint)))
+      as moved
+  into v_tasks
+  from (select * from task t where t.id = any(v_ids) and (t.state + 0) = 4 order by t.id for no key update) l;
+  if v_tasks.ids is null then return null; end if;
+  update generator set open = false where task_id = any(v_tasks.ids);
+  return settle_accepted(v_tasks.ids, v_tasks.workflows, v_tasks.leases,
+    array_fill(10::smallint, array[cardinality(v_tasks.ids)]), null, true, v_tasks.spec, v_tasks.actions, v_tasks.holds,
+    p_jitter, v_now, null, null, v_tasks.moved, '{}', v_tasks.ids, v_tasks.containers);
+end $$;
+
+-- Generators that ended otherwise than by having all their nodes are not looked at again. Whoever holds one of them is
+-- not waited for, since nothing hangs on it.
+create or replace function close_generators()
+returns void language sql set plan_cache_mode = force_generic_plan as $$
+  update generator set open = false where task_id in (
+    select g.task_id from generator g left join task t on t.id = g.task_id
+    where g.open and not coalesce(t.state + 0 = 4 or t.paused_from = 4, false) for update of g skip locked)
+$$;
+
+-- Of accepted reports of success, those of generators whose announced nodes are not all there: they are expanding.
+-- p_extras: [{i: id, x: nodes announced}].
+create or replace function begin_expansion(p_ids uuid[], p_to smallint[], p_extras jsonb, p_now timestamptz)
+returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_waiting uuid[];
+begin
+  insert into generator (task_id, expected)
+  select x.i, x.x from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
+  join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10 where x.x is not null
+  on conflict (task_id) do update set expected = excluded.expected;
+  v_waiting := array(
+    select g.task_id from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
+    join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10
+    join generator g on g.task_id = x.i where x.x is not null and g.created < g.expected);
+  if cardinality(v_waiting) > 0 then
+    update generator set open = true where task_id = any(v_waiting);
+    update task t set state = 4, updated_at = p_now, deadline_at = t.deadline_at + coalesce(p_now - t.paused_at, interval '0'),
+      paused_at = null, paused_from = null
+    where t.id = any(v_waiting) and (t.state + 0) in (2, 3, 5);
+    -- One that reports before its start was heard of has no deadline yet.
+    update task t set deadline_at = p_now + t.timeout_secs * interval '1 second', started_at = coalesce(t.started_at, p_now)
+    where t.id = any(v_waiting) and t.deadline_at is null;
+    perform check_leases_sooner(v_waiting);
+  end if;
+  return v_waiting;
+end $$;

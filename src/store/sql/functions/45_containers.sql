@@ -1,0 +1,303 @@
+-- Whether a sequence goes on after a node that ended so, as its policy says.
+create or replace function passes(p_policy smallint, p_state smallint)
+returns boolean language sql immutable as $$
+  select p_state in (10, 15) or p_policy = 2 or (p_policy = 1 and p_state = 13)
+$$;
+
+-- What a container without open children has become.
+create or replace function derived_state(p_stopped boolean, p_children integer, p_succeeded integer, p_timed_out integer,
+  p_partially_failed integer, p_disabled integer, p_tolerated integer)
+returns smallint language sql immutable as $$
+  select case
+    when p_stopped then 11
+    when p_tolerated > 0 then 13
+    when p_children = p_disabled then case when p_children = 0 then 10 else 15 end
+    when p_succeeded = 0 and p_partially_failed = 0 then
+      case when p_timed_out = p_children - p_disabled then 12 else 11 end
+    when p_succeeded = p_children - p_disabled then 10
+    else 13 end::smallint
+$$;
+
+-- Counts ended children (one entry a child) off their containers.
+create or replace function count_children(p_parents uuid[], p_states smallint[], p_policies smallint[])
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+  update container c set open = c.open - e.n, succeeded = c.succeeded + e.succeeded, failed = c.failed + e.failed,
+    timed_out = c.timed_out + e.timed_out, partially_failed = c.partially_failed + e.partially_failed,
+    disabled = c.disabled + e.disabled, tolerated = c.tolerated + e.tolerated
+  from (
+    select u.parent_id, count(*)::integer as n,
+      count(*) filter (where u.state = 10)::integer as succeeded,
+      count(*) filter (where u.state in (11, 14))::integer as failed,
+      count(*) filter (where u.state = 12)::integer as timed_out,
+      count(*) filter (where u.state = 13)::integer as partially_failed,
+      count(*) filter (where u.state = 15)::integer as disabled,
+      count(*) filter (where u.state not in (10, 15) and passes(u.policy, u.state))::integer as tolerated
+    from unnest(p_parents, p_states, p_policies) u(parent_id, state, policy)
+    where u.parent_id is not null group by u.parent_id) e
+  where c.id = e.parent_id;
+end $$;
+
+-- Generators that ended keep no container open any more; returns the containers.
+create or replace function release_fillers(p_tasks uuid[])
+returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_containers uuid[];
+begin
+  with gone as (
+    update filler set done = true where task_id = any(p_tasks) and not done returning container_id
+  )
+  select array_agg(container_id) into v_containers from gone;
+  if v_containers is null then return '{}'; end if;
+  update container c set fillers = c.fillers - g.n
+  from (select u.id, count(*)::integer as n from unnest(v_containers) u(id) group by u.id) g
+  where c.id = g.id;
+  return v_containers;
+end $$;
+
+-- The turn of these tasks has come: one gate less, and those without another one are ready.
+create or replace function unseal(p_ids uuid[], p_now timestamptz, out opened integer, out lanes integer[])
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_later uuid[];
+begin
+  with moved as (
+    update task t set sealed = false, open_gates = t.open_gates - 1,
+      state = case when t.state = 0 and t.open_gates = 1 then 1 else t.state end,
+      run_at = case when t.state = 0 and t.open_gates = 1 then greatest(t.run_at, p_now) else t.run_at end,
+      updated_at = p_now
+    where t.id = any(p_ids) and t.sealed and (t.state + 0) < 10
+    returning t.id, t.state, t.run_at, -t.priority as rank, case when t.starts_by_webhook then 0 else t.kind_id end as lane
+  ), now as (
+    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.state = 1 and m.run_at <= p_now
+    on conflict do nothing returning lane
+  )
+  select count(*) filter (where m.state = 1)::integer, array_agg(m.id) filter (where m.state = 1 and m.run_at > p_now),
+    (select coalesce(array_agg(distinct n.lane), '{}') from now n)
+  into opened, v_later, lanes from moved m;
+  if v_later is not null then perform make_ready(v_later, p_now); end if;
+end $$;
+
+-- How a node that ended badly is spoken of.
+create or replace function bad_end_of(p_state smallint)
+returns text language sql immutable as $$
+  select case p_state when 14 then 'was canceled' when 12 then 'timed out' when 13 then 'failed in part' else 'failed' end
+$$;
+
+-- Ends sequences at nodes that they do not pass: every later child that has not ended is disabled, with all below it.
+-- Returns the disabled tasks with their workflows.
+create or replace function stop_sequences(p_ids uuid[], p_positions integer[], p_causes uuid[], p_reasons text[],
+  p_now timestamptz, out tasks uuid[], out workflows uuid[])
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_containers uuid[];
+  v_causes uuid[];
+  v_reasons text[];
+begin
+  with recursive later as (
+    select k.id, s.cause, s.reason from unnest(p_ids, p_positions, p_causes, p_reasons) s(id, position, cause, reason)
+    join container k on k.parent_id = s.id and k.position > s.position and k.state + 0 < 10
+    union all
+    select k.id, l.cause, l.reason from later l join container k on k.parent_id = l.id and k.state + 0 < 10
+  )
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(cause), '{}'), coalesce(array_agg(reason), '{}')
+  into v_containers, v_causes, v_reasons from later;
+  with skipped as (
+    update task t set state = 15, ended_at = p_now, updated_at = p_now, cause = s.cause, reason = s.reason,
+      paused_at = null, paused_from = null
+    from (
+      select t.id, s.cause, s.reason from unnest(p_ids, p_positions, p_causes, p_reasons) s(id, position, cause, reason)
+      join task t on t.container_id = s.id and t.position > s.position
+      union all
+      select t.id, s.cause, s.reason from unnest(v_containers, v_causes, v_reasons) s(id, cause, reason)
+      join task t on t.container_id = s.id) s
+    where t.id = s.id and (t.state + 0) < 10
+    returning t.id, t.workflow_id
+  )
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(workflow_id), '{}') into tasks, workflows from skipped;
+  update container c set state = 15, disabled = c.disabled + c.open, open = 0, ended_at = p_now, cause = s.cause,
+    reason = s.reason
+  from unnest(v_containers, v_causes, v_reasons) s(id, cause, reason) where c.id = s.id;
+  update container c set state = 11, stopped = true, cursor = s.position, disabled = c.disabled + c.open, open = 0,
+    ended_at = p_now, reason = s.why
+  from (
+    select u.id, u.position, u.reason as why from unnest(p_ids, p_positions, p_reasons) u(id, position, reason)) s
+  where c.id = s.id;
+end $$;
+
+-- Moves the containers of trees on after something happened to them: ends those that are over, lets sequences take their
+-- next step, opens what they come to, up and down the tree until nothing moves. p_touched: whose counts changed;
+-- p_opened: whose turn has come, or whose children may be new. The caller holds the workflows. Ends come before steps,
+-- so that what two ends of one set cause does not hang on their order.
+create or replace function walk_containers(p_touched uuid[], p_opened uuid[], p_now timestamptz, out disabled uuid[],
+  out workflows uuid[], out unblocked integer, out lanes integer[])
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_touched uuid[] := p_touched;
+  v_opened uuid[] := p_opened;
+  v_tasks uuid[];
+  v_ended uuid[];
+  v_parents uuid[];
+  v_states smallint[];
+  v_policies smallint[];
+  v_stops record;
+  v_steps record;
+  v_made record;
+begin
+  disabled := '{}';
+  workflows := '{}';
+  unblocked := 0;
+  lanes := '{}';
+  loop
+    while cardinality(v_opened) > 0 loop
+      update container set state = 3, started_at = coalesce(started_at, p_now)
+      where id = any(v_opened) and (state + 0) = 0;
+      select array_agg(t.id) into v_tasks
+      from container c join task t on t.container_id = c.id
+      where c.id = any(v_opened) and c.state + 0 = 3 and c.mode = 1 and t.sealed;
+      if v_tasks is not null then
+        select * into v_made from unseal(v_tasks, p_now);
+        unblocked := unblocked + v_made.opened;
+        lanes := lanes || v_made.lanes;
+      end if;
+      v_touched := v_touched || v_opened;
+      v_opened := array(
+        select k.id from container c join container k on k.parent_id = c.id
+        where c.id = any(v_opened) and c.state + 0 = 3 and c.mode = 1 and k.state + 0 = 0);
+    end loop;
+    exit when cardinality(v_touched) = 0;
+
+    with over as (
+      update container c set ended_at = p_now,
+        state = derived_state(c.stopped, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
+      where c.id = any(v_touched) and c.open = 0 and c.fillers = 0
+        and case when c.state + 0 = 3 then c.mode = 1 when c.state + 0 = 0 then c.children > 0 else false end
+      returning c.id, c.parent_id, c.state, c.policy
+    )
+    select array_agg(id), array_agg(parent_id), array_agg(state), array_agg(policy)
+    into v_ended, v_parents, v_states, v_policies from over;
+    if v_ended is not null then
+      perform count_children(v_parents, v_states, v_policies);
+      v_touched := array(
+        select u.id from unnest(v_touched || v_parents) u(id) where u.id is not null and u.id <> all(v_ended) group by u.id);
+      continue;
+    end if;
+
+    -- Where each sequence stands: its first child, from the cursor on, that has not ended or that it does not pass.
+    with stands as materialized (
+      select c.id, c.parent_id, c.policy, c.cursor, c.open, c.fillers, n.position, n.id as node_id, n.state, n.is_task,
+        n.title
+      from container c left join lateral (
+        select f.* from (
+          (select t.position, t.id, t.state, true as is_task, t.name as title
+           from task t where t.container_id = c.id and t.position >= c.cursor
+             and (t.state + 0 < 10 or not passes(t.policy, t.state))
+           order by t.position limit 1)
+          union all
+          (select k.position, k.id, k.state, false, coalesce(k.local_id, 'a container')
+           from container k where k.parent_id = c.id and k.position >= c.cursor
+             and (k.state + 0 < 10 or not passes(k.policy, k.state))
+           order by k.position limit 1)) f
+        order by f.position limit 1) n on true
+      where c.id = any(v_touched) and c.mode = 0 and c.state + 0 = 3
+    ), stepped as (
+      update container c set cursor = s.position from stands s
+      where c.id = s.id and s.state < 10 and s.position > s.cursor
+    ), over as (
+      update container c set ended_at = p_now,
+        state = derived_state(false, c.children, c.succeeded, c.timed_out, c.partially_failed, c.disabled, c.tolerated)
+      from stands s where c.id = s.id and s.node_id is null and s.open = 0 and s.fillers = 0
+      returning c.id, c.parent_id, c.state, c.policy
+    )
+    select
+      (select array_agg(s.node_id) filter (where s.is_task) from stands s where s.state < 10 and s.position > s.cursor) as tasks,
+      (select array_agg(s.node_id) filter (where not s.is_task) from stands s
+       where s.state < 10 and s.position > s.cursor) as containers,
+      (select array_agg(s.id) from stands s where s.state >= 10) as stopped,
+      (select array_agg(s.position) from stands s where s.state >= 10) as positions,
+      (select array_agg(s.node_id) from stands s where s.state >= 10) as causes,
+      (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') before it ' || bad_end_of(s.state))
+       from stands s where s.state >= 10) as reasons,
+      (select array_agg(s.parent_id) from stands s where s.state >= 10) as stopped_parents,
+      (select array_agg(s.policy) from stands s where s.state >= 10) as stopped_policies,
+      (select array_agg(o.parent_id) from over o) as over_parents,
+      (select array_agg(o.state) from over o) as over_states,
+      (select array_agg(o.policy) from over o) as over_policies
+    into v_steps;
+
+    v_touched := '{}';
+    v_parents := '{}';
+    if v_steps.tasks is not null then
+      select * into v_made from unseal(v_steps.tasks, p_now);
+      unblocked := unblocked + v_made.opened;
+      lanes := lanes || v_made.lanes;
+    end if;
+    v_opened := coalesce(v_steps.containers, '{}');
+    if v_steps.stopped is not null then
+      select * into v_stops from stop_sequences(v_steps.stopped, v_steps.positions, v_steps.causes, v_steps.reasons, p_now);
+      disabled := disabled || v_stops.tasks;
+      workflows := workflows || v_stops.workflows;
+      v_touched := release_fillers(v_stops.tasks);
+      perform count_children(v_steps.stopped_parents,
+        array_fill(11::smallint, array[cardinality(v_steps.stopped)]), v_steps.stopped_policies);
+      v_parents := v_steps.stopped_parents;
+    end if;
+    if v_steps.over_parents is not null then
+      perform count_children(v_steps.over_parents, v_steps.over_states, v_steps.over_policies);
+      v_parents := v_parents || v_steps.over_parents;
+    end if;
+    v_touched := array(select u.id from unnest(v_touched || v_parents) u(id) where u.id is not null group by u.id);
+    exit when cardinality(v_touched) = 0 and cardinality(v_opened) = 0;
+  end loop;
+end $$;
+
+-- What follows in their trees from tasks that ended. p_containers has one entry a task, null where it stands in none.
+create or replace function leave_containers(p_ids uuid[], p_containers uuid[], p_succeeded boolean, p_now timestamptz,
+  out disabled uuid[], out workflows uuid[], out unblocked integer, out lanes integer[])
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_parents uuid[];
+  v_states smallint[];
+  v_policies smallint[];
+begin
+  if p_succeeded then
+    perform count_children(p_containers, array_fill(10::smallint, array[cardinality(p_containers)]),
+      array_fill(0::smallint, array[cardinality(p_containers)]));
+  else
+    select array_agg(t.container_id), array_agg(t.state), array_agg(t.policy) into v_parents, v_states, v_policies
+    from task t where t.id = any(p_ids) and t.container_id is not null;
+    perform count_children(v_parents, v_states, v_policies);
+  end if;
+  select w.disabled, w.workflows, w.unblocked, w.lanes into disabled, workflows, unblocked, lanes
+  from walk_containers(
+    array(select u.id from unnest(p_containers) u(id) where u.id is not null group by u.id) || release_fillers(p_ids), '{}',
+    p_now) w;
+end $$;
+
+-- Looks again at the open containers of some workflows; returns what settle returns. Where the counts are in order there
+-- is nothing to find, and nothing is locked.
+create or replace function reevaluate_workflows(p_workflows uuid[], p_now timestamptz)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_stuck uuid[];
+  v_found uuid[];
+  v_walk record;
+begin
+  v_stuck := array(
+    select distinct c.workflow_id from container c
+    where c.workflow_id = any(p_workflows) and c.state + 0 = 3 and (
+      c.open = 0 and c.fillers = 0
+      or c.mode = 0 and not exists (
+        select 1 from task t where t.container_id = c.id and t.position = c.cursor and t.state + 0 < 10)
+        and not exists (
+        select 1 from container k where k.parent_id = c.id and k.position = c.cursor and k.state + 0 < 10)
+        and c.open > 0));
+  if cardinality(v_stuck) = 0 then return null; end if;
+  perform 1 from workflow where id = any(v_stuck) order by id for no key update;
+  v_found := array(select c.id from container c where c.workflow_id = any(v_stuck) and c.state + 0 = 3);
+  select * into v_walk from walk_containers(v_found, v_found, v_now);
+  if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
+  return json_build_object('lanes', v_walk.lanes, 'unblocked', v_walk.unblocked,
+    'workflows', (select json_agg(w.id) from (select unnest(v_stuck) as id limit 17) w));
+end $$;

@@ -1,0 +1,108 @@
+-- Re-opens tasks of trees that have ended, with everything that came after them in their sequences: that worked on their
+-- results, or was skipped because of them. What the submitter disabled stays so. The caller holds the workflows. Returns
+-- the lanes where tasks became ready.
+create or replace function retry_in_trees(p_ids uuid[], p_now timestamptz)
+returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_tasks uuid[] := p_ids;
+  v_containers uuid[];
+  v_filled uuid[];
+  v_more uuid[];
+  v_roots uuid[];
+  v_leases bigint[];
+  v_slots bigint[];
+  v_amounts bigint[];
+  v_workflows uuid[];
+  v_lanes integer[];
+  v_walk record;
+begin
+  -- A generator that runs again may fill other containers again, and those have things after them, too.
+  loop
+    v_filled := array(select distinct f.container_id from filler f where f.task_id = any(v_tasks));
+    with recursive above as (
+      select t.container_id as id, t.position as after from task t where t.id = any(v_tasks)
+      union
+      select c.parent_id, c.position from container c where c.id = any(v_filled)
+      union
+      select c.parent_id, c.position from above a join container c on c.id = a.id
+    ), ancestor as (
+      select a.id, min(a.after) as after from above a where a.id is not null group by a.id
+    ), later as (
+      select k.id from ancestor a join container c on c.id = a.id and c.mode = 0
+      join container k on k.parent_id = a.id and k.position > a.after
+      union
+      select k.id from later l join container k on k.parent_id = l.id
+    )
+    select array(
+        select t.id from ancestor a join container c on c.id = a.id and c.mode = 0
+        join task t on t.container_id = a.id and t.position > a.after
+        where t.state <> 15 or t.cause is not null
+        union
+        select t.id from later l join task t on t.container_id = l.id where t.state <> 15 or t.cause is not null
+        union
+        select u.id from unnest(v_tasks) u(id)),
+      array(select id from ancestor union select id from later union select u.id from unnest(v_filled) u(id))
+    into v_more, v_containers;
+    exit when cardinality(v_more) = cardinality(v_tasks);
+    v_tasks := v_more;
+  end loop;
+
+  perform 1 from task where id = any(v_tasks) order by id for no key update;
+  select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_tasks) and t.lease_id is not null;
+  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
+  into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_tasks);
+  update task t set state = 0, sealed = true, open_gates = 1, updated_at = p_now, ended_at = null, started_at = null,
+    deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null
+  where t.id = any(v_tasks);
+  update generator set expected = null, open = false where task_id = any(v_tasks);
+  update filler set done = false where task_id = any(v_tasks);
+  update container c set state = 0, cursor = -1, stopped = false, ended_at = null, cause = null, reason = null,
+    children = n.children, open = n.open, succeeded = n.succeeded, failed = n.failed, timed_out = n.timed_out,
+    partially_failed = n.partially_failed, disabled = n.disabled, tolerated = n.tolerated,
+    fillers = (select count(*) from filler f where f.container_id = c.id and not f.done)
+  from (
+    select r.id, count(m.state)::integer as children,
+      count(*) filter (where m.state < 10)::integer as open,
+      count(*) filter (where m.state = 10)::integer as succeeded,
+      count(*) filter (where m.state in (11, 14))::integer as failed,
+      count(*) filter (where m.state = 12)::integer as timed_out,
+      count(*) filter (where m.state = 13)::integer as partially_failed,
+      count(*) filter (where m.state = 15)::integer as disabled,
+      count(*) filter (where m.state between 11 and 14 and passes(m.policy, m.state))::integer as tolerated
+    from unnest(v_containers) r(id)
+    left join lateral (
+      select t.state, t.policy from task t where t.container_id = r.id
+      union all
+      select case when k.id = any(v_containers) then 0::smallint else k.state end, k.policy
+      from container k where k.parent_id = r.id) m on true
+    group by r.id) n
+  where c.id = n.id;
+
+  select array_agg(distinct t.workflow_id) into v_workflows from task t where t.id = any(v_tasks);
+  update workflow w set remaining = n.open, ended_at = null, paused = false
+  from (select t.workflow_id, count(*)::integer as open from task t
+        where t.workflow_id = any(v_workflows) and (t.state + 0) < 10 group by t.workflow_id) n
+  where w.id = n.workflow_id;
+  delete from finalization where workflow_id = any(v_workflows);
+  perform close_leases(v_leases);
+  v_lanes := return_slots(v_slots, v_amounts);
+  v_roots := v_workflows;
+  select * into v_walk from walk_containers(v_containers, v_roots, p_now);
+  if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, p_now); end if;
+  return v_lanes || v_walk.lanes;
+end $$;
+
+-- Pauses or resumes a whole workflow: nodes that come while it is paused are paused, too. Returns what pause_tasks and
+-- resume_tasks return, or null where there is no such workflow.
+create or replace function pause_workflow(p_workflow uuid, p_pause boolean, p_now timestamptz)
+returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_ids uuid[];
+begin
+  update workflow set paused = p_pause and remaining > 0 where id = p_workflow;
+  if not found then return null; end if;
+  v_ids := array(select t.id from task t where t.workflow_id = p_workflow
+    and case when p_pause then (t.state + 0) < 5 else (t.state + 0) = 5 end order by t.id);
+  if cardinality(v_ids) = 0 then return json_build_object('codes', '[]'::json, 'lanes', '[]'::json); end if;
+  return case when p_pause then pause_tasks(v_ids, p_now) else resume_tasks(v_ids, p_now) end;
+end $$;

@@ -1,0 +1,182 @@
+import type { Queryable, Statement } from './database.ts';
+import type { SpecRow, TaskRow } from './submissions.ts';
+import { numberArray, uuidArray, type Moved } from './transitions.ts';
+
+const INSERT_TREES: Statement = {
+  name: 'trees.insert_workflows',
+  text: `select unnest(insert_trees($1::jsonb, $2)) as id`,
+};
+
+const PLACE_NODES: Statement = {
+  name: 'trees.place_nodes',
+  text: `select n, code, workflow_id, container_id, "position", opens, beside, detail from place_nodes($1::jsonb)`,
+};
+
+const STORE_NODES: Statement = {
+  name: 'trees.store_nodes',
+  text: `select store_nodes($1::json, $2::json, $3::json, $4::json, $5::json, $6::json, $7::json, $8::uuid[], $9::uuid[],
+    $10::integer[], $11) as moved`,
+};
+
+const READ_CREATED: Statement = {
+  name: 'trees.read_created',
+  text: `select w.id, (extract(epoch from w.created_at) * 1000)::bigint::float8 as created_at, w.task_count,
+      (select count(*) from container c where c.workflow_id = w.id)::integer
+      + (select count(*) from archive_container c where c.workflow_id = w.id)::integer as container_count
+    from workflow_all w where w.id = any($1::uuid[])`,
+};
+
+const COMPLETE_GENERATORS: Statement = {
+  name: 'trees.complete_generators',
+  text: `select complete_generators($1, $2, $3) as moved`,
+};
+
+const REEVALUATE: Statement = {
+  name: 'trees.reevaluate',
+  text: `select reevaluate_workflows($1::uuid[], $2) as moved`,
+};
+
+const PAUSE_WORKFLOW: Statement = { name: 'trees.pause_workflow', text: `select pause_workflow($1, $2, $3) as moved` };
+
+const FIND_RETRYABLE: Statement = {
+  name: 'trees.find_retryable',
+  text: `select id from task_all where workflow_id = $1 and (state + 0) between 11 and 14 order by id`,
+};
+
+/** Of a workflow that is a tree. */
+export interface TreeRow {
+  id: string;
+  name: string | null;
+  job_run_id: string | null;
+  traceparent: string | null;
+}
+
+/** A row of store_nodes; the letters are explained there. */
+export interface ContainerRow {
+  i: string;
+  w: string;
+  p: string | null;
+  q: number;
+  m: number;
+  y: number;
+  l: string | null;
+  n: number;
+  d: number;
+  g: string | null;
+}
+
+export interface NodeRows {
+  containers: ContainerRow[];
+  tasks: TaskRow[];
+  specs: SpecRow[];
+  /** Containers that were there before and get children, `d` of them disabled. */
+  parents: { c: string; n: number; d: number }[];
+  /** Tasks added to workflows, `r` of them not ended. */
+  counts: { w: string; t: number; r: number }[];
+  generators: { g: string; n: number }[];
+  fillers: [generator: string, container: string][];
+  touched: string[];
+  opened: string[];
+  kindIds: readonly number[];
+}
+
+/** Stores the workflows that are not there yet, also not in the archive; returns their ids. */
+export async function insertTrees(
+  queryable: Queryable,
+  workflows: readonly TreeRow[],
+  now: string | null,
+): Promise<Set<string>> {
+  const rows = await queryable.query<{ id: string }>(INSERT_TREES, [JSON.stringify(workflows), now]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Where a node of a generator goes; the codes are explained at place_nodes. */
+export interface Placement {
+  n: number;
+  code: number;
+  workflow_id: string | null;
+  container_id: string | null;
+  position: number | null;
+  /** Its container is open and runs its children side by side. */
+  opens: boolean | null;
+  /** Its container is not the generator's own. */
+  beside: boolean | null;
+  detail: string | null;
+}
+
+export function placeNodes(
+  queryable: Queryable,
+  nodes: readonly { n: number; i: string; g: string; p: string | null }[],
+): Promise<Placement[]> {
+  return queryable.query(PLACE_NODES, [JSON.stringify(nodes)]);
+}
+
+export async function storeNodes(
+  queryable: Queryable,
+  rows: NodeRows,
+  now: string | null,
+): Promise<Moved & { now: number }> {
+  const some = (list: readonly unknown[]): string | null => (list.length > 0 ? JSON.stringify(list) : null);
+  const [row] = await queryable.query<{ moved: Moved & { now: number } }>(STORE_NODES, [
+    JSON.stringify(rows.containers),
+    JSON.stringify(rows.tasks),
+    some(rows.specs),
+    some(rows.parents),
+    JSON.stringify(rows.counts),
+    some(rows.generators),
+    some(rows.fillers),
+    uuidArray(rows.touched),
+    uuidArray(rows.opened),
+    numberArray(rows.kindIds),
+    now,
+  ]);
+  return row!.moved;
+}
+
+export interface StoredTree {
+  id: string;
+  created_at: number;
+  task_count: number;
+  container_count: number;
+}
+
+export function readStoredTrees(queryable: Queryable, ids: readonly string[]): Promise<StoredTree[]> {
+  return queryable.query(READ_CREATED, [uuidArray(ids)]);
+}
+
+/** Null where no generator has all that it announced. */
+export async function completeGenerators(
+  queryable: Queryable,
+  limit: number,
+  jitter: number,
+  now: string | null,
+): Promise<Moved | null> {
+  const [row] = await queryable.query<{ moved: Moved | null }>(COMPLETE_GENERATORS, [limit, jitter, now]);
+  return row!.moved;
+}
+
+/** Null where nothing had to move. */
+export async function reevaluate(
+  queryable: Queryable,
+  ids: readonly string[],
+  now: string | null,
+): Promise<Moved | null> {
+  const [row] = await queryable.query<{ moved: Moved | null }>(REEVALUATE, [uuidArray(ids), now]);
+  return row!.moved;
+}
+
+/** Null where there is no such workflow among those that have not been archived. */
+export async function pauseWorkflow(
+  queryable: Queryable,
+  id: string,
+  pause: boolean,
+  now: string | null,
+): Promise<Moved | null> {
+  const [row] = await queryable.query<{ moved: Moved | null }>(PAUSE_WORKFLOW, [id, pause, now]);
+  return row!.moved;
+}
+
+/** Tasks of a workflow that ended badly, archived ones too. */
+export async function findRetryable(queryable: Queryable, id: string): Promise<string[]> {
+  return (await queryable.query<{ id: string }>(FIND_RETRYABLE, [id])).map((row) => row.id);
+}
