@@ -1,0 +1,99 @@
+import { Cron } from 'croner';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { CATCH_UP_MAX, type DueOccurrences } from '../../domain/schedule.ts';
+
+const CRON_CHARS_MAX = 200;
+const TIME_ZONE_CHARS_MAX = 100;
+/** Due occurrences that are counted one by one; beyond, only the latest are looked at. */
+const WALK_MAX = 1000;
+
+/** A cron expression in a time zone, as pure arithmetic: it reads no clock. Moments are milliseconds since the epoch. */
+export interface Schedule {
+  /** The first occurrence after this moment; null where none follows. */
+  next(after: number): number | null;
+  /** At most `count` occurrences after this moment. */
+  upcoming(after: number, count: number): number[];
+  /** The occurrences from `first`, which is one, up to `now`. */
+  due(first: number, now: number): DueOccurrences;
+}
+
+/**
+ * Reads an expression of 5 fields (minute hour day month weekday), of 6 (with seconds in front) or a nickname
+ * (`@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`), and an IANA time zone.
+ *
+ * Where clocks change: an expression whose hour, minute and second are plain values, lists or ranges names times of day.
+ * One that does not exist occurs at the first moment after the gap, one that exists twice occurs the first time only.
+ * Any other (with a `*` or a step in one of them) names intervals: those in a gap are left out, those in an hour that
+ * comes twice occur twice.
+ *
+ * @throws HeddleError VALIDATION_FAILED, one detail a fault (`cron: …`, `time_zone: …`)
+ */
+export function parseSchedule(cron: string, timeZone: string): Schedule {
+  const details = [timeZoneFault(timeZone), cronFault(cron)].filter((fault) => fault !== null);
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
+  return new CronSchedule(read(cron, timeZone));
+}
+
+function read(cron: string, timezone: string): Cron {
+  return new Cron(cron.trim(), { timezone, mode: '5-or-6-parts', fixedTimeRule: 'no-wildcard' });
+}
+
+function timeZoneFault(timeZone: string): string | null {
+  // A fixed offset is no time zone: what is meant by it changes twice a year.
+  if (timeZone.length <= TIME_ZONE_CHARS_MAX && /^[A-Za-z]/.test(timeZone)) {
+    try {
+      new Intl.DateTimeFormat('en', { timeZone });
+      return null;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  return `time_zone: must be the IANA name of a time zone, such as Europe/Berlin, not ${JSON.stringify(timeZone.slice(0, 40))}`;
+}
+
+function cronFault(cron: string): string | null {
+  if (cron.length > CRON_CHARS_MAX) return `cron: must have at most ${CRON_CHARS_MAX} characters`;
+  try {
+    // The library also takes a date, which would be a schedule of one moment.
+    if (read(cron, 'UTC').getPattern() !== undefined) return null;
+  } catch (error) {
+    return `cron: ${(error as Error).message.replace(/^Cron\w*: /, '')}`;
+  }
+  return 'cron: must be a cron expression of 5 or 6 fields, or a nickname such as @daily; a date is none';
+}
+
+class CronSchedule implements Schedule {
+  readonly #cron: Cron;
+
+  constructor(cron: Cron) {
+    this.#cron = cron;
+  }
+
+  next(after: number): number | null {
+    return this.#cron.nextRun(new Date(after))?.getTime() ?? null;
+  }
+
+  upcoming(after: number, count: number): number[] {
+    const times: number[] = [];
+    for (let next = this.next(after); next !== null && times.length < count; next = this.next(next)) times.push(next);
+    return times;
+  }
+
+  due(first: number, now: number): DueOccurrences {
+    const times = [first];
+    for (let next = this.next(first); next !== null && next <= now; next = this.next(next)) {
+      if (times.length === WALK_MAX) return { first, times: this.#latest(now), count: null };
+      times.push(next);
+    }
+    return { first, times, count: times.length };
+  }
+
+  /** The last occurrences up to `now`: found from the end, and walked forwards as all others are. */
+  #latest(now: number): number[] {
+    const start = this.#cron.previousRuns(CATCH_UP_MAX, new Date(now)).at(-1)!.getTime();
+    const times = [start];
+    for (let next = this.next(start); next !== null && next <= now; next = this.next(next)) times.push(next);
+    return times;
+  }
+}

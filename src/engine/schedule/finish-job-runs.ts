@@ -1,0 +1,106 @@
+import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
+import type { Queryable } from '../../store/database.ts';
+import {
+  endRuns,
+  jobsOfRuns,
+  nextQueuedRuns,
+  skipQueuedRuns,
+  startQueuedRuns,
+  type EndedRun,
+} from '../../store/job-history.ts';
+import { lockJobs, pauseJobs, readDefinitions, readNow } from '../../store/jobs.ts';
+import type { JobContext } from './context.ts';
+import type { JobRunEnd } from './port.ts';
+import { readDefinition, sendRuns } from './send-runs.ts';
+
+/**
+ * Records how the workflows of jobs ended, within the transaction that saw them end, and starts the runs that waited
+ * for them. Safe to repeat; a workflow that was tried again and ended once more replaces what was recorded.
+ */
+export async function finishJobRuns(context: JobContext, tx: Queryable, ends: readonly JobRunEnd[]): Promise<void> {
+  await record(
+    context,
+    tx,
+    ends.map((end) => ({
+      run_id: end.job_run_id,
+      workflow_id: end.workflow_id,
+      state: WORKFLOW_WIRE_STATE[end.root_state],
+      reason: end.reason ?? null,
+      ended_at: end.ended_at,
+      counts: end.counts,
+    })),
+  );
+}
+
+/** Records that runs could not begin: the manager refused their messages. Their jobs go on with the next run. */
+export async function rejectJobRuns(
+  context: JobContext,
+  tx: Queryable,
+  rejections: readonly { job_run_id: string; reason: string }[],
+): Promise<void> {
+  if (rejections.length === 0) return;
+  const ended_at = await readNow(tx, context.now());
+  const ends = rejections.map(({ job_run_id, reason }) => ({
+    run_id: job_run_id,
+    workflow_id: job_run_id,
+    state: 'Failed' as const,
+    reason,
+    ended_at,
+    counts: null,
+  }));
+  await record(context, tx, ends);
+}
+
+async function record(context: JobContext, tx: Queryable, ends: readonly EndedRun[]): Promise<void> {
+  if (ends.length === 0) return;
+  // Jobs first, as whoever starts runs has them: nobody decides on a run that is just ending.
+  const jobs = await jobsOfRuns(
+    tx,
+    ends.map(({ run_id }) => run_id),
+  );
+  if (jobs.length === 0) return;
+  await lockJobs(tx, jobs);
+  const ended = await endRuns(tx, ends);
+  await startWaitingRuns(context, tx, ended);
+}
+
+/**
+ * Starts what waits of these jobs and may start now. The caller holds the jobs' locks.
+ */
+export async function startWaitingRuns(context: JobContext, tx: Queryable, jobIds: readonly string[]): Promise<void> {
+  if (jobIds.length === 0) return;
+  const now = await readNow(tx, context.now());
+  for (;;) {
+    const waiting = await nextQueuedRuns(tx, jobIds);
+    if (waiting.length === 0) return;
+    const definitions = await readDefinitions(
+      tx,
+      waiting.map(({ job_id }) => job_id),
+    );
+    const starting: { run_id: string; job_name: string; workflow: NonNullable<ReturnType<typeof definitions.get>> }[] =
+      [];
+    const refused: { id: string; job_id: string; reason: string }[] = [];
+    for (const { id, job_id, job_name } of waiting) {
+      const workflow = definitions.get(job_id)!;
+      const read = readDefinition(workflow, () => context.newId());
+      if (read.ok) starting.push({ run_id: id, job_name, workflow });
+      else refused.push({ id, job_id, reason: read.faults[0]! });
+    }
+    await skipQueuedRuns(
+      tx,
+      refused.map(({ id, reason }) => ({ id, reason: `it cannot be started: ${reason}` })),
+      now,
+    );
+    await pauseJobs(
+      tx,
+      refused.map(({ job_id, reason }) => ({ id: job_id, reason })),
+      now,
+    );
+    await startQueuedRuns(
+      tx,
+      starting.map(({ run_id }) => run_id),
+      now,
+    );
+    await sendRuns(context, tx, starting);
+  }
+}

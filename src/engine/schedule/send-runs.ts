@@ -1,0 +1,64 @@
+import { HeddleError } from '../../domain/errors.ts';
+import { MANAGER_QUEUE } from '../../domain/message.ts';
+import { encodeManagerMessage } from '../../domain/parse/encode.ts';
+import { parseWorkflow, type ParsedWorkflow } from '../../domain/parse/workflow.ts';
+import { fixedIds, type WorkflowDefinition } from '../../domain/schedule.ts';
+import type { Queryable } from '../../store/database.ts';
+import type { JobContext } from './context.ts';
+
+/** A definition is kept in every message that starts it; generators make large workflows out of small ones. */
+export const DEFINITION_BYTES_MAX = 1024 * 1024;
+const DETAILS_MAX = 20;
+/** Messages sent with one call: a definition may be large. */
+const SEND_MAX = 10;
+
+export type DefinitionCheck = ({ ok: true } & ParsedWorkflow) | { ok: false; faults: string[] };
+
+/** Reads a job's workflow with new ids for its nodes, or says what is wrong with it. Never throws. */
+export function readDefinition(workflow: WorkflowDefinition, newId: () => string): DefinitionCheck {
+  const bytes = Buffer.byteLength(JSON.stringify(workflow));
+  if (bytes > DEFINITION_BYTES_MAX) {
+    return { ok: false, faults: [`workflow: must have at most ${DEFINITION_BYTES_MAX} bytes, not ${bytes}`] };
+  }
+  const parsed = parseWorkflow(workflow, newId);
+  const faults = parsed.ok ? fixedIds(workflow['root']) : parsed.faults;
+  if (parsed.ok && faults.length === 0) return parsed;
+  return { ok: false, faults: faults.slice(0, DETAILS_MAX).map((fault) => atWorkflow(fault)) };
+}
+
+function atWorkflow(fault: string): string {
+  return fault.startsWith('body:') ? `workflow${fault.slice('body'.length)}` : `workflow.${fault}`;
+}
+
+/** @throws HeddleError VALIDATION_FAILED */
+export function requireDefinition(workflow: WorkflowDefinition, newId: () => string): void {
+  const read = readDefinition(workflow, newId);
+  if (!read.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: read.faults });
+}
+
+/** A run to start: its workflow has the id of the run, so that the same message twice stores one workflow. */
+export interface RunToStart {
+  run_id: string;
+  job_name: string;
+  workflow: WorkflowDefinition;
+}
+
+/** Hands runs to the manager; their messages leave when the transaction commits, and only then. */
+export async function sendRuns(context: JobContext, tx: Queryable, runs: readonly RunToStart[]): Promise<void> {
+  for (let from = 0; from < runs.length; from += SEND_MAX) {
+    const messages = runs
+      .slice(from, from + SEND_MAX)
+      .map((run) => ({ id: run.run_id, body: messageOf(context, run) }));
+    await context.queue.sendIn(tx, MANAGER_QUEUE, messages);
+  }
+}
+
+function messageOf(context: JobContext, { run_id, job_name, workflow }: RunToStart): string {
+  const read = readDefinition(workflow, () => context.newId());
+  if (!read.ok) throw new Error(`the definition of job ${job_name} was checked and is not valid: ${read.faults[0]}`);
+  return encodeManagerMessage({
+    type: 'CreateTaskCollection',
+    collection: { name: read.name ?? job_name, root: { ...read.root, id: run_id } },
+    job_run_id: run_id,
+  });
+}
