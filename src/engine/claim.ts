@@ -29,7 +29,7 @@ function kindOfLane(lane: string): string {
 }
 
 /** Up to 17 workflows: more than 16 stand for many. */
-function workflowsOf(rows: readonly { workflow_id: string }[]): string[] {
+export function workflowsOf(rows: readonly { workflow_id: string }[]): string[] {
   const workflows = new Set<string>();
   for (const row of rows) {
     workflows.add(row.workflow_id);
@@ -58,6 +58,7 @@ export class Claims {
       request.limit,
       request.holder,
       settings.claimTimeoutMs,
+      request.lease_ms ?? null,
       this.#context.now(),
     );
     return this.#handOut(claimed);
@@ -86,6 +87,7 @@ export class Claims {
       request.limit,
       request.holder,
       context.settings.claimTimeoutMs,
+      request.lease_ms ?? null,
     );
     // What this call took from its lanes needs nobody else, unless there was more than it could take.
     const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
@@ -120,6 +122,8 @@ export class Claims {
       metadata: row.metadata,
       timeout_secs: row.timeout_secs,
       linked: row.linked,
+      container_id: row.container_id,
+      local_id: row.local_id,
     }));
   }
 

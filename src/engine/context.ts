@@ -2,6 +2,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Random } from '../runtime/random.ts';
+import type { MessageQueue } from '../queue/port.ts';
 import type { Database } from '../store/database.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { Observer } from './observe.ts';
@@ -10,6 +11,8 @@ import type { Signals } from './signals.ts';
 export interface EngineSettings {
   /** How long a claimed task may stay so while nobody delivers its start. */
   claimTimeoutMs: number;
+  /** How long an attempt that came through a queue is kept without a heartbeat. */
+  workerLeaseMs: number;
   /** Age at which ended workflows move to the archive. */
   archiveAfterMs: number;
   /** Age at which archived workflows are deleted. */
@@ -27,6 +30,8 @@ export interface EngineContext {
   signals: Pick<Signals, keyof Signals>;
   observer: Pick<Observer, keyof Observer>;
   settings: EngineSettings;
+  /** Where tasks of kinds go whose workers read queues; without it nothing is dispatched. */
+  queue: Pick<MessageQueue, 'sendIn'> | undefined;
   /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
   now(): string | null;
 }

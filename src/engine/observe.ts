@@ -62,8 +62,12 @@ export class Observer {
     this.#countLate(moved.codes ?? []);
   }
 
-  /** Tasks that a claim took, with how long each had been ready. */
-  async claimed(from: 'pending', to: 'claimed' | 'running', waits: readonly [number, number[]][]): Promise<void> {
+  /** Tasks that a claim took, or that a worker's first sign of life started, with how long each had been ready. */
+  async claimed(
+    from: 'pending' | 'claimed',
+    to: 'claimed' | 'running',
+    waits: readonly [number, number[]][],
+  ): Promise<void> {
     if (this.#metrics === undefined) return;
     await this.#learn(waits.map(([kind]) => kind));
     for (const [kind, waitsMs] of waits) {

@@ -2,7 +2,7 @@ import { forgetClaimers } from '../store/claims.ts';
 import { releaseStuck } from '../store/deliveries.ts';
 import { archiveWorkflows, deleteArchived, deleteIdleSlots } from '../store/retention.ts';
 import { forgetIdempotencyKeys } from '../store/submissions.ts';
-import { promoteDelayed, regrantSlots, relayOne, sweepLeases } from '../store/transitions.ts';
+import { promoteDelayed, regrantSlots, relayOne, sweepLeases, type Swept } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import type { RetentionResult, SweepResult } from './port.ts';
 
@@ -24,20 +24,24 @@ export async function sweep(context: EngineContext): Promise<SweepResult> {
     context.random.next(),
     now,
   );
-  let timedOut = 0;
-  if (swept !== null) {
-    context.signals.emit({ lanes: swept.lanes });
-    if (swept.requeued > 0) context.metrics?.claimsExpired.inc(swept.requeued);
-    if (swept.settled !== null) {
-      timedOut = (swept.settled.moved ?? []).reduce((sum, [, , , durations]) => sum + (durations?.length ?? 0), 0);
-      await context.observer.moved({ ...swept.settled, codes: null });
-    }
-  }
+  const { timedOut, requeued } = swept === null ? { timedOut: 0, requeued: 0 } : await tellSwept(context, swept);
   context.signals.emit({ lanes: await regrantSlots(context.database, BLOCKED_SLOTS_MAX) });
   const relayed = await relayAll(context, now);
   const released = await releaseStuck(context.database, now);
   if (released > 0) context.signals.emit({ deliveries: true });
-  return { promoted: promoted.promoted, requeued: swept?.requeued ?? 0, timed_out: timedOut, relayed };
+  return { promoted: promoted.promoted, requeued, timed_out: timedOut, relayed };
+}
+
+async function tellSwept(context: EngineContext, swept: Swept): Promise<{ timedOut: number; requeued: number }> {
+  const { observer, signals, metrics } = context;
+  signals.emit({ lanes: swept.lanes });
+  for (const moved of [swept.settled, swept.lost?.failed, swept.lost?.requeued, swept.requeued]) {
+    if (moved !== null && moved !== undefined) await observer.moved({ ...moved, codes: null });
+  }
+  const requeued = (swept.requeued?.count ?? 0) + (swept.lost?.requeued.count ?? 0);
+  if (requeued > 0) metrics?.claimsExpired.inc(requeued);
+  const timedOut = (swept.settled?.moved ?? []).reduce((sum, [, , , durations]) => sum + (durations?.length ?? 0), 0);
+  return { timedOut, requeued };
 }
 
 async function relayAll(context: EngineContext, now: string | null): Promise<number> {

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { Queryable, Statement } from './database.ts';
-import { numberArray, settleValues, type Moved, type SettleInput } from './transitions.ts';
+import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type SettleInput } from './transitions.ts';
 
 const CLAIM: Statement = {
   name: 'tasks.claim',
-  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, linked, waited_ms
-    from claim($1::integer[], $2, $3, false, $4, $5)`,
+  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, linked, container_id, local_id, waited_ms
+    from claim($1::integer[], $2, $3, 'run', $4, $5, $6)`,
 };
 
 /** The settle runs before the claim: it is the outer side of the join. */
@@ -15,16 +15,17 @@ const SETTLE_AND_CLAIM: Statement = {
       select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved)
     select s.moved, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
       null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
-      null::bigint as waited_ms
+      null::uuid as container_id, null as local_id, null::bigint as waited_ms
     from settled s
     union all
-    select null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.linked, c.waited_ms
-    from settled s cross join lateral claim($9::integer[], $10, $11, false, $12, $8) c`,
+    select null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.linked,
+      c.container_id, c.local_id, c.waited_ms
+    from settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c`,
 };
 
 const CLAIM_FOR_DELIVERY: Statement = {
   name: 'tasks.claim_for_delivery',
-  text: `select id, kind_id, workflow_id, waited_ms from claim('{0}', $1, $2, true, $3, $4)`,
+  text: `select id, kind_id, workflow_id, waited_ms from claim('{0}', $1, $2, 'deliver', $3, null, $4)`,
 };
 
 const SEEN: Statement = {
@@ -32,6 +33,29 @@ const SEEN: Statement = {
   text: `insert into claimer (lane, holder, seen_at)
     select unnest($1::integer[]), $2, coalesce($3::timestamptz, clock_timestamp())
     on conflict (lane, holder) do update set seen_at = excluded.seen_at`,
+};
+
+const HEARTBEAT: Statement = {
+  name: 'tasks.heartbeat',
+  text: `select heartbeat($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5, $6) as moved`,
+};
+
+const RELEASE: Statement = {
+  name: 'tasks.release',
+  text: `select release_attempts($1::uuid[], $2::integer[], $3) as moved`,
+};
+
+const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind_id from dispatchable($1)` };
+
+const DISPATCH: Statement = {
+  name: 'tasks.dispatch',
+  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, linked, container_id, local_id, waited_ms
+    from dispatch($1, $2, $3, $4)`,
+};
+
+const WORKERS_SEEN: Statement = {
+  name: 'claimers.workers_seen',
+  text: `select workers_seen($1::integer[], $2::text[], $3::integer[], $4)`,
 };
 
 const FORGET_CLAIMERS: Statement = {
@@ -48,6 +72,8 @@ export interface ClaimRow {
   metadata: JsonObject;
   timeout_secs: number;
   linked: boolean;
+  container_id: string | null;
+  local_id: string | null;
   waited_ms: number;
 }
 
@@ -70,9 +96,12 @@ export async function claimTasks(
   limit: number,
   holder: string,
   claimTimeoutMs: number,
+  leaseMs: number | null,
   now: string | null,
 ): Promise<Claimed<ClaimRow>> {
-  return claimedOf(await queryable.query<ClaimRow>(CLAIM, [numberArray(lanes), limit, holder, claimTimeoutMs, now]));
+  return claimedOf(
+    await queryable.query<ClaimRow>(CLAIM, [numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs, now]),
+  );
 }
 
 /** Settles reports, then claims, in one statement. */
@@ -83,6 +112,7 @@ export async function settleAndClaim(
   limit: number,
   holder: string,
   claimTimeoutMs: number,
+  leaseMs: number | null,
 ): Promise<{ moved: Moved; claimed: Claimed<ClaimRow> }> {
   const [first, ...rows] = await queryable.query<ClaimRow & { moved: Moved | null }>(SETTLE_AND_CLAIM, [
     ...settleValues(input),
@@ -90,6 +120,7 @@ export async function settleAndClaim(
     limit,
     holder,
     claimTimeoutMs,
+    leaseMs,
   ]);
   return { moved: first!.moved!, claimed: claimedOf(rows) };
 }
@@ -115,4 +146,74 @@ export async function markClaimerSeen(
 
 export async function forgetClaimers(queryable: Queryable, now: string | null): Promise<void> {
   await queryable.query(FORGET_CLAIMERS, [now]);
+}
+
+/** What signs of life answer; a code for each asked id, in order: 0 applied, 1 ended, 2 not found, 3 stale attempt. */
+export interface Beaten {
+  codes: number[];
+  /** [kind, [waits in ms]] of attempts that started. */
+  begun?: [number, number[]][] | null;
+  lanes: number[];
+  workflows?: string[] | null;
+}
+
+/** Signs of life of distinct tasks. */
+export async function recordHeartbeats(
+  queryable: Queryable,
+  beats: readonly { task_id: string; attempt: number; new_success: number; new_failures: number }[],
+  leaseMs: number,
+  now: string | null,
+): Promise<Beaten> {
+  const [row] = await queryable.query<{ moved: Beaten }>(HEARTBEAT, [
+    uuidArray(beats.map((beat) => beat.task_id)),
+    numberArray(beats.map((beat) => beat.attempt)),
+    numberArray(beats.map((beat) => beat.new_success)),
+    numberArray(beats.map((beat) => beat.new_failures)),
+    leaseMs,
+    now,
+  ]);
+  return row!.moved;
+}
+
+/** Attempts of distinct tasks that their workers hand back; `given` is null where none was. */
+export async function releaseAttempts(
+  queryable: Queryable,
+  tasks: readonly { task_id: string; attempt: number }[],
+  now: string | null,
+): Promise<Moved & { given: GivenBack | null }> {
+  const [row] = await queryable.query<{ moved: Moved & { given: GivenBack | null } }>(RELEASE, [
+    uuidArray(tasks.map((task) => task.task_id)),
+    numberArray(tasks.map((task) => task.attempt)),
+    now,
+  ]);
+  return row!.moved;
+}
+
+/** Kinds whose queues have room while tasks are ready, at most `limit`. */
+export async function findDispatchable(queryable: Queryable, limit: number): Promise<number[]> {
+  return (await queryable.query<{ kind_id: number }>(DISPATCHABLE, [limit])).map((row) => row.kind_id);
+}
+
+export async function claimForQueue(
+  queryable: Queryable,
+  kind: number,
+  limit: number,
+  holder: string,
+  now: string | null,
+): Promise<Claimed<ClaimRow>> {
+  return claimedOf(await queryable.query<ClaimRow>(DISPATCH, [kind, limit, holder, now]));
+}
+
+/** One entry a lane and worker. */
+export async function markWorkersSeen(
+  queryable: Queryable,
+  seen: readonly { lane: number; worker: string; concurrency: number }[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(WORKERS_SEEN, [
+    numberArray(seen.map((entry) => entry.lane)),
+    seen.map((entry) => entry.worker),
+    numberArray(seen.map((entry) => entry.concurrency)),
+    now,
+  ]);
 }

@@ -185,10 +185,18 @@ export async function promoteDelayed(
   return (await first(queryable, PROMOTE_DELAYED, [limit, now])) as Moved & { promoted: number };
 }
 
+/** Attempts that ended without an outcome: their tasks are to be claimed again. */
+export interface GivenBack extends Moved {
+  count: number;
+}
+
 export interface Swept {
   looked_at: number;
   settled: Moved | null;
-  requeued: number;
+  /** Attempts whose workers were lost: those that failed for it, and those that went back. */
+  lost: { failed: Moved | null; requeued: GivenBack } | null;
+  /** Claims that nobody delivered. */
+  requeued: GivenBack | null;
   lanes: number[];
 }
 

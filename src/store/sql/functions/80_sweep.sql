@@ -32,6 +32,7 @@ declare
   v_attempts integer[];
   v_reasons text[];
   v_held uuid[];
+  v_stuck uuid[];
   v_settled json;
   v_lost json;
   v_requeued json;
@@ -56,17 +57,19 @@ begin
   -- Who holds a lease that lapses is told of the cancellation by the next heartbeat: nobody is at work after it.
   v_held := array(select t.id from task t join lease l on l.id = t.lease_id
     where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state >= 10
-      and (t.deadline_at <= v_now or t.updated_at + l.lease_ms * interval '1 millisecond' <= v_now));
+      and (t.deadline_at <= v_now or t.updated_at + l.lease_ms * interval '1 millisecond' <= v_now)
+    order by t.id for no key update of t skip locked);
   if cardinality(v_held) > 0 then
     v_lanes := v_lanes || release_canceled(v_held, array_fill(3::smallint, array[cardinality(v_held)]));
   end if;
 
-  v_requeued := requeue_claims(array(
-    select t.id from task t join lease l on l.id = t.lease_id
+  v_stuck := array(select t.id from task t join lease l on l.id = t.lease_id
     where t.id = any(v_tasks) and t.lease_id = any(v_leases) and l.queued_kind is null and t.state + 0 = 2
       and t.updated_at + p_claim_timeout_ms * interval '1 millisecond' <= v_now
       and not exists (select 1 from delivery d
-        where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')), v_now);
+        where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')
+    order by t.id for no key update of t skip locked);
+  if cardinality(v_stuck) > 0 then v_requeued := give_back(v_stuck, v_now); end if;
 
   perform 1 from lease where id = any(v_leases) order by id for update;
   delete from lease l where l.id = any(v_leases)
@@ -101,21 +104,20 @@ declare
   v_reasons text[];
   v_settled json;
 begin
-  v_ids := array(
-    select t.id from task t join lease l on l.id = t.lease_id
+  select array_agg(o.id), array_agg(o.id) filter (where o.worn) into v_ids, v_worn from (
+    select t.id, is_worn(t.id, t.attempt) as worn
+    from task t join lease l on l.id = t.lease_id
     where t.id = any(p_tasks) and t.lease_id = any(p_leases) and t.state + 0 = 3
-      and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now);
-  if cardinality(v_ids) = 0 then return null; end if;
-  -- Whoever fails below needs the workflows, and those come before tasks.
-  perform lock_workflows(v_ids);
+      and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now) o;
+  if v_ids is null then return null; end if;
+  -- Whoever fails below needs its workflow, and those come before tasks.
+  if v_worn is not null then perform lock_workflows(v_worn); end if;
   select array_agg(o.id), array_agg(o.id) filter (where o.worn), array_agg(o.attempt) filter (where o.worn),
     array_agg('its worker was lost: nothing was heard of attempt ' || o.attempt || ' for ' || o.lease_ms / 1000.0
       || ' s, and it is not tried again') filter (where o.worn)
   into v_ids, v_worn, v_attempts, v_reasons
   from (
-    select t.id, t.attempt, l.lease_ms,
-      t.attempt >= coalesce((select (sp.retry ->> 'max_attempts')::integer from task_spec sp where sp.task_id = t.id), 1) + 9
-        as worn
+    select t.id, t.attempt, l.lease_ms, is_worn(t.id, t.attempt) as worn
     from task t join lease l on l.id = t.lease_id
     where t.id = any(v_ids) and t.lease_id = any(p_leases) and t.state + 0 = 3
       and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now
@@ -128,6 +130,13 @@ begin
   end if;
   return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now));
 end $$;
+
+-- Whether a task whose worker was lost at this attempt has lost enough of them.
+create or replace function is_worn(p_task uuid, p_attempt integer)
+returns boolean language sql stable as $$
+  select p_attempt >= 10 and p_attempt >= 9 + coalesce(
+    (select (sp.retry ->> 'max_attempts')::integer from task_spec sp where sp.task_id = p_task), 1)
+$$;
 
 -- Ends the attempts of tasks (claimed or running, locked by the caller) without an outcome, and puts the tasks where the
 -- next claim finds them. A paused one stays so. Returns {count, moved, lanes, workflows}.
@@ -174,18 +183,6 @@ begin
   from (select t.lease_id, min(t.deadline_at) as check_at from task t
         where t.id = any(p_tasks) and t.lease_id = any(v_leases) group by t.lease_id) m
   where l.id = m.lease_id and l.check_at > m.check_at;
-end $$;
-
--- Gives claims back that expired before a start; returns what give_back does, or null.
-create or replace function requeue_claims(p_ids uuid[], p_now timestamptz)
-returns json language plpgsql as $$
-declare
-  v_ids uuid[];
-begin
-  select array_agg(t.id) into v_ids from (
-    select id from task where id = any(p_ids) and (state + 0) = 2 order by id for no key update skip locked) t;
-  if v_ids is null then return null; end if;
-  return give_back(v_ids, p_now);
 end $$;
 
 -- Carries the ends of parents to children in other workflows, one parent a transaction; returns null when none is left.

@@ -1,0 +1,88 @@
+import { workerQueueOf, type StartTaskMessage } from '../domain/message.ts';
+import { encodeStartTask } from '../domain/parse/encode.ts';
+import type { MessageQueue } from '../queue/port.ts';
+import { claimForQueue, findDispatchable, markWorkersSeen, type ClaimRow } from '../store/claims.ts';
+import { laneIds, workflowsOf } from './claim.ts';
+import type { EngineContext } from './context.ts';
+import { inTransaction } from './transaction.ts';
+
+/** Kinds that one pass looks at; the others come with the next. */
+const KINDS_MAX = 1_000;
+
+/**
+ * Claims ready tasks of kinds whose workers read queues, and writes their messages in the same transaction: none is
+ * claimed without a message, and none has two for one attempt. One transaction a kind.
+ */
+export async function dispatch(context: EngineContext, holder: string, limit: number): Promise<StartTaskMessage[]> {
+  const { queue } = context;
+  if (queue === undefined) return [];
+  const dispatched: StartTaskMessage[] = [];
+  for (const kind of await findDispatchable(context.database, KINDS_MAX)) {
+    if (dispatched.length >= limit) break;
+    dispatched.push(...(await dispatchKind(context, queue, kind, holder, limit - dispatched.length)));
+  }
+  return dispatched;
+}
+
+function dispatchKind(
+  context: EngineContext,
+  queue: Pick<MessageQueue, 'sendIn'>,
+  kindId: number,
+  holder: string,
+  limit: number,
+): Promise<StartTaskMessage[]> {
+  return inTransaction(context, async (inner, tx) => {
+    const { rows, refused } = await claimForQueue(tx, kindId, limit, holder, inner.now());
+    inner.observer.refused(refused);
+    if (rows.length === 0) return [];
+    const kind = (await inner.kinds.names([kindId])).get(kindId)!;
+    const messages = rows.map((row) => messageOf(row, kind));
+    await queue.sendIn(
+      tx,
+      workerQueueOf(kind),
+      messages.map((message) => ({ body: encodeStartTask(message) })),
+    );
+    inner.signals.emit({ workflows: workflowsOf(rows) });
+    await inner.observer.claimed('pending', 'claimed', [[kindId, rows.map((row) => row.waited_ms)]]);
+    return messages;
+  });
+}
+
+function messageOf(row: ClaimRow, kind: string): StartTaskMessage {
+  return {
+    type: 'StartTask',
+    root_container_id: row.workflow_id,
+    task: {
+      id: row.id,
+      kind,
+      name: row.name,
+      local_id: row.local_id,
+      input: row.metadata,
+      attempt: row.attempt,
+      timeout_secs: row.timeout_secs,
+      parent_id: row.container_id,
+    },
+  };
+}
+
+/** Notes that these workers read the queues of their kinds; the last word of one worker on a kind counts. */
+export async function workersSeen(
+  context: EngineContext,
+  workers: readonly { worker: string; kinds: readonly string[]; concurrency: number }[],
+): Promise<void> {
+  const entries = workers.flatMap(({ worker, kinds, concurrency }) =>
+    kinds.map((kind) => ({ worker, kind, concurrency })),
+  );
+  if (entries.length === 0) return;
+  const lanes = await laneIds(
+    context,
+    entries.map((entry) => `kind:${entry.kind}`),
+  );
+  const seen = new Map<string, { lane: number; worker: string; concurrency: number }>();
+  entries.forEach(({ worker, concurrency }, index) => {
+    const lane = lanes[index]!;
+    seen.set(JSON.stringify([lane, worker]), { lane, worker, concurrency });
+  });
+  const ordered = [...seen.values()].sort((a, b) => a.lane - b.lane || (a.worker < b.worker ? -1 : 1));
+  await markWorkersSeen(context.database, ordered, context.now());
+}

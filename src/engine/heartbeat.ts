@@ -1,0 +1,64 @@
+import { recordHeartbeats, releaseAttempts } from '../store/claims.ts';
+import type { EngineContext } from './context.ts';
+import type { Heartbeat, HeartbeatResult, TransitionOutcome } from './port.ts';
+import { distinctRounds, outcomesOf } from './report.ts';
+
+const RESULTS = ['applied', 'canceled', 'not_found', 'stale_attempt'] as const satisfies readonly HeartbeatResult[];
+
+/**
+ * Signs of life of many attempts in one commit: those of one attempt are summed first. An attempt that had not started
+ * has now; one that came through a queue is kept from here on for as long as its worker shows itself.
+ */
+export async function heartbeat(context: EngineContext, beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
+  const { database, observer, settings } = context;
+  const { sums, sumOf } = summed(beats);
+  const results = new Array<HeartbeatResult>(sums.length);
+  for (const round of distinctRounds(sums)) {
+    const set = round.map((index) => sums[index]!);
+    const beaten = await recordHeartbeats(database, set, settings.workerLeaseMs, context.now());
+    beaten.codes.forEach((code, at) => {
+      results[round[at]!] = RESULTS[code]!;
+    });
+    await observer.moved({ lanes: beaten.lanes, workflows: beaten.workflows ?? null });
+    if (beaten.begun !== null && beaten.begun !== undefined) await observer.claimed('claimed', 'running', beaten.begun);
+  }
+  return sumOf.map((index) => results[index]!);
+}
+
+/** One beat an attempt, with the counts of all of its, and which of them each beat went into. */
+function summed(beats: readonly Heartbeat[]): { sums: Heartbeat[]; sumOf: number[] } {
+  const sums: Heartbeat[] = [];
+  const known = new Map<string, number>();
+  const sumOf = beats.map((beat) => {
+    const name = `${beat.task_id}:${beat.attempt}`;
+    const index = known.get(name);
+    if (index === undefined) {
+      known.set(name, sums.length);
+      return sums.push({ ...beat }) - 1;
+    }
+    const sum = sums[index]!;
+    sum.new_success += beat.new_success;
+    sum.new_failures += beat.new_failures;
+    return index;
+  });
+  return { sums, sumOf };
+}
+
+/** Gives attempts back that their workers will not finish; a canceled one only lets go of its slots. */
+export async function release(
+  context: EngineContext,
+  tasks: readonly { task_id: string; attempt: number }[],
+): Promise<TransitionOutcome[]> {
+  const outcomes = new Array<TransitionOutcome>(tasks.length);
+  for (const round of distinctRounds(tasks)) {
+    const set = round.map((index) => tasks[index]!);
+    const { given, ...moved } = await releaseAttempts(context.database, set, context.now());
+    await context.observer.moved({ lanes: moved.lanes ?? null });
+    if (given !== null) await context.observer.moved(given);
+    const ids = set.map((task) => task.task_id);
+    outcomesOf(ids, moved, () => 'pending').forEach((outcome, at) => {
+      outcomes[round[at]!] = outcome;
+    });
+  }
+  return outcomes;
+}

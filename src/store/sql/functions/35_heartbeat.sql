@@ -1,0 +1,182 @@
+-- Signs of life of attempts, with what they got done since the last one (distinct ids). The first one starts a claimed
+-- attempt. A running one's lease is counted from the task's updated_at, so that no lease is touched and every attempt
+-- lapses by itself, whoever shares its lease. Attempts that waited in a queue move to a lease of p_lease_ms: from here on
+-- somebody is at work who may be lost. A paused attempt's clock stands. Returns {codes: 0 applied, 1 ended, 2 not found,
+-- 3 stale attempt for each, in order; begun: [[kind, [waits in ms]]]; lanes; workflows}.
+create or replace function heartbeat(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[],
+  p_lease_ms integer, p_now timestamptz)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_accepted uuid[];
+  v_success bigint[];
+  v_failure bigint[];
+  v_holders uuid[];
+  v_slots bigint[];
+  v_amounts bigint[];
+  v_started uuid[];
+  v_leases bigint[];
+  v_dequeued uuid[];
+  v_left bigint[];
+  v_lease bigint;
+  v_begun json;
+  v_workflows json;
+  v_lanes integer[] := '{}';
+begin
+  with locked as (
+    select t.id, t.state, t.paused_from, t.attempt, t.slots, t.workflow_id, t.kind_id, t.lease_id,
+      coalesce(t.run_at, t.created_at) as since
+    from task t where t.id = any(p_ids) order by t.id for no key update
+  ), decided as (
+    select r.ord, r.s, r.f, l.*, coalesce(l.state = 2 or (l.state = 5 and l.paused_from = 2), false) as starts,
+      case when l.id is null then 2 when r.attempt <> l.attempt then 3 when l.state >= 10 then 1
+        -- The attempt was lost, or failed and is tried again: the next one is not it.
+        when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 3 else 0 end::smallint as code
+    from unnest(p_ids, p_attempts, p_success, p_failure) with ordinality r(id, attempt, s, f, ord)
+    left join locked l on l.id = r.id
+  ), accepted as (
+    select * from decided where code = 0
+  )
+  select (select array_agg(d.code order by d.ord) from decided d),
+    array_agg(a.id), array_agg(a.s), array_agg(a.f),
+    array_agg(a.id) filter (where a.s + a.f > 0 and exists (select 1 from unnest(a.slots) s where s & 1 = 1)),
+    array_agg(a.id) filter (where a.starts), array_agg(a.lease_id) filter (where a.starts),
+    (select json_agg(json_build_array(g.kind_id, g.waits)) from (
+      select b.kind_id, json_agg((extract(epoch from v_now - b.since) * 1000)::bigint) as waits
+      from accepted b where b.starts group by b.kind_id) g),
+    (select json_agg(w.workflow_id) from (select distinct x.workflow_id from accepted x limit 17) w)
+  into v_codes, v_accepted, v_success, v_failure, v_holders, v_started, v_leases, v_begun, v_workflows
+  from accepted a;
+  if v_accepted is null then return json_build_object('codes', v_codes, 'lanes', v_lanes); end if;
+
+  if v_holders is not null then
+    select array_agg(h.slot), array_agg(
+      slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count)
+      - slot_amount(h.slot, t.expected_count, t.success_count + u.s, t.failure_count + u.f))
+    into v_slots, v_amounts
+    from unnest(v_holders) w(id) join task t on t.id = w.id
+    join unnest(v_accepted, v_success, v_failure) u(id, s, f) on u.id = w.id, unnest(t.slots) h(slot)
+    where h.slot & 1 = 1;
+  end if;
+  if v_started is not null then
+    select array_agg(s.id), array_agg(s.lease_id) into v_dequeued, v_left
+    from unnest(v_started, v_leases) s(id, lease_id) join lease l on l.id = s.lease_id
+    where l.queued_kind is not null;
+    if v_dequeued is not null then v_lease := nextval('lease_id_seq'); end if;
+  end if;
+
+  update task t set
+    success_count = t.success_count + u.s, failure_count = t.failure_count + u.f, updated_at = v_now,
+    state = case when t.state = 2 then 3 else t.state end,
+    paused_from = case when t.state = 5 and t.paused_from = 2 then 3 else t.paused_from end,
+    started_at = coalesce(t.started_at, v_now),
+    lease_id = case when t.id = any(v_dequeued) then v_lease else t.lease_id end,
+    deadline_at = case when t.deadline_at is null or t.deadline_basis = 1
+      then coalesce(t.paused_at, v_now) + t.timeout_secs * interval '1 second' else t.deadline_at end
+  from unnest(v_accepted, v_success, v_failure) u(id, s, f)
+  where t.id = u.id and (t.state + 0) in (2, 3, 4, 5);
+
+  if v_dequeued is not null then
+    insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms)
+    overriding system value
+    select v_lease, (select min(l.holder) from lease l where l.id = any(v_left)), v_now,
+      v_now + least(min(t.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond'),
+      cardinality(v_dequeued), v_dequeued, p_lease_ms
+    from task t where t.id = any(v_dequeued);
+    perform close_leases(v_left);
+  end if;
+  -- What starts otherwise has a deadline only now, which may come before the next look at its lease.
+  if cardinality(v_started) > coalesce(cardinality(v_dequeued), 0) then
+    perform check_leases_sooner(v_started);
+  end if;
+  if v_slots is not null then v_lanes := return_slots(v_slots, v_amounts); end if;
+  return json_build_object('codes', v_codes, 'begun', v_begun, 'lanes', v_lanes, 'workflows', v_workflows);
+end $$;
+
+-- How many attempts may wait in the queue of a kind: enough that its workers never wait for the next pass, and no more,
+-- since what waits there heeds neither priorities nor pauses.
+create or replace function queue_window(p_concurrency integer)
+returns integer language sql immutable as $$
+  select greatest(100, least(p_concurrency, 100000) * 2)
+$$;
+
+-- Kinds whose workers' queues have room while tasks are ready, the emptiest queue first.
+create or replace function dispatchable(p_limit integer)
+returns table (kind_id integer) language sql stable set enable_seqscan = off set enable_bitmapscan = off as $$
+  select k.id from kind k
+  left join (
+    select l.queued_kind, sum(l.open) as queued from lease l where l.queued_kind is not null group by l.queued_kind) q
+  on q.queued_kind = k.id
+  where k.dispatched and coalesce(q.queued, 0) < queue_window(k.worker_concurrency)
+    and exists (select 1 from ready r where r.lane = k.id)
+  order by coalesce(q.queued, 0), k.id limit p_limit
+$$;
+
+-- Claims ready tasks of a kind for its queue, as many as the window has room for; nothing while another transaction does.
+-- Returns what claim does.
+create or replace function dispatch(p_kind integer, p_limit integer, p_holder text, p_now timestamptz)
+returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
+  timeout_secs integer, linked boolean, container_id uuid, local_id text, waited_ms bigint)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_room bigint;
+begin
+  if not pg_try_advisory_xact_lock(7202, p_kind) then return; end if;
+  -- Counted in the next statement: the snapshot of the locking one may be older than the last holder's commit.
+  select queue_window(k.worker_concurrency) - coalesce(
+    (select sum(l.open) from lease l where l.queued_kind = p_kind), 0) into v_room
+  from kind k where k.id = p_kind and k.dispatched;
+  if v_room is null or v_room <= 0 then return; end if;
+  return query select c.* from claim(array[p_kind], least(v_room, p_limit)::integer, p_holder, 'queue', 0, null, p_now) c;
+end $$;
+
+-- Workers that read queues show themselves: their kinds go through queues from now on, for as many attempts as the live
+-- ones run together. One entry a lane and worker, in the order of both.
+create or replace function workers_seen(p_lanes integer[], p_workers text[], p_concurrency integer[],
+  p_now timestamptz)
+returns void language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  perform 1 from kind where id = any(p_lanes) order by id for no key update;
+  insert into claimer as c (lane, holder, seen_at, concurrency)
+  select u.lane, u.worker, v_now, u.concurrency from unnest(p_lanes, p_workers, p_concurrency) u(lane, worker, concurrency)
+  on conflict (lane, holder) do update set seen_at = excluded.seen_at, concurrency = excluded.concurrency;
+  update kind k set dispatched = true, worker_concurrency = a.concurrency
+  from (
+    select c.lane, least(sum(c.concurrency), 1000000)::integer as concurrency from claimer c
+    where c.lane = any(p_lanes) and c.concurrency is not null and c.seen_at > v_now - interval '1 minute'
+    group by c.lane) a
+  where k.id = a.lane and not (k.dispatched and k.worker_concurrency = a.concurrency);
+end $$;
+
+-- Workers hand back attempts that they will not finish (distinct ids): others may have them at once. Codes as in settle;
+-- a canceled attempt lets go of what it held.
+create or replace function release_attempts(p_ids uuid[], p_attempts integer[], p_now timestamptz)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_codes smallint[];
+  v_ids uuid[];
+  v_lanes integer[];
+  v_given json;
+begin
+  with locked as (
+    select t.id, t.state, t.paused_from, t.attempt, t.starts_by_webhook from task t
+    where t.id = any(p_ids) order by t.id for no key update
+  ), decided as (
+    select r.ord, r.id, case when l.id is null then 6 when r.attempt <> l.attempt then 5
+        when l.state in (0, 1) or (l.state = 5 and l.paused_from in (0, 1)) then 2
+        -- A webhook's target does not take work, and what waits for its children is nobody's.
+        when l.state >= 10 or l.starts_by_webhook or 4 in (l.state, l.paused_from) then 3 else 0 end::smallint as code
+    from unnest(p_ids, p_attempts) with ordinality r(id, attempt, ord) left join locked l on l.id = r.id
+  )
+  select array_agg(d.code order by d.ord), array_agg(d.id) filter (where d.code = 0) into v_codes, v_ids from decided d;
+  v_lanes := release_canceled(p_ids, v_codes);
+  if v_ids is not null then v_given := give_back(v_ids, v_now); end if;
+  return json_build_object('codes', v_codes, 'given', v_given, 'lanes', v_lanes, 'states', array(
+    select t.state from unnest(p_ids) with ordinality q(id, ord) left join task t on t.id = q.id order by q.ord));
+end $$;
