@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
+import type { ManagerMessage } from '../domain/message.ts';
 import {
   BATCH_WIRE_STATE,
   BATCH_WIRE_STATES,
@@ -17,6 +18,28 @@ export const WEBHOOK_OUTCOMES = ['success', 'failure'] as const;
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
 export const DELIVERY_STATES = ['held', 'due', 'dead'] as const;
 export const LATE_REPORT_KINDS = ['repeated', 'conflict', 'stale_attempt'] as const;
+
+export const MANAGER_MESSAGE_TYPES = [
+  'CreateTaskCollection',
+  'CreateTask',
+  'CompleteTask',
+  'HeartbeatTask',
+  'WorkerSeen',
+  'unknown',
+] as const satisfies readonly (ManagerMessage['type'] | 'unknown')[];
+/**
+ * What became of a message: `applied`; `repeated` (a duplicate, without a second effect); `refused` (it came too late to
+ * change anything); `buried` (nothing will ever mend it); `failed` (it is to be delivered again).
+ */
+export const MANAGER_MESSAGE_OUTCOMES = ['applied', 'repeated', 'refused', 'buried', 'failed'] as const;
+/** The steps of the manager in which no single message can be at fault. */
+export const MANAGER_STEPS = [
+  'process_task_timeouts',
+  'complete_generator_tasks',
+  'schedule_next_tasks',
+  'finalize_task_collections',
+  'start_due_task_collections',
+] as const;
 
 /** From a fast handler to the longest timeout of a task, a day. */
 const TASK_SECONDS = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400];
@@ -73,6 +96,7 @@ export function createMetrics(options: MetricsOptions = {}) {
     ...workerMetrics(factory),
     ...databaseMetrics(factory),
     ...heddleMetrics(factory, new CappedLabel(options.labelCap)),
+    ...managerMetrics(factory),
     ...httpMetrics(factory),
   };
 }
@@ -252,8 +276,37 @@ function heddleMetrics(make: MetricFactory, lanes: CappedLabel) {
     ),
     deliveries,
     lateReports,
-    claimsExpired: make.counter('heddle_claims_expired_total', 'Claims that expired before the task was started'),
+    claimsExpired: make.counter(
+      'heddle_claims_expired_total',
+      'Claims that expired before the task was started, and attempts whose worker was lost',
+    ),
     notifications: make.counter('heddle_notifications_total', 'Notifications received from the database'),
+  };
+}
+
+function managerMetrics(make: MetricFactory) {
+  const messages = make.counter(
+    'heddle_manager_messages_total',
+    'Messages that the manager received, by type and what became of them',
+    ['type', 'outcome'],
+  );
+  const failures = make.counter(
+    'heddle_manager_step_failures_total',
+    'Steps of the manager that failed for no fault of a message',
+    ['step'],
+  );
+  for (const type of MANAGER_MESSAGE_TYPES) {
+    for (const outcome of MANAGER_MESSAGE_OUTCOMES) messages.inc({ type, outcome }, 0);
+  }
+  for (const step of MANAGER_STEPS) failures.inc({ step }, 0);
+  return {
+    managerMessages: messages,
+    managerStepFailures: failures,
+    managerRunSeconds: make.histogram(
+      'heddle_manager_run_seconds',
+      'Time in which the manager took a batch of messages through its steps',
+      FAST_SECONDS,
+    ),
   };
 }
 

@@ -1,0 +1,79 @@
+import type { ManagerMessage } from '../../domain/message.ts';
+import { forgetMessages, rememberMessages } from '../../store/inbox.ts';
+import type { Engine } from '../port.ts';
+import type { Batch, Parsed, Verdict } from './batch.ts';
+import type { ManagerContext } from './context.ts';
+import { faultOf, reasonOf } from './faults.ts';
+
+export interface Application<Message extends ManagerMessage> {
+  /** Which messages the inbox remembers; all unless given. Others may have their effect again. */
+  remembers?(message: Message): boolean;
+  /** Handles a set within a transaction; one verdict a message, in order. */
+  apply(engine: Engine, messages: readonly Message[]): Promise<Verdict[]>;
+}
+
+/**
+ * Handles a set of messages, each once however often it comes: the inbox's rows and the effect commit together. A set
+ * that fails for what may lie in one message is halved until that one is alone; the others go through.
+ *
+ * @throws where the database is away
+ */
+export async function applyOnce<Message extends ManagerMessage>(
+  context: ManagerContext,
+  batch: Batch,
+  now: number,
+  set: readonly Parsed<Message>[],
+  application: Application<Message>,
+): Promise<void> {
+  if (set.length === 0) return;
+  try {
+    const verdicts = await applySet(context, now, set, application);
+    set.forEach((parsed, index) => batch.settle(parsed, verdicts[index]!));
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault === 'away') throw error;
+    if (fault === 'busy') {
+      context.log.warn({ err: error, messages: set.length }, 'Messages have to wait: the database is busy');
+      batch.postpone(set, reasonOf(error));
+    } else if (set.length === 1) {
+      context.log.warn({ err: error, message: set[0]!.id }, 'A message could not be handled');
+      batch.settle(set[0]!, { outcome: fault === 'message' ? 'buried' : 'failed', reason: reasonOf(error) });
+    } else {
+      const middle = set.length >> 1;
+      await applyOnce(context, batch, now, set.slice(0, middle), application);
+      await applyOnce(context, batch, now, set.slice(middle), application);
+    }
+  }
+}
+
+function applySet<Message extends ManagerMessage>(
+  context: ManagerContext,
+  now: number,
+  set: readonly Parsed<Message>[],
+  application: Application<Message>,
+): Promise<Verdict[]> {
+  return context.engine.transaction(async (engine, tx) => {
+    const remembered = set.filter(({ message }) => application.remembers?.(message) ?? true);
+    const keys = new Set(remembered.map(({ key }) => key));
+    const unseen = await rememberMessages(tx, [...keys], now);
+    const fresh: number[] = [];
+    set.forEach(({ key }, index) => {
+      // Of two with one key, the first is taken: its key is gone when the second one asks.
+      if (!keys.has(key) || unseen.delete(key)) fresh.push(index);
+    });
+    const verdicts = new Array<Verdict>(set.length).fill({ outcome: 'repeated' });
+    if (fresh.length === 0) return verdicts;
+    const answers = await application.apply(
+      engine,
+      fresh.map((index) => set[index]!.message),
+    );
+    const unhandled: string[] = [];
+    fresh.forEach((index, at) => {
+      verdicts[index] = answers[at]!;
+      if ('reason' in answers[at]! && keys.has(set[index]!.key)) unhandled.push(set[index]!.key);
+    });
+    // It comes again, at once or out of the dead letters, and must not pass for a repetition then.
+    if (unhandled.length > 0) await forgetMessages(tx, unhandled);
+    return verdicts;
+  });
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+
+import { isUuid } from '../../domain/ids.ts';
+import type { ManagerMessage } from '../../domain/message.ts';
+import type { MANAGER_MESSAGE_OUTCOMES } from '../../runtime/metrics.ts';
+import type { ReceivedMessage } from '../../queue/port.ts';
+
+export type MessageOutcome = (typeof MANAGER_MESSAGE_OUTCOMES)[number];
+
+/** What a step says of one message. */
+export type Verdict =
+  { outcome: Exclude<MessageOutcome, 'buried' | 'failed'> } | { outcome: 'buried' | 'failed'; reason: string };
+
+/** A message of the batch that could be read. */
+export interface Parsed<Message extends ManagerMessage = ManagerMessage> {
+  /** The queue's name for it. */
+  id: string;
+  /** What the inbox knows it by. */
+  key: string;
+  receive_count: number;
+  message: Message;
+}
+
+export type MessageType = ManagerMessage['type'];
+
+/** How often a message that fails for reasons of its own is delivered before it is buried. */
+const RECEIVES_MAX = 10;
+
+/** The messages of one run: what kind each is, what became of it, and which workflows are to be looked at again. */
+export class Batch {
+  /** Root containers of everything that had activity. */
+  readonly roots = new Set<string>();
+  readonly #messages: readonly ReceivedMessage[];
+  readonly #parsed = new Map<MessageType, Parsed[]>();
+  readonly #verdicts = new Map<string, Verdict>();
+
+  constructor(messages: readonly ReceivedMessage[]) {
+    this.#messages = messages;
+  }
+
+  add(parsed: Parsed): void {
+    const list = this.#parsed.get(parsed.message.type);
+    if (list === undefined) this.#parsed.set(parsed.message.type, [parsed]);
+    else list.push(parsed);
+  }
+
+  of<Type extends MessageType>(type: Type): Parsed<Extract<ManagerMessage, { type: Type }>>[] {
+    return (this.#parsed.get(type) ?? []) as Parsed<Extract<ManagerMessage, { type: Type }>>[];
+  }
+
+  /** Messages of a type that nothing will mend. */
+  buriedOf<Type extends MessageType>(
+    type: Type,
+  ): { message: Extract<ManagerMessage, { type: Type }>; reason: string }[] {
+    return this.of(type).flatMap(({ id, message }) => {
+      const verdict = this.#verdicts.get(id);
+      return verdict?.outcome === 'buried' ? [{ message, reason: verdict.reason }] : [];
+    });
+  }
+
+  /** Whether it holds what may be the last that a generator's end waits for. */
+  get mayCompleteGenerators(): boolean {
+    return (
+      this.#parsed.has('CreateTask') ||
+      this.of('CompleteTask').some(({ message }) => message.expected_task_count !== null)
+    );
+  }
+
+  /** Says what became of a message; one that goes on failing for reasons of its own is buried in the end. */
+  settle(message: Pick<Parsed, 'id' | 'receive_count'>, verdict: Verdict): void {
+    const isHopeless = verdict.outcome === 'failed' && message.receive_count >= RECEIVES_MAX;
+    const reason = isHopeless ? `failed ${message.receive_count} times, the last time so: ${verdict.reason}` : '';
+    this.#verdicts.set(message.id, isHopeless ? { outcome: 'buried', reason } : verdict);
+  }
+
+  /** To be delivered again, however often it was: the fault is not its own. */
+  postpone(messages: readonly Pick<Parsed, 'id'>[], reason: string): void {
+    for (const { id } of messages) this.#verdicts.set(id, { outcome: 'failed', reason });
+  }
+
+  /** Whatever has not been buried is to be delivered again. */
+  postponeAll(reason: string): void {
+    this.postpone(
+      this.#messages.filter(({ id }) => this.#verdicts.get(id)?.outcome !== 'buried'),
+      reason,
+    );
+  }
+
+  get failed(): string[] {
+    return this.#idsOf('failed');
+  }
+
+  get buried(): { id: string; reason: string }[] {
+    return [...this.#verdicts].flatMap(([id, verdict]) =>
+      verdict.outcome === 'buried' ? [{ id, reason: verdict.reason }] : [],
+    );
+  }
+
+  /** How many messages of each type came to each outcome; `unknown` is the type of what could not be read. */
+  counts(): { type: MessageType | 'unknown'; outcome: MessageOutcome; count: number }[] {
+    const typeOf = new Map<string, MessageType>();
+    for (const [type, list] of this.#parsed) for (const { id } of list) typeOf.set(id, type);
+    const counts = new Map<string, { type: MessageType | 'unknown'; outcome: MessageOutcome; count: number }>();
+    for (const [id, { outcome }] of this.#verdicts) {
+      const type = typeOf.get(id) ?? 'unknown';
+      const entry = counts.get(`${type} ${outcome}`) ?? { type, outcome, count: 0 };
+      entry.count += 1;
+      counts.set(`${type} ${outcome}`, entry);
+    }
+    return [...counts.values()];
+  }
+
+  #idsOf(outcome: MessageOutcome): string[] {
+    return [...this.#verdicts].flatMap(([id, verdict]) => (verdict.outcome === outcome ? [id] : []));
+  }
+}
+
+/** What the inbox knows a message by: a UUID as it is, any other name by its hash. */
+export function inboxKey(messageId: string): string {
+  if (isUuid(messageId)) return messageId.toLowerCase();
+  const hex = createHash('sha256').update(messageId).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+}

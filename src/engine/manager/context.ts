@@ -1,0 +1,18 @@
+import type { Logger } from '../../runtime/log.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { Database } from '../../store/database.ts';
+import type { TransactionalEngine } from '../engine.ts';
+import type { JobContext } from '../schedule/context.ts';
+
+/** What every step of the manager works with. Nothing in it changes from run to run. */
+export interface ManagerContext {
+  engine: TransactionalEngine;
+  database: Database;
+  jobs: JobContext;
+  log: Logger;
+  metrics?: Metrics | undefined;
+  /** Makes the ids of nodes that were sent without one. */
+  newId: () => string;
+  /** In whose name tasks are claimed for the queues of their workers. */
+  holder: string;
+}

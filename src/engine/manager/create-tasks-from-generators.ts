@@ -1,0 +1,28 @@
+import type { NodeCreationResult } from '../port.ts';
+import { applyOnce } from './apply-once.ts';
+import type { Batch, Verdict } from './batch.ts';
+import type { ManagerContext } from './context.ts';
+
+/** Step 4: adds what generators made; what can have no place any more is buried with the reason. */
+export async function createTasksFromGenerators(context: ManagerContext, batch: Batch, now: number): Promise<void> {
+  await applyOnce(context, batch, now, batch.of('CreateTask'), {
+    async apply(engine, messages) {
+      const results = await engine.createNodes(
+        messages.map(({ generator_id, task, parent_id }) => ({ generator_id, node: task, parent: parent_id })),
+      );
+      return results.map(verdictOf);
+    },
+  });
+}
+
+function verdictOf(creation: NodeCreationResult): Verdict {
+  switch (creation.result) {
+    case 'created':
+      return { outcome: 'applied' };
+    case 'exists':
+      return { outcome: 'repeated' };
+    case 'rejected':
+      // The message that makes its container may be on its way.
+      return { outcome: creation.transient ? 'failed' : 'buried', reason: creation.reason };
+  }
+}

@@ -1,0 +1,27 @@
+import { deleteFinalizations, findEndedJobRuns, takeEndedTrees } from '../../store/finalization.ts';
+import { finishJobRuns } from '../schedule/finish-job-runs.ts';
+import type { ManagerContext } from './context.ts';
+
+/** Trees that one transaction finishes; a full one is followed by the next. */
+const TREES_MAX = 200;
+const TRANSACTIONS_MAX = 50;
+
+/**
+ * Step 8: does once, at the end of a tree, what is to be done then: the history of its job learns how it ended, and a run
+ * that waited for it starts. The tree itself leaves the hot tables with the retention.
+ */
+export async function finalizeTaskCollections({ database, jobs }: ManagerContext): Promise<number> {
+  let finalized = 0;
+  for (let transaction = 0; transaction < TRANSACTIONS_MAX; transaction += 1) {
+    const trees = await database.transaction(async (tx) => {
+      const ended = await takeEndedTrees(tx, TREES_MAX);
+      if (ended.length === 0) return 0;
+      await finishJobRuns(jobs, tx, await findEndedJobRuns(tx, ended));
+      await deleteFinalizations(tx, ended);
+      return ended.length;
+    });
+    finalized += trees;
+    if (trees < TREES_MAX) break;
+  }
+  return finalized;
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { MANAGER_STEPS } from '../../runtime/metrics.ts';
+import type { ReceivedMessage } from '../../queue/port.ts';
+import { forgetOldMessages } from '../../store/inbox.ts';
+import { dispatchedKinds } from '../../store/manager-reads.ts';
+import type { Batch } from './batch.ts';
+import { completeGeneratorTasks } from './complete-generator-tasks.ts';
+import type { ManagerContext } from './context.ts';
+import { createTaskCollections } from './create-task-collections.ts';
+import { createTasksFromGenerators } from './create-tasks-from-generators.ts';
+import { faultOf, reasonOf } from './faults.ts';
+import { finalizeTaskCollections } from './finalize-task-collections.ts';
+import { parseMessages } from './parse-messages.ts';
+import { processTaskCompletions } from './process-task-completions.ts';
+import { processTaskTimeouts } from './process-task-timeouts.ts';
+import { scheduleNextTasks } from './schedule-next-tasks.ts';
+import { startDueTaskCollections } from './start-due-task-collections.ts';
+
+type ManagerStep = (typeof MANAGER_STEPS)[number];
+
+/** What one run came to. */
+export interface ManagerRun {
+  /** Ids of messages to be delivered again. */
+  failed: string[];
+  /** Messages that nothing will mend, each with the reason: for the dead letters. */
+  buried: { id: string; reason: string }[];
+  timed_out: number;
+  generators_completed: number;
+  dispatched: number;
+  finalized: number;
+  jobs_started: number;
+  /** What kept the run from its end: the database went away, and every message that was not buried comes again. */
+  error: Error | null;
+}
+
+export interface RunOptions {
+  /**
+   * Whether the steps that time sets in motion run as well (timeouts, ends of trees, due jobs); true by default. A
+   * process that receives many batches a second need not look at the clock in each.
+   */
+  upkeep?: boolean;
+}
+
+/**
+ * The orchestrator: takes messages through nine steps in a fixed order. It keeps nothing between runs, so that any
+ * number of them, in any number of processes, may share one queue and one database.
+ */
+export interface Manager {
+  /**
+   * Handles a batch. Every step takes all its messages as one set; a message that cannot be handled is named in the
+   * answer and holds back no other.
+   *
+   * @param now milliseconds since the epoch
+   */
+  run(messages: readonly ReceivedMessage[], now: number, options?: RunOptions): Promise<ManagerRun>;
+  /** Kinds whose ready tasks step 7 hands out. */
+  dispatchedKinds(): Promise<string[]>;
+  /** Forgets messages that were handled before this moment, at most `limit`; returns how many. */
+  forgetMessages(before: number, limit: number): Promise<number>;
+}
+
+export interface ManagerOptions extends ManagerContext {
+  clock: Clock;
+}
+
+export function createManager(options: ManagerOptions): Manager {
+  return {
+    run: (messages, now, { upkeep = true } = {}) => run(options, messages, now, upkeep),
+    dispatchedKinds: () => dispatchedKinds(options.database),
+    forgetMessages: (before, limit) => forgetOldMessages(options.database, before, limit),
+  };
+}
+
+async function run(
+  options: ManagerOptions,
+  messages: readonly ReceivedMessage[],
+  now: number,
+  upkeep: boolean,
+): Promise<ManagerRun> {
+  const startedAt = options.clock.monotonic();
+  const counts = { timed_out: 0, generators_completed: 0, dispatched: 0, finalized: 0, jobs_started: 0 };
+  const batch = parseMessages(options, messages);
+  let failure: Error | null = null;
+  try {
+    await runSteps(options, batch, now, upkeep, counts);
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    batch.postponeAll(reasonOf(error));
+  }
+  observe(options, batch, options.clock.monotonic() - startedAt);
+  return { failed: batch.failed, buried: batch.buried, ...counts, error: failure };
+}
+
+type Counts = Pick<ManagerRun, 'timed_out' | 'generators_completed' | 'dispatched' | 'finalized' | 'jobs_started'>;
+
+/** The order keeps each step on the most current state: what is overdue ends before late reports of it are looked at. */
+async function runSteps(
+  context: ManagerContext,
+  batch: Batch,
+  now: number,
+  upkeep: boolean,
+  counts: Counts,
+): Promise<void> {
+  const guarded = <T>(step: ManagerStep, work: () => Promise<T>, otherwise: T): Promise<T> =>
+    guard(context, step, work, otherwise);
+  if (upkeep) counts.timed_out = await guarded('process_task_timeouts', () => processTaskTimeouts(context), 0);
+  await createTaskCollections(context, batch, now);
+  await createTasksFromGenerators(context, batch, now);
+  await processTaskCompletions(context, batch, now);
+  if (upkeep || batch.mayCompleteGenerators) {
+    counts.generators_completed = await guarded(
+      'complete_generator_tasks',
+      () => completeGeneratorTasks(context, batch),
+      0,
+    );
+  }
+  counts.dispatched = await guarded('schedule_next_tasks', () => scheduleNextTasks(context, batch), 0);
+  if (!upkeep) return;
+  counts.finalized = await guarded('finalize_task_collections', () => finalizeTaskCollections(context), 0);
+  counts.jobs_started = await guarded('start_due_task_collections', () => startDueTaskCollections(context), 0);
+}
+
+/** A step in which no message is at fault must not take the messages of the batch with it: it runs again at the next. */
+async function guard<T>(context: ManagerContext, step: ManagerStep, work: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (faultOf(error) === 'away') throw error;
+    context.metrics?.managerStepFailures.inc({ step });
+    context.log.error({ err: error, step }, `The manager's step ${step} failed; the next run tries it again`);
+    return otherwise;
+  }
+}
+
+function observe({ metrics }: ManagerContext, batch: Batch, durationMs: number): void {
+  if (metrics === undefined) return;
+  for (const { type, outcome, count } of batch.counts()) metrics.managerMessages.inc({ type, outcome }, count);
+  metrics.managerRunSeconds.observe(durationMs / 1000);
+}

@@ -1,0 +1,16 @@
+import { parseManagerMessage } from '../../domain/parse/message.ts';
+import type { ReceivedMessage } from '../../queue/port.ts';
+import { Batch, inboxKey } from './batch.ts';
+import type { ManagerContext } from './context.ts';
+
+/** Step 1: sorts messages by what they are; what cannot be read is buried with the reason, and stops nothing. */
+export function parseMessages(context: ManagerContext, messages: readonly ReceivedMessage[]): Batch {
+  const batch = new Batch(messages);
+  for (const { id, body, receive_count } of messages) {
+    const parsed = parseManagerMessage(body, context.newId);
+    if (parsed.ok) {
+      batch.add({ id, key: inboxKey(parsed.message_id ?? id), receive_count, message: parsed.message });
+    } else batch.settle({ id, receive_count }, { outcome: 'buried', reason: parsed.reason });
+  }
+  return batch;
+}

@@ -1,0 +1,20 @@
+import { startDueJobs } from '../schedule/start-due-jobs.ts';
+import type { ManagerContext } from './context.ts';
+
+/** Jobs that one transaction looks at; where there are more, the next one follows. */
+const JOBS_MAX = 100;
+const TRANSACTIONS_MAX = 20;
+
+/**
+ * Step 9: starts the jobs whose time has come, each occurrence once however many managers look. Their workflows come
+ * back as CreateTaskCollection messages.
+ */
+export async function startDueTaskCollections({ jobs }: ManagerContext): Promise<number> {
+  let started = 0;
+  for (let transaction = 0; transaction < TRANSACTIONS_MAX; transaction += 1) {
+    const result = await startDueJobs(jobs, JOBS_MAX);
+    started += result.started;
+    if (!result.more) break;
+  }
+  return started;
+}

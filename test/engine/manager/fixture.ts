@@ -1,0 +1,93 @@
+import { createEngine, type EngineOptions, type TransactionalEngine } from '../../../src/engine/engine.ts';
+import { createManager, type Manager, type ManagerRun } from '../../../src/engine/manager/manager.ts';
+import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '../../../src/domain/message.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { PostgresQueue } from '../../../src/queue/postgres.ts';
+import type { MessageQueue, ReceivedMessage } from '../../../src/queue/port.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts';
+import { newId, systemRandom } from '../../../src/runtime/random.ts';
+import type { Database, DatabaseOptions } from '../../../src/store/database.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+
+export interface Bench {
+  database: Database;
+  url: string;
+  queue: MessageQueue;
+  engine: TransactionalEngine;
+  manager: Manager;
+  metrics: Metrics;
+}
+
+/** A manager on a database of its own, or on one that wraps it. */
+export async function newBench(
+  options: Partial<DatabaseOptions> = {},
+  wrap: (database: Database) => Database = (database) => database,
+): Promise<Bench> {
+  const { database: inner, url } = await createTestDatabase(options);
+  return { url, ...benchOn(wrap(inner)) };
+}
+
+/** A manager on a database that is there. */
+export function benchOn(database: Database, options: Partial<EngineOptions> = {}): Omit<Bench, 'url'> {
+  const common = { database, clock: systemClock, log: silentLogger };
+  const metrics = createMetrics({ processMetrics: false });
+  const queue = new PostgresQueue(common);
+  const engine = createEngine({ ...common, random: systemRandom, queue, ...options });
+  const jobs = { database, queue, log: silentLogger, newId, now: () => null };
+  const manager = createManager({ ...common, engine, jobs, metrics, newId, holder: 'test' });
+  return { database, queue, engine, manager, metrics };
+}
+
+/** A message as a queue hands it out. */
+export function message(body: JsonObject | string, extra: Partial<ReceivedMessage> = {}): ReceivedMessage {
+  const id = newId();
+  return {
+    id,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    receipt: id,
+    receive_count: 1,
+    sent_at: 0,
+    ...extra,
+  };
+}
+
+export function run(manager: Manager, ...bodies: (JsonObject | string)[]): Promise<ManagerRun> {
+  return manager.run(
+    bodies.map((body) => message(body)),
+    Date.now(),
+  );
+}
+
+export function collection(root: JsonObject, extra: JsonObject = {}): JsonObject {
+  return { type: 'CreateTaskCollection', collection: { name: 'test', root }, ...extra };
+}
+
+export function workerSeen(...kinds: string[]): JsonObject {
+  return { type: 'WorkerSeen', worker: 'w1', kinds, concurrency: 100 };
+}
+
+/** What waits in the queue of a kind's workers; it is taken out. */
+export async function started(queue: MessageQueue, kind: string): Promise<StartTaskMessage[]> {
+  const name = workerQueueOf(kind);
+  const messages = await queue.receive(name, { max: 1_000, wait_ms: 0, visibility_ms: 60_000 });
+  await queue.delete(
+    name,
+    messages.map(({ receipt }) => receipt),
+  );
+  return messages.map(({ body }) => JSON.parse(body) as StartTaskMessage);
+}
+
+export function completion(start: StartTaskMessage, extra: JsonObject = {}): JsonObject {
+  return {
+    type: 'CompleteTask',
+    task_id: start.task.id,
+    attempt: start.task.attempt,
+    root_container_id: start.root_container_id,
+    state: 'Succeeded',
+    ...extra,
+  };
+}
+
+export { MANAGER_QUEUE, newId };
