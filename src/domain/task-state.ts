@@ -51,6 +51,10 @@ export function isTerminal(state: TaskState): state is TerminalState {
   return TASK_STATE_CODE[state] >= 10;
 }
 
+export function containerEnded(state: ContainerState): boolean {
+  return TASK_STATE_CODE[state] >= 10;
+}
+
 /** Whether a parent in this state lets a child through that requires its success; a disabled parent satisfies. */
 export function satisfiesRequiredSuccess(state: TerminalState): boolean {
   return state === 'succeeded' || state === 'disabled';

@@ -108,6 +108,17 @@ export function derivedState(counts: ChildCounts, stopped: boolean): Exclude<Con
   return counts.succeeded === counted ? 'succeeded' : 'partially_failed';
 }
 
+/** How many nodes a tree has, its root included. */
+export function countNodes(root: NewNode): number {
+  let count = 0;
+  const pending: NewNode[] = [root];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    count += 1;
+    if (node.type === 'container') for (const child of node.children) pending.push(child);
+  }
+  return count;
+}
+
 /** The state names of the Task Manager's messages. */
 export type WorkflowWireState =
   'Pending' | 'Running' | 'PendingTaskCreation' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled';
@@ -127,6 +138,21 @@ export const WORKFLOW_WIRE_STATE = {
   canceled: 'Failed',
   disabled: 'Disabled',
 } as const satisfies Record<TaskState, WorkflowWireState>;
+
+const CONTAINER_STATES = [
+  'waiting',
+  'running',
+  'succeeded',
+  'failed',
+  'timed_out',
+  'partially_failed',
+  'disabled',
+] as const satisfies readonly ContainerState[];
+
+/** The states of containers that one wire state stands for: the derived inverse that list filters use. */
+export function statesOfWorkflowWire(wire: WorkflowWireState): ContainerState[] {
+  return CONTAINER_STATES.filter((state) => WORKFLOW_WIRE_STATE[state] === wire);
+}
 
 export const COMPLETION_POLICIES = Object.keys(COMPLETION_POLICY_CODE) as readonly CompletionPolicy[];
 export const CONTAINER_MODES = Object.keys(CONTAINER_MODE_CODE) as readonly ContainerMode[];

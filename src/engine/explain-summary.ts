@@ -1,6 +1,6 @@
 import type { Task } from '../domain/task.ts';
 import { isTerminal } from '../domain/task-state.ts';
-import type { Obstacle } from './port.ts';
+import type { Obstacle } from './explanation.ts';
 
 /** One sentence that says why a task is not running: the first of its obstacles. */
 export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
@@ -15,6 +15,10 @@ export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
 
 function sentenceOf(obstacle: Obstacle): string {
   switch (obstacle.type) {
+    case 'turn':
+      return turnSentence(obstacle);
+    case 'expanding':
+      return `It announced ${counted(obstacle.expected, 'node')}, of which ${obstacle.created} ${obstacle.created === 1 ? 'exists' : 'exist'}; it ends when all do.`;
     case 'parents':
       return parentsSentence(obstacle);
     case 'rule':
@@ -39,6 +43,14 @@ function sentenceOf(obstacle: Obstacle): string {
       return `Its start webhook was tried ${counted(obstacle.tries, 'time')}${error} and is tried again.`;
     }
   }
+}
+
+function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>): string {
+  const where = `"${container.local_id ?? container.id}" (${container.state})`;
+  if (before.length === 0) return `It waits for its turn in the container ${where}.`;
+  const names = before.slice(0, 3).map((name) => `"${name}"`);
+  const more = before.length > 3 ? ` and ${before.length - 3} more` : '';
+  return `It waits for its turn in the sequence ${where}: ${names.join(', ')}${more} must end first.`;
 }
 
 function parentsSentence({ parents, total }: Extract<Obstacle, { type: 'parents' }>): string {

@@ -3,8 +3,9 @@ import type { TaskDetail } from '../domain/task.ts';
 import { isTerminal, taskStateOf } from '../domain/task-state.ts';
 import * as obstacles from '../store/obstacles.ts';
 import { databaseNow } from '../store/task-reads.ts';
+import { containerStateOf } from '../store/tree-reads.ts';
 import type { EngineContext } from './context.ts';
-import type { Explanation, Obstacle } from './port.ts';
+import type { Explanation, Obstacle } from './explanation.ts';
 import { getTask } from './read.ts';
 import { summaryOf } from './explain-summary.ts';
 
@@ -21,7 +22,11 @@ export async function explain(context: EngineContext, id: string): Promise<Expla
 
 async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Obstacle[]> {
   const { database } = context;
-  if (isTerminal(task.state) || task.state === 'running' || task.state === 'expanding') return [];
+  if (isTerminal(task.state) || task.state === 'running') return [];
+  if (task.state === 'expanding') {
+    const expansion = await obstacles.findExpansion(database, task.id);
+    return expansion === null ? [] : [{ type: 'expanding', ...expansion }];
+  }
   if (task.state === 'claimed') {
     const delivery = await obstacles.findStartDelivery(database, task.id);
     return delivery === null ? [] : [{ type: 'delivering', ...delivery }];
@@ -29,6 +34,11 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Ob
   const found: Obstacle[] = [];
   if (task.state === 'paused') {
     found.push({ type: 'paused', since: (await obstacles.findPausedSince(database, task.id)) ?? task.updated_at });
+  }
+  const turn = await obstacles.findTurn(database, task.id);
+  if (turn !== null) {
+    const { id, local_id, state, before } = turn;
+    found.push({ type: 'turn', container: { id, local_id, state: containerStateOf(state) }, before });
   }
   const parents = await parentsOf(context, task.id);
   if (parents !== null) found.push(parents);

@@ -3,6 +3,7 @@ import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { Action, ActionTrigger, Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
+import type { Explanation } from './explanation.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -198,6 +199,8 @@ export interface WorkflowPage extends Page {
   open?: boolean;
   /** Only trees, or only batches. */
   trees?: boolean;
+  /** Only trees whose root is in one of these states. */
+  root_states?: readonly ContainerState[];
 }
 
 /** Tasks of a workflow that changed since a moment, for live views. */
@@ -206,37 +209,6 @@ export interface DagChanges {
   /** Pass this to the next call; some tasks may be told twice, none is left out. */
   cursor: number;
   workflow: WorkflowSummary;
-}
-
-/** Why a task is not running, most important first. */
-export type Obstacle =
-  | { type: 'turn'; container: { id: string; local_id: string | null; state: ContainerState }; before: string[] }
-  | { type: 'expanding'; expected: number; created: number }
-  | {
-      type: 'parents';
-      parents: { id: TaskId; name: string; state: TaskState; requires_success: boolean }[];
-      total: number;
-    }
-  | {
-      type: 'rule';
-      rule: 'concurrency' | 'capacity';
-      kind: string;
-      fields: JsonObject;
-      max: number;
-      used: number;
-      holders: { id: TaskId; name: string; state: TaskState }[];
-    }
-  | { type: 'paused'; since: number }
-  | { type: 'delayed'; until: number; attempt: number }
-  | { type: 'no_worker'; lane: string; last_seen: number | null }
-  | { type: 'queued'; ahead: number }
-  | { type: 'delivering'; tries: number; last_error: string | null; next_try_at: number | null };
-
-export interface Explanation {
-  task: Task;
-  /** One sentence that answers the question. */
-  summary: string;
-  obstacles: Obstacle[];
 }
 
 /** One webhook delivery: a row of the outbox. */

@@ -66,8 +66,8 @@ export function countStates(context: EngineContext, id: string): Promise<Partial
 }
 
 export function listWorkflows(context: EngineContext, page: WorkflowPage): Promise<WorkflowSummary[]> {
-  const { open = null, trees = null, limit, offset } = page;
-  return reads.findWorkflows(context.database, { open, trees, limit, offset });
+  const { open = null, trees = null, root_states: rootStates = null, limit, offset } = page;
+  return reads.findWorkflows(context.database, { open, trees, rootStates, limit, offset });
 }
 
 export async function gauges(context: EngineContext, kindLimit: number): Promise<Gauges> {

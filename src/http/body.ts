@@ -17,7 +17,8 @@ export function readBodies(app: FastifyInstance): void {
       return;
     }
     try {
-      done(null, parseStrictJson(body, request.routeOptions.config.bodyRoot ?? ''));
+      const { bodyRoot = '', bodyDepth } = request.routeOptions.config;
+      done(null, parseStrictJson(body, bodyRoot, bodyDepth));
     } catch (error) {
       if (!(error instanceof HeddleError)) throw error;
       state.bodyFault = error;

@@ -9,6 +9,10 @@ field. Where tokens are required, \`read\`, \`submit\`, \`operate\` (includes re
 /** Describes every route that is added after it, from the schemas that validate. */
 export async function describeApi(app: App, version: string, hostUrl: string): Promise<void> {
   await app.register(swagger, {
+    refResolver: {
+      // What holds itself is described under its own name.
+      buildLocalReference: (json, _baseUri, _fragment, index) => (json.$id as string | undefined) ?? `def-${index}`,
+    },
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Heddle', version, description: DESCRIPTION, license: { name: 'Apache-2.0' } },
@@ -16,6 +20,7 @@ export async function describeApi(app: App, version: string, hostUrl: string): P
       tags: [
         { name: 'Tasks' },
         { name: 'Batches' },
+        { name: 'Workflows', description: 'Trees of sequences and parallel containers.' },
         { name: 'Webhooks', description: 'The outbox of webhook deliveries.' },
         { name: 'Definitions', description: 'Rules and actions that tasks name instead of repeating.' },
         { name: 'Service', description: 'Health, metrics, this description.' },

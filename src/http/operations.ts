@@ -8,13 +8,16 @@ import type {
   SubmitResult,
   TaskUpdate,
   TransitionOutcome,
+  WorkflowSubmission,
+  WorkflowSubmitResult,
 } from '../engine/port.ts';
+import { countNodes } from '../domain/workflow.ts';
 import { Coalescer } from '../runtime/coalescer.ts';
 import { Permits } from '../runtime/permits.ts';
 
-/** Submissions of more tasks than this go by themselves. */
+/** Submissions of more tasks, or nodes, than this go by themselves. */
 const SHARED_TASKS_MAX = 1000;
-/** Tasks of one shared transaction. */
+/** Tasks, or nodes, of one shared transaction. */
 const TASKS_PER_FLUSH = 5000;
 /** Large submissions under way at once; they hold a connection for long. */
 const LARGE_SUBMISSIONS = 2;
@@ -23,6 +26,7 @@ const LARGE_SUBMISSIONS = 2;
 export class Operations {
   readonly #engine: Engine;
   readonly #submissions: Coalescer<Submission, SubmitResult>;
+  readonly #workflows: Coalescer<SizedWorkflow, WorkflowSubmitResult>;
   readonly #reports: Coalescer<Report, TransitionOutcome>;
   readonly #updates: Coalescer<TaskUpdate, TransitionOutcome>;
   readonly #progress: Coalescer<ProgressReport, ProgressResult>;
@@ -31,9 +35,18 @@ export class Operations {
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#submissions = new Coalescer({
-      flush: (items) => submitInParts(engine, items),
+      flush: (items) => submitInParts(items, BATCH_PARTS, (part) => engine.submit(part)),
       maxItems: 1000,
       // While one set is stored, the next is read, checked and stored beside it.
+      maxUnderWay: 2,
+      maxWaiting: 20_000,
+    });
+    this.#workflows = new Coalescer({
+      flush: (items) =>
+        submitInParts(items, WORKFLOW_PARTS, (part) =>
+          engine.submitWorkflows(part.map(({ submission }) => submission)),
+        ),
+      maxItems: 1000,
       maxUnderWay: 2,
       maxWaiting: 20_000,
     });
@@ -58,6 +71,15 @@ export class Operations {
     return result!;
   }
 
+  /** Resolves after the commit. */
+  async submitWorkflow(submission: WorkflowSubmission): Promise<WorkflowSubmitResult> {
+    const nodes = countNodes(submission.root);
+    if (nodes <= SHARED_TASKS_MAX) return this.#workflows.add({ submission, nodes });
+    using _permit = await this.#large.acquire();
+    const [result] = await this.#engine.submitWorkflows([submission]);
+    return result!;
+  }
+
   report(report: Report): Promise<TransitionOutcome> {
     return this.#reports.add(report);
   }
@@ -71,20 +93,47 @@ export class Operations {
   }
 
   async drain(): Promise<void> {
-    await Promise.all([this.#submissions, this.#reports, this.#updates, this.#progress].map((each) => each.drain()));
+    const all = [this.#submissions, this.#workflows, this.#reports, this.#updates, this.#progress];
+    await Promise.all(all.map((each) => each.drain()));
   }
 }
 
+interface SizedWorkflow {
+  submission: WorkflowSubmission;
+  nodes: number;
+}
+
+/** How submissions share transactions. */
+interface Parts<Item> {
+  sizeOf: (item: Item) => number;
+  /** Whether the engine need not look at it in turn (idempotency, deduplication). */
+  isPlain: (item: Item) => boolean;
+}
+
+const BATCH_PARTS: Parts<Submission> = {
+  sizeOf: ({ tasks }) => tasks.length,
+  isPlain: ({ idempotency, tasks }) => idempotency === null && tasks.every((task) => task.dedupe.length === 0),
+};
+
+const WORKFLOW_PARTS: Parts<SizedWorkflow> = {
+  sizeOf: ({ nodes }) => nodes,
+  isPlain: ({ submission }) => submission.idempotency === null,
+};
+
 /**
  * Transactions of bounded size: many submissions of many tasks do not add up to one. Those that the engine must look at
- * in turn (idempotency, deduplication) keep out of the statements that the others share.
+ * in turn keep out of the statements that the others share.
  */
-async function submitInParts(engine: Engine, submissions: Submission[]): Promise<PromiseSettledResult<SubmitResult>[]> {
-  const results = new Array<PromiseSettledResult<SubmitResult>>(submissions.length);
-  for (const part of partsOf(submissions)) {
+async function submitInParts<Item, Result>(
+  items: readonly Item[],
+  parts: Parts<Item>,
+  submit: (part: Item[]) => Promise<Result[]>,
+): Promise<PromiseSettledResult<Result>[]> {
+  const results = new Array<PromiseSettledResult<Result>>(items.length);
+  for (const part of partsOf(items, parts)) {
     const settled = await settleEach(
-      engine,
-      part.map((index) => submissions[index]!),
+      part.map((index) => items[index]!),
+      submit,
     );
     part.forEach((index, at) => (results[index] = settled[at]!));
   }
@@ -92,33 +141,37 @@ async function submitInParts(engine: Engine, submissions: Submission[]): Promise
 }
 
 /** Indices of what is submitted together. */
-function partsOf(submissions: readonly Submission[]): number[][] {
+function partsOf<Item>(items: readonly Item[], { sizeOf, isPlain }: Parts<Item>): number[][] {
   const parts: number[][] = [];
-  const filling = new Map<boolean, { part: number[]; tasks: number }>();
-  for (const [index, submission] of submissions.entries()) {
-    const shared = submission.idempotency === null && submission.tasks.every((task) => task.dedupe.length === 0);
+  const filling = new Map<boolean, { part: number[]; size: number }>();
+  for (const [index, item] of items.entries()) {
+    const shared = isPlain(item);
+    const size = sizeOf(item);
     let open = filling.get(shared);
-    if (open === undefined || open.tasks + submission.tasks.length > TASKS_PER_FLUSH) {
-      open = { part: [], tasks: 0 };
+    if (open === undefined || open.size + size > TASKS_PER_FLUSH) {
+      open = { part: [], size: 0 };
       filling.set(shared, open);
       parts.push(open.part);
     }
     open.part.push(index);
-    open.tasks += submission.tasks.length;
+    open.size += size;
   }
   return parts;
 }
 
 /** One refused submission (a key used with another body) does not take its neighbours with it. */
-async function settleEach(engine: Engine, part: Submission[]): Promise<PromiseSettledResult<SubmitResult>[]> {
-  const [whole] = await Promise.allSettled([engine.submit(part)]);
+async function settleEach<Item, Result>(
+  part: Item[],
+  submit: (part: Item[]) => Promise<Result[]>,
+): Promise<PromiseSettledResult<Result>[]> {
+  const [whole] = await Promise.allSettled([submit(part)]);
   if (whole.status === 'fulfilled') return whole.value.map((value) => ({ status: 'fulfilled', value }));
   // A database that is away is nobody's fault, and asking it once more for each would only take longer.
   const away = whole.reason instanceof HeddleError && whole.reason.retryable;
   if (away || part.length === 1) return part.map(() => whole);
   const middle = part.length >> 1;
-  const first = await settleEach(engine, part.slice(0, middle));
-  return [...first, ...(await settleEach(engine, part.slice(middle)))];
+  const first = await settleEach(part.slice(0, middle), submit);
+  return [...first, ...(await settleEach(part.slice(middle), submit))];
 }
 
 /** Runs items in as few sets as possible with each task at most once in a set, in the order they came. */

@@ -26,6 +26,8 @@ declare module 'fastify' {
     handle?: boolean;
     /** What paths into the body start with. */
     bodyRoot?: string;
+    /** Levels of nesting that the body may have, where they are more than usual. */
+    bodyDepth?: number;
   }
   interface FastifyRequest {
     heddle: RequestState;

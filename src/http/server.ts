@@ -22,6 +22,7 @@ import { submitRoutes } from './routes/submit.ts';
 import { taskListRoutes } from './routes/task-list.ts';
 import { taskRoutes } from './routes/task.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { workflowRoutes } from './routes/workflows.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { answerUnmatched } from './unmatched.ts';
 import { compileValidator } from './validation/compiler.ts';
@@ -95,6 +96,7 @@ function addRoutes(app: App, context: RouteContext): void {
   taskRoutes(app, context);
   reportRoutes(app, context);
   batchRoutes(app, context);
+  workflowRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);
   definitionRoutes(app, context);

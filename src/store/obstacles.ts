@@ -51,6 +51,51 @@ const START_DELIVERY: Statement = {
 
 const PAUSED_SINCE: Statement = { name: 'explain.paused_since', text: `select paused_at from task where id = $1` };
 
+/** From the task up to the first container that is open: there something else comes first. */
+const TURN: Statement = {
+  name: 'explain.turn',
+  text: `with recursive up as (
+      select t.container_id, t.position, 0 as height from task t where t.id = $1 and t.sealed
+      union all
+      select c.parent_id, c.position, up.height + 1 from up join container c on c.id = up.container_id
+      where c.state = 0 and c.parent_id is not null)
+    select c.id, c.local_id, c.state, array(
+        select s.name from (
+          select t.position, coalesce(t.local_id, t.name) as name from task t
+            where t.container_id = c.id and t.position < up.position and t.state < 10
+          union all
+          select n.position, coalesce(n.local_id, n.id::text) from container n
+            where n.parent_id = c.id and n.position < up.position and n.state < 10
+          order by position limit 20) s) as before
+    from up join container c on c.id = up.container_id order by up.height desc limit 1`,
+};
+
+const EXPANSION: Statement = {
+  name: 'explain.expansion',
+  text: `select expected, created from generator where task_id = $1 and expected is not null`,
+};
+
+export interface TurnRow {
+  id: string;
+  local_id: string | null;
+  state: number;
+  /** What comes first and has not ended, at most 20 names. */
+  before: string[];
+}
+
+/** Where a task waits for its turn; null where it does not. */
+export async function findTurn(queryable: Queryable, id: string): Promise<TurnRow | null> {
+  return (await queryable.query<TurnRow>(TURN, [id]))[0] ?? null;
+}
+
+/** What a generator announced, and what of it exists. */
+export async function findExpansion(
+  queryable: Queryable,
+  id: string,
+): Promise<{ expected: number; created: number } | null> {
+  return (await queryable.query<{ expected: number; created: number }>(EXPANSION, [id]))[0] ?? null;
+}
+
 export function findOpenParents(
   queryable: Queryable,
   id: string,

@@ -67,6 +67,7 @@ const LIST_WORKFLOWS: Statement = {
   text: `select ${WORKFLOW_COLUMNS} from (
       select * from workflow_all
       where ($1::boolean is null or (ended_at is null) = $1) and ($4::boolean is null or is_tree = $4)
+        and ($5::smallint[] is null or (select c.state from container_all c where c.id = workflow_all.id) = any($5))
       order by id desc limit $2 offset $3) w
     order by w.id desc`,
 };
@@ -219,12 +220,16 @@ export interface WorkflowQuery {
   open: boolean | null;
   /** Only trees, or only batches; null: both. */
   trees: boolean | null;
+  /** Only trees whose root is in one of these; null: any. */
+  rootStates: readonly ContainerState[] | null;
   limit: number;
   offset: number;
 }
 
 export async function findWorkflows(queryable: Queryable, query: WorkflowQuery): Promise<WorkflowSummary[]> {
-  const values = [query.open, query.limit, query.offset, query.trees];
+  const states =
+    query.rootStates === null ? null : numberArray(query.rootStates.map((state) => TASK_STATE_CODE[state]));
+  const values = [query.open, query.limit, query.offset, query.trees, states];
   return (await queryable.query<WorkflowRecord>(LIST_WORKFLOWS, values)).map(workflowOf);
 }
 

@@ -34,6 +34,16 @@ function named(output: Output, { id, name, status }: Named): string {
 /** The particulars of what stands in its way, and the command that helps where there is one. */
 function linesOf(output: Output, obstacle: Obstacle): string[] {
   switch (obstacle.type) {
+    case 'turn': {
+      const { id, local_id, state } = obstacle.container;
+      const where = local_id === null ? id : `${printable(local_id)} (${id})`;
+      return [
+        `waits for its turn in the container ${where}, ${state}:`,
+        ...obstacle.before.map((name) => `  ${printable(name)}`),
+      ];
+    }
+    case 'expanding':
+      return [`waits for the nodes that it announced: ${obstacle.created} of ${obstacle.expected} exist`];
     case 'parents': {
       const shown = obstacle.parents.map(
         (parent) =>

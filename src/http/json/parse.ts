@@ -15,21 +15,22 @@ export const MAX_DETAILS = 100;
  * that would be stored as something else. Throws MALFORMED_BODY (not JSON) or VALIDATION_FAILED, naming each field.
  *
  * @param rootPath what paths start with: `tasks` for an array of them, empty for an object
+ * @param depthMax levels of nesting that the document may have
  */
-export function parseStrictJson(bytes: Buffer, rootPath: string): unknown {
+export function parseStrictJson(bytes: Buffer, rootPath: string, depthMax = MAX_JSON_DEPTH): unknown {
   if (bytes.length === 0) throw malformed('body: is empty; send a JSON document');
   if (!isUtf8(bytes)) throw malformed('body: is not valid UTF-8; encode it as UTF-8');
   const scan = scanJson(bytes);
   const text = bytes.toString('utf8');
-  if (scan.depth > MAX_JSON_DEPTH) {
-    const { tooDeep } = locateTextFaults(text, rootPath, MAX_JSON_DEPTH, 0);
+  if (scan.depth > depthMax) {
+    const { tooDeep } = locateTextFaults(text, rootPath, depthMax, 0);
     const path = tooDeep === null || tooDeep === '' ? 'body' : cut(tooDeep);
-    throw refused([`${path}: is nested deeper than ${MAX_JSON_DEPTH} levels; flatten it`]);
+    throw refused([`${path}: is nested deeper than ${depthMax} levels; flatten it`]);
   }
   const value = parse(text);
   const inspection = inspectValue(value, scan.hasUnicodeEscape);
   if (!inspection.faulty && inspection.members === scan.members) return value;
-  const { duplicates } = locateTextFaults(text, rootPath, MAX_JSON_DEPTH, MAX_DETAILS);
+  const { duplicates } = locateTextFaults(text, rootPath, depthMax, MAX_DETAILS);
   throw refused([
     ...duplicates.map((path) => `${path}: is given more than once in its object; keep one`),
     ...describeFaults(value, rootPath, MAX_DETAILS),

@@ -1,21 +1,17 @@
 import type { ServerResponse } from 'node:http';
 
 import { HeddleError } from '../../domain/errors.ts';
-import type { Task } from '../../domain/task.ts';
 import type { Engine } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { changesToWire } from '../wire/batch.ts';
 import { EventWriter } from './event-writer.ts';
+import type { Feed, FeedNews } from './feed.ts';
 
 /** Least time between two changes that one stream tells: four a second. */
 const PACE_MS = 250;
 /** A comment this often keeps proxies from closing a quiet stream; what was missed is looked for then, too. */
 const HEARTBEAT_MS = 5000;
 const DATABASE_AWAY_MS = 1000;
-/** Tasks of one event; a large graph comes in several. */
-const TASKS_PER_EVENT = 1000;
-
 const STREAMS_DEFAULT = 256;
 
 interface Dependencies {
@@ -49,19 +45,19 @@ export class EventStreams {
     if (this.#closing) throw new HeddleError('SHUTTING_DOWN');
     if (this.#open.size < this.#max) return;
     throw new HeddleError('TOO_MANY_REQUESTS', `There are ${this.#max} open event streams already`, {
-      details: ['streams: all are taken; poll GET /dag/{batch_id} meanwhile'],
+      details: ['streams: all are taken; poll GET /dag/{batch_id} or GET /v1/workflows/{workflow_id} meanwhile'],
       retryAfterSecs: 5,
     });
   }
 
-  /** Tells the changes of a batch from `cursor` on, until all its tasks have ended or the client is gone. */
-  open(batchId: string, cursor: number, response: ServerResponse): void {
+  /** Tells what a feed has from `cursor` on, until it has ended or the client is gone. */
+  open(feed: Feed, cursor: number, response: ServerResponse): void {
     const stop = new AbortController();
     response.once('close', () => stop.abort());
     const writer = new EventWriter(response, stop.signal);
-    const told = tellChanges(this.#dependencies, batchId, cursor, writer, stop.signal)
+    const told = tellChanges(this.#dependencies, feed, cursor, writer, stop.signal)
       .catch((error: unknown) => {
-        this.#dependencies.log.error({ err: error, batch_id: batchId }, 'an event stream failed');
+        this.#dependencies.log.error({ err: error, workflow_id: feed.workflowId }, 'an event stream failed');
       })
       .finally(() => {
         this.#open.delete(stop);
@@ -79,40 +75,34 @@ export class EventStreams {
 
 async function tellChanges(
   { engine, clock }: Dependencies,
-  batchId: string,
+  feed: Feed,
   from: number,
   writer: EventWriter,
   signal: AbortSignal,
 ): Promise<void> {
   const bell = new Bell();
-  const unsubscribe = engine.onWorkflowChange(batchId, () => bell.ring());
+  const unsubscribe = engine.onWorkflowChange(feed.workflowId, () => bell.ring());
   const stopWaiting = (): void => bell.ring();
   signal.addEventListener('abort', stopWaiting);
   try {
-    const news = new News();
     let cursor = from;
     let first = true;
     while (!signal.aborted) {
-      const changes = await readChanges(engine, batchId, cursor);
-      if (changes === null) return;
-      if (changes === 'away') {
+      const news = await readNews(feed, cursor);
+      if (news === null) return;
+      if (news === 'away') {
         writer.comment('the database is away');
         await clock.sleep(DATABASE_AWAY_MS, signal);
         continue;
       }
-      cursor = changes.cursor;
-      const ended = changes.workflow.remaining === 0;
-      const unseen = changes.tasks.filter((task) => news.isNew(task));
-      if (first || ended || unseen.length > 0) {
-        const { batch, tasks } = changesToWire({ ...changes, tasks: unseen });
-        for (let at = 0; at === 0 || at < tasks.length; at += TASKS_PER_EVENT) {
-          const last = at + TASKS_PER_EVENT >= tasks.length;
-          await writer.event('change', { batch, tasks: tasks.slice(at, at + TASKS_PER_EVENT) }, last ? cursor : null);
-        }
-        if (ended) {
-          await writer.event('end', { batch, tasks: [] }, cursor);
-          return;
-        }
+      cursor = news.cursor;
+      const parts = news.parts.length === 0 && (first || news.ended) ? [news.bare] : news.parts;
+      for (const [index, part] of parts.entries()) {
+        await writer.event('change', part, index === parts.length - 1 ? cursor : null);
+      }
+      if (news.ended) {
+        await writer.event('end', news.bare, cursor);
+        return;
       }
       first = false;
       // A slow client is written to no faster than it reads: `event` waited until its socket had room.
@@ -125,25 +115,12 @@ async function tellChanges(
   }
 }
 
-async function readChanges(engine: Engine, batchId: string, cursor: number) {
+async function readNews(feed: Feed, cursor: number): Promise<FeedNews | null | 'away'> {
   try {
-    return await engine.dagChanges(batchId, cursor);
+    return await feed.read(cursor);
   } catch (error) {
     if (error instanceof HeddleError && error.retryable) return 'away';
     throw error;
-  }
-}
-
-/** What a stream has told already: the engine looks back a little each time, and repeats itself. */
-class News {
-  readonly #told = new Map<string, string>();
-
-  isNew(task: Task): boolean {
-    const { id, state, attempt, updated_at, success_count, failure_count } = task;
-    const version = `${state} ${attempt} ${updated_at} ${success_count} ${failure_count}`;
-    if (this.#told.get(id) === version) return false;
-    this.#told.set(id, version);
-    return true;
   }
 }
 

@@ -41,6 +41,7 @@ function listRoute(app: App, { engine, config }: RouteContext): void {
       const { open } = request.query;
       const batches = await engine.listWorkflows({
         ...pageOf(request.query, config.pagination),
+        trees: false,
         ...(open === undefined ? {} : { open }),
       });
       return batches.map(batchToWire);

@@ -1,14 +1,26 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
+import { BatchFeed } from '../live/batch-feed.ts';
+import type { EventStreams } from '../live/event-streams.ts';
+import type { Feed } from '../live/feed.ts';
+import { WorkflowFeed } from '../live/workflow-feed.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { BatchParameters, NoQuery } from './parameters.ts';
-import { batchNotFound } from './transitions.ts';
+import { BatchParameters, NoQuery, WorkflowParameters } from './parameters.ts';
+import { batchNotFound, requireTree } from './transitions.ts';
 
-const description = `Server-sent events. \`change\` carries \`{batch, tasks}\` with the tasks that changed (all of them at first,
-in parts where they are many), at most four a second; \`end\` comes when all tasks have ended and closes the stream. A
-comment every 5 seconds keeps it open. \`Last-Event-ID\` resumes after a break; a task may be told twice, none is left out.`;
+const common = `at most four a second; \`end\` comes when all has ended and closes the stream. A comment every 5 seconds
+keeps it open. \`Last-Event-ID\` resumes after a break; something may be told twice, nothing is left out.`;
+
+const ofBatch = `Server-sent events. \`change\` carries \`{batch, tasks}\` with the tasks that changed (all of them at first,
+in parts where they are many), ${common}`;
+
+const ofWorkflow = `Server-sent events. \`change\` carries \`{workflow, containers, tasks}\` with the nodes that changed (all
+of them at first, in parts where they are many), ${common}`;
+
+const ANSWERS = { 200: { description: 'The stream.', schema: Type.String(), type: 'text/event-stream' } };
 
 export function eventRoutes(app: App, { engine, streams }: RouteContext): void {
   app.route({
@@ -19,10 +31,10 @@ export function eventRoutes(app: App, { engine, streams }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Follow a batch',
-        description,
+        description: ofBatch,
         tag: 'Batches',
         scope: 'read',
-        answers: { 200: { description: 'The stream.', schema: Type.String(), type: 'text/event-stream' } },
+        answers: ANSWERS,
         problems: [404, 429],
       }),
       params: BatchParameters,
@@ -31,28 +43,58 @@ export function eventRoutes(app: App, { engine, streams }: RouteContext): void {
     handler: async (request, reply) => {
       const id = request.params.batch_id.toLowerCase();
       streams.requireRoom();
-      const cursor = readCursor(request.headers['last-event-id']);
+      const cursor = readCursor(request);
       if ((await engine.getWorkflow(id)) === null) throw batchNotFound(id);
-      reply.hijack();
-      const { raw } = reply;
-      for (const [name, value] of Object.entries(reply.getHeaders()))
-        if (value !== undefined) raw.setHeader(name, value);
-      // Proxies must neither keep nor hold back what is sent; the stream closes its connection with it.
-      raw.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store',
-        connection: 'close',
-        'x-accel-buffering': 'no',
-      });
-      raw.write('retry: 2000\n\n');
-      streams.open(id, cursor, raw);
+      start(reply, streams, new BatchFeed(engine, id), cursor);
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/v1/workflows/:workflow_id/events',
+    config: { scope: 'read' },
+    exposeHeadRoute: false,
+    schema: {
+      ...documented({
+        summary: 'Follow a workflow',
+        description: ofWorkflow,
+        tag: 'Workflows',
+        scope: 'read',
+        answers: ANSWERS,
+        problems: [404, 429],
+      }),
+      params: WorkflowParameters,
+      querystring: NoQuery,
+    },
+    handler: async (request, reply) => {
+      const id = request.params.workflow_id.toLowerCase();
+      streams.requireRoom();
+      const cursor = readCursor(request);
+      await requireTree(engine, id);
+      start(reply, streams, new WorkflowFeed(engine, id), cursor);
     },
   });
 }
 
-function readCursor(lastEventId: string | string[] | undefined): number {
-  if (lastEventId === undefined || lastEventId === '') return 0;
-  if (typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
+/** Answers with a stream; from here on the connection is the stream's. */
+function start(reply: FastifyReply, streams: EventStreams, feed: Feed, cursor: number): void {
+  reply.hijack();
+  const { raw } = reply;
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  // Proxies must neither keep nor hold back what is sent; the stream closes its connection with it.
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    connection: 'close',
+    'x-accel-buffering': 'no',
+  });
+  raw.write('retry: 2000\n\n');
+  streams.open(feed, cursor, raw);
+}
+
+function readCursor(request: FastifyRequest): number {
+  const given = request.headers['last-event-id'];
+  if (given === undefined || given === '') return 0;
+  if (typeof given === 'string' && /^\d{1,15}$/.test(given)) return Number(given);
   throw new HeddleError('VALIDATION_FAILED', undefined, {
     details: ['last-event-id: must be the id of an event of this stream'],
   });

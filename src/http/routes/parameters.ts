@@ -8,6 +8,11 @@ const PAGE_MAX = 2_147_483_647;
 
 export const TaskParameters = Type.Object({ task_id: Uuid('The task.') }, { additionalProperties: false });
 export const BatchParameters = Type.Object({ batch_id: Uuid('The batch.') }, { additionalProperties: false });
+export const WorkflowParameters = Type.Object({ workflow_id: Uuid('The workflow.') }, { additionalProperties: false });
+export const ContainerParameters = Type.Object(
+  { workflow_id: Uuid('The workflow.'), container_id: Uuid('One of its containers.') },
+  { additionalProperties: false },
+);
 export const DeliveryParameters = Type.Object({ delivery_id: Uuid('The delivery.') }, { additionalProperties: false });
 export const NameParameters = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { HeddleError } from '../../domain/errors.ts';
-import type { Task, TaskDetail } from '../../domain/task.ts';
+import type { Task, TaskDetail, WorkflowSummary } from '../../domain/task.ts';
 import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
 import type { Engine, TransitionOutcome } from '../../engine/port.ts';
 import { invalidHandle } from '../handles.ts';
@@ -10,6 +10,20 @@ export function taskNotFound(id: string): HeddleError {
 
 export function batchNotFound(id: string): HeddleError {
   return new HeddleError('NOT_FOUND', `There is no batch ${id}`, { details: [`batch_id: no batch is ${id}`] });
+}
+
+export function workflowNotFound(id: string): HeddleError {
+  return new HeddleError('NOT_FOUND', `There is no workflow ${id}`, { details: [`workflow_id: no workflow is ${id}`] });
+}
+
+/** The workflow, or NOT_FOUND; a batch is none. */
+export async function requireTree(engine: Engine, id: string): Promise<WorkflowSummary> {
+  const workflow = await engine.getWorkflow(id);
+  if (workflow === null) throw workflowNotFound(id);
+  if (workflow.root_state !== null) return workflow;
+  throw new HeddleError('NOT_FOUND', `${id} is a batch, which has no tree`, {
+    details: [`workflow_id: is a batch; see /v1/batches/${id}`],
+  });
 }
 
 /** The task, or NOT_FOUND. */

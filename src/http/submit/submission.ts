@@ -46,7 +46,7 @@ export async function buildSubmission(body: unknown, context: SubmissionContext)
   };
 }
 
-function idempotencyOf(key: string | null, body: unknown): IdempotencyKey | null {
+export function idempotencyOf(key: string | null, body: unknown): IdempotencyKey | null {
   if (key === null) return null;
   return {
     key,

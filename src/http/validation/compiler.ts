@@ -2,14 +2,17 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 
 import { NewTaskList } from '../wire/new-task.ts';
+import { NewWorkflowDto } from '../wire/new-workflow.ts';
 import { requireFit } from './check.ts';
 import { readQuery } from './query.ts';
+
+/** Submissions are checked as a whole, by their handlers. */
+const CHECKED_BY_HANDLER: ReadonlySet<TSchema> = new Set<TSchema>([NewTaskList, NewWorkflowDto]);
 
 /** Validates what a route's schema describes; faults throw the coded error that names each of them. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   if (httpPart === 'querystring') return faultsAsResult((value) => readQuery(schema as TObject, value));
-  // A submission is checked as a whole by its handler.
-  if (httpPart === 'body' && (schema as unknown) === NewTaskList) return (value: unknown) => ({ value });
+  if (httpPart === 'body' && CHECKED_BY_HANDLER.has(schema)) return (value: unknown) => ({ value });
   return faultsAsResult((value) => requireFit(schema, value));
 };
 

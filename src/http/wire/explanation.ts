@@ -2,9 +2,11 @@ import { Type, type Static, type TSchema } from 'typebox';
 
 import { BATCH_WIRE_STATE, type TaskState } from '../../domain/task-state.ts';
 import type { TaskId } from '../../domain/ids.ts';
-import type { Explanation, Obstacle } from '../../engine/port.ts';
+import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
+import type { Explanation, Obstacle } from '../../engine/explanation.ts';
 import { isoTime, isoTimeOrNull, Metadata, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
 import { BasicTaskDto, basicTaskToWire } from './task.ts';
+import { WorkflowState } from './workflow.ts';
 
 const NamedTask = Type.Object(
   { id: Uuid('The task.'), name: Type.String(), status: Status },
@@ -15,6 +17,17 @@ const variant = <const Name extends string, Fields extends Record<string, TSchem
   Type.Object({ type: oneOf([name]), ...fields }, { additionalProperties: false });
 
 export const ObstacleDto = Type.Union([
+  variant('turn', {
+    container: Type.Object(
+      { id: Uuid('The container.'), local_id: nullable(Type.String()), state: WorkflowState },
+      { additionalProperties: false, description: 'The sequence that has not come to the task.' },
+    ),
+    before: Type.Array(Type.String(), { description: 'What comes first and has not ended: at most 20 names.' }),
+  }),
+  variant('expanding', {
+    expected: Type.Integer({ description: 'Nodes that the generator announced.' }),
+    created: Type.Integer({ description: 'Those that exist.' }),
+  }),
   variant('parents', {
     parents: Type.Array(
       Type.Object({ ...NamedTask.properties, requires_success: Type.Boolean() }, { additionalProperties: false }),
@@ -57,6 +70,14 @@ function namedTask(task: { id: TaskId; name: string; state: TaskState }): Static
 
 function obstacleToWire(obstacle: Obstacle): ObstacleDto {
   switch (obstacle.type) {
+    case 'turn':
+      return {
+        type: 'turn',
+        container: { ...obstacle.container, state: WORKFLOW_WIRE_STATE[obstacle.container.state] },
+        before: obstacle.before,
+      };
+    case 'expanding':
+      return { ...obstacle };
     case 'parents':
       return {
         type: 'parents',

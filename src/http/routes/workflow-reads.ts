@@ -1,0 +1,213 @@
+import { Type } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
+import { statesOfWorkflowWire } from '../../domain/workflow.ts';
+import type { Engine, ResultScope } from '../../engine/port.ts';
+import { Uuid } from '../wire/basics.ts';
+import {
+  ChildrenDto,
+  childrenToWire,
+  resultToWire,
+  TaskResultDto,
+  treeToWire,
+  WorkflowDto,
+  WorkflowState,
+  workflowToWire,
+  WorkflowTreeDto,
+} from '../wire/workflow.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { ContainerParameters, pageOf, pageProperties, WorkflowParameters } from './parameters.ts';
+import { requireTree } from './transitions.ts';
+
+/** Nodes of one answer: a tree may have many more than anybody wants at once. */
+const NODES_PER_ANSWER = 10_000;
+
+export function workflowReadRoutes(app: App, context: RouteContext): void {
+  listRoute(app, context);
+  treeRoute(app, context);
+  childrenRoute(app, context);
+  resultsRoute(app, context);
+}
+
+function listRoute(app: App, { engine, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/workflows',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'List workflows',
+        description: 'Newest first.',
+        tag: 'Workflows',
+        scope: 'read',
+        answers: { 200: { description: 'One page of workflows.', schema: Type.Array(WorkflowDto) } },
+      }),
+      querystring: Type.Object(
+        {
+          ...pageProperties(config.pagination),
+          open: Type.Optional(
+            Type.Boolean({ description: 'True: only with tasks that have not ended; false: only without.' }),
+          ),
+          state: Type.Optional(WorkflowState),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async (request) => {
+      const { open, state } = request.query;
+      const workflows = await engine.listWorkflows({
+        ...pageOf(request.query, config.pagination),
+        trees: true,
+        ...(open === undefined ? {} : { open }),
+        ...(state === undefined ? {} : { root_states: statesOfWorkflowWire(state) }),
+      });
+      return workflows.map(workflowToWire);
+    },
+  });
+}
+
+const treeDescription = `At most 10,000 nodes, those nearest to the root; tasks without their inputs, which \`GET /task/{task_id}\`
+has as \`metadata\`. A container whose children are not all there says in \`children_omitted\` how many are missing.`;
+
+function treeRoute(app: App, { engine }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/workflows/:workflow_id',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Get a workflow with its tree',
+        description: treeDescription,
+        tag: 'Workflows',
+        scope: 'read',
+        answers: { 200: { description: 'The workflow and its nodes, as of one moment.', schema: WorkflowTreeDto } },
+        problems: [404],
+      }),
+      params: WorkflowParameters,
+      querystring: Type.Object(
+        {
+          depth: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: TREE_DEPTH_MAX,
+              description: 'Levels below the root; all by default.',
+            }),
+          ),
+          tasks: Type.Optional(Type.Boolean({ default: true, description: 'False: containers only.' })),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async (request) => {
+      const id = request.params.workflow_id.toLowerCase();
+      const { depth, tasks } = request.query;
+      const found = await engine.getTree(id, {
+        ...(depth === undefined ? {} : { depth }),
+        ...(tasks === undefined ? {} : { tasks }),
+        inputs: false,
+        nodes_max: NODES_PER_ANSWER,
+      });
+      if (found !== null) return treeToWire(found.workflow, found.tree);
+      const workflow = await requireTree(engine, id);
+      throw new Error(`workflow ${workflow.id} has no tree`);
+    },
+  });
+}
+
+function childrenRoute(app: App, { engine, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/workflows/:workflow_id/containers/:container_id/children',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'List the children of a container',
+        description: 'By position.',
+        tag: 'Workflows',
+        scope: 'read',
+        answers: { 200: { description: 'The container and one page of its children.', schema: ChildrenDto } },
+        problems: [404],
+      }),
+      params: ContainerParameters,
+      querystring: Type.Object(pageProperties(config.pagination), { additionalProperties: false }),
+    },
+    handler: async (request) => {
+      const id = request.params.workflow_id.toLowerCase();
+      const containerId = request.params.container_id.toLowerCase();
+      const page = await engine.listChildren(id, containerId, pageOf(request.query, config.pagination));
+      if (page !== null) return childrenToWire(page);
+      await requireTree(engine, id);
+      throw containerNotFound(containerId);
+    },
+  });
+}
+
+const resultsDescription = `What its tasks left behind, in the order of their ids. The last \`task_id\` of a page is the \`after\` of
+the next one; a page with fewer than \`page_size\` results is the last.`;
+
+function resultsRoute(app: App, { engine, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/workflows/:workflow_id/results',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Read the results of a workflow',
+        description: resultsDescription,
+        tag: 'Workflows',
+        scope: 'read',
+        answers: { 200: { description: 'One page of results.', schema: Type.Array(TaskResultDto) } },
+        problems: [404],
+      }),
+      params: WorkflowParameters,
+      querystring: Type.Object(
+        {
+          page_size: pageProperties(config.pagination).page_size,
+          after: Type.Optional(Uuid('Only results of tasks whose ids come after this one.')),
+          container_id: Type.Optional(Uuid('Only of tasks in this container or below it.')),
+          before_task_id: Type.Optional(Uuid('Only of what stands before this task in its container.')),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async (request) => {
+      const id = request.params.workflow_id.toLowerCase();
+      const { page_size: limit = config.pagination.default, after, container_id, before_task_id } = request.query;
+      if (container_id !== undefined && before_task_id !== undefined) {
+        throw new HeddleError('INVALID_QUERY', undefined, {
+          details: ['before_task_id: is given beside container_id; keep one of them'],
+        });
+      }
+      await requireTree(engine, id);
+      const scope = await scopeOf(engine, id, container_id?.toLowerCase(), before_task_id?.toLowerCase());
+      return (await engine.readResults(scope, after?.toLowerCase() ?? null, limit)).map(resultToWire);
+    },
+  });
+}
+
+/** Whose results; what is named must be of the workflow. */
+async function scopeOf(
+  engine: Engine,
+  id: string,
+  containerId: string | undefined,
+  taskId: string | undefined,
+): Promise<ResultScope> {
+  if (containerId !== undefined) {
+    if ((await engine.listChildren(id, containerId, { offset: 0, limit: 0 })) === null)
+      throw containerNotFound(containerId);
+    return { container_id: containerId };
+  }
+  if (taskId === undefined) return { workflow_id: id };
+  if ((await engine.getTask(taskId))?.workflow_id === id) return { before_task_id: taskId };
+  throw new HeddleError('NOT_FOUND', `The workflow has no task ${taskId}`, {
+    details: [`before_task_id: no task of the workflow is ${taskId}`],
+  });
+}
+
+function containerNotFound(id: string): HeddleError {
+  return new HeddleError('NOT_FOUND', `The workflow has no container ${id}`, {
+    details: [`container_id: no container of the workflow is ${id}`],
+  });
+}

@@ -1,0 +1,162 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type, type TSchema } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { VALUE_DEPTH_MAX } from '../../domain/parse/json-value.ts';
+import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
+import { parseWorkflow } from '../../domain/parse/workflow.ts';
+import type { Engine } from '../../engine/port.ts';
+import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
+import { Count } from '../wire/basics.ts';
+import { NewWorkflowDto, WorkflowNode } from '../wire/new-workflow.ts';
+import { SubmittedWorkflowDto, submittedWorkflowToWire, WorkflowIdDto, WorkflowTreeNode } from '../wire/workflow.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { NoQuery, WorkflowParameters } from './parameters.ts';
+import { prefersMinimal } from './submit.ts';
+import { requireTree, workflowNotFound } from './transitions.ts';
+import { workflowReadRoutes } from './workflow-reads.ts';
+
+/** Each level of a tree is an object and its array of children; beside them stand the document and a task's input. */
+const BODY_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 2;
+
+export function workflowRoutes(app: App, context: RouteContext): void {
+  app.addSchema(WorkflowNode);
+  app.addSchema(WorkflowTreeNode);
+  submitRoute(app, context);
+  workflowReadRoutes(app, context);
+  for (const transition of TRANSITIONS) transitionRoute(app, context.engine, transition);
+}
+
+const description = `Stores a tree of containers and tasks, all or nothing, and starts it. With a UUID as the \`id\` of the
+root a repeat changes nothing and answers 200, as does a repeat with the same header \`Idempotency-Key\`. With
+\`Prefer: return=minimal\` the answer holds the id only.`;
+
+function submitRoute(app: App, context: RouteContext): void {
+  const schema = Type.Union([SubmittedWorkflowDto, WorkflowIdDto]);
+  app.route({
+    method: 'POST',
+    url: '/v1/workflows',
+    config: { scope: 'submit', bodyDepth: BODY_DEPTH_MAX },
+    schema: {
+      ...documented({
+        summary: 'Submit a workflow',
+        description,
+        tag: 'Workflows',
+        scope: 'submit',
+        answers: {
+          200: { description: 'It was stored before.', schema },
+          201: { description: 'It is stored and begins.', schema },
+        },
+        problems: [409, 413, 415, 422, 429],
+      }),
+      querystring: NoQuery,
+      // Checked by the handler, which looks at the whole tree before it answers.
+      body: NewWorkflowDto,
+    },
+    handler: (request, reply) => submit(request, reply, context),
+  });
+}
+
+async function submit(request: FastifyRequest, reply: FastifyReply, context: RouteContext): Promise<unknown> {
+  const { body } = request;
+  const parsed = parseWorkflow(body, context.newId);
+  if (!parsed.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: parsed.faults });
+  const { name, root } = parsed;
+  const result = await context.operations.submitWorkflow({
+    name,
+    root,
+    traceparent: request.heddle.traceparent,
+    idempotency: idempotencyOf(readIdempotencyKey(request.headers['idempotency-key']), body),
+    job_run_id: null,
+  });
+  void reply.code(result.replayed ? 200 : 201);
+  if (!prefersMinimal(request)) return submittedWorkflowToWire(result, name);
+  void reply.header('preference-applied', 'return=minimal');
+  return { id: result.workflow_id };
+}
+
+interface Transition {
+  method: 'DELETE' | 'POST';
+  path: string;
+  summary: string;
+  description: string;
+  /** The member of the answer that counts tasks. */
+  counts: 'canceled' | 'paused' | 'resumed' | 'retried';
+  conflicts?: boolean;
+  run: (engine: Engine, id: string) => Promise<number | null>;
+}
+
+const CANCEL = {
+  summary: 'Cancel a workflow',
+  description: 'Cancels all its tasks that have not ended; its containers end with them.',
+  counts: 'canceled',
+  run: (engine: Engine, id: string) => engine.cancelWorkflow(id),
+} as const;
+
+const TRANSITIONS: readonly Transition[] = [
+  { method: 'DELETE', path: '', ...CANCEL },
+  { method: 'POST', path: '/cancel', ...CANCEL },
+  {
+    method: 'POST',
+    path: '/pause',
+    summary: 'Pause a workflow',
+    description: 'Nothing of it starts until it is resumed; what its generators create meanwhile is paused, too.',
+    counts: 'paused',
+    run: (engine, id) => engine.pauseWorkflow(id),
+  },
+  {
+    method: 'POST',
+    path: '/resume',
+    summary: 'Resume a workflow',
+    description: 'Its tasks go to where they now belong.',
+    counts: 'resumed',
+    run: (engine, id) => engine.resumeWorkflow(id),
+  },
+  {
+    method: 'POST',
+    path: '/retry',
+    summary: 'Retry a workflow',
+    description: `Re-opens what failed, timed out or was canceled, and what comes after it in its sequences; everything else
+keeps its result. All tasks must have ended.`,
+    counts: 'retried',
+    conflicts: true,
+    run: (engine, id) => engine.retryWorkflow(id),
+  },
+];
+
+const COUNTED: Readonly<Record<Transition['counts'], TSchema>> = {
+  canceled: Count('Tasks that this call canceled.'),
+  paused: Count('Tasks that this call paused.'),
+  resumed: Count('Tasks that this call resumed.'),
+  retried: Count('Tasks that this call re-opened.'),
+};
+
+function transitionRoute(app: App, engine: Engine, transition: Transition): void {
+  const { method, path, summary, description: text, counts, conflicts = false, run } = transition;
+  const schema = Type.Object({ [counts]: COUNTED[counts] }, { additionalProperties: false });
+  app.route({
+    method,
+    url: `/v1/workflows/:workflow_id${path}`,
+    config: { scope: 'operate' },
+    schema: {
+      ...documented({
+        summary,
+        description: text,
+        tag: 'Workflows',
+        scope: 'operate',
+        answers: { 200: { description: 'How many tasks that were.', schema } },
+        problems: conflicts ? [404, 409] : [404],
+      }),
+      params: WorkflowParameters,
+      querystring: NoQuery,
+    },
+    handler: async (request) => {
+      const id = request.params.workflow_id.toLowerCase();
+      await requireTree(engine, id);
+      const count = await run(engine, id);
+      if (count === null) throw workflowNotFound(id);
+      return { [counts]: count };
+    },
+  });
+}

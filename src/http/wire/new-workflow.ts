@@ -1,0 +1,121 @@
+import { Type, type Static } from 'typebox';
+
+import {
+  KIND_CHARS_MAX,
+  LOCAL_ID_CHARS_MAX,
+  NAME_CHARS_MAX,
+  TIMEOUT_DEFAULT_SECS,
+  TIMEOUT_MAX_SECS,
+} from '../../domain/parse/node.ts';
+import {
+  COMPLETION_POLICIES,
+  CONTAINER_MODES,
+  type CompletionPolicy,
+  type ContainerMode,
+} from '../../domain/workflow.ts';
+import { Metadata, oneOf } from './basics.ts';
+import { DELAY_MAX_SECS } from './new-task.ts';
+import { RetryDto } from './retry.ts';
+
+const nodeProperties = {
+  id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: LOCAL_ID_CHARS_MAX,
+      description:
+        'A UUID is the id of the node; any other text is a name for it, unique within the workflow. The UUID of the root is the id of the workflow: a repeat with the same one changes nothing.',
+    }),
+  ),
+  local_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: LOCAL_ID_CHARS_MAX,
+      description: 'A name, unique within the workflow, beside a UUID in `id`.',
+    }),
+  ),
+  policy: Type.Optional(
+    Type.Unsafe<CompletionPolicy>(
+      oneOf([...COMPLETION_POLICIES], {
+        default: 'FailOnFailure',
+        description: 'Which ends of the node let the sequence it stands in go on.',
+      }),
+    ),
+  ),
+};
+
+export const NewTreeTaskDto = Type.Object(
+  {
+    ...nodeProperties,
+    kind: Type.String({
+      minLength: 1,
+      maxLength: KIND_CHARS_MAX,
+      description: 'What the task does; workers go by it.',
+    }),
+    name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: NAME_CHARS_MAX, description: 'Default: its local name, else its kind.' }),
+    ),
+    input: Type.Optional(Metadata('Any JSON object up to 64 KiB.')),
+    timeout_secs: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: TIMEOUT_MAX_SECS,
+        default: TIMEOUT_DEFAULT_SECS,
+        description: 'Longest inactivity, seconds.',
+      }),
+    ),
+    priority: Type.Optional(
+      Type.Integer({ minimum: -1000, maximum: 1000, default: 0, description: 'Higher starts first.' }),
+    ),
+    delay: Type.Optional(
+      Type.Number({ minimum: 0, maximum: DELAY_MAX_SECS, default: 0, description: 'Seconds before it may start.' }),
+    ),
+    retry: Type.Optional(RetryDto),
+    disabled: Type.Optional(Type.Boolean({ default: false, description: 'It never runs and does not count.' })),
+    generator: Type.Optional(
+      Type.Boolean({
+        description: 'It may add nodes to containers beside it. Default: whether its kind ends with `Generator`.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'NewWorkflowTask' },
+);
+export type NewTreeTaskDto = Static<typeof NewTreeTaskDto>;
+
+export interface NewContainerDto {
+  id?: string;
+  local_id?: string;
+  policy?: CompletionPolicy;
+  mode: ContainerMode;
+  children: readonly NewNodeDto[];
+}
+
+export type NewNodeDto = NewContainerDto | NewTreeTaskDto;
+
+const NewContainer = Type.Object(
+  {
+    ...nodeProperties,
+    mode: Type.Unsafe<ContainerMode>(
+      oneOf([...CONTAINER_MODES], { description: 'Whether its children run one after the other or side by side.' }),
+    ),
+    children: Type.Array(Type.Unsafe<NewNodeDto>({ $ref: 'WorkflowNode#' })),
+  },
+  { additionalProperties: false, title: 'NewWorkflowContainer' },
+);
+
+/** Named in the description of the API, since it holds itself. */
+export const WorkflowNode = Type.Union([NewContainer, NewTreeTaskDto], {
+  $id: 'WorkflowNode',
+  description: 'A container with its children, or a task.',
+});
+
+/** A workflow as it is submitted. */
+export const NewWorkflowDto = Type.Object(
+  {
+    name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: NAME_CHARS_MAX, description: 'What people call the workflow.' }),
+    ),
+    root: Type.Unsafe<NewContainerDto>({ $ref: 'WorkflowNode#', description: 'A container.' }),
+  },
+  { additionalProperties: false, title: 'NewWorkflowDto' },
+);
+export type NewWorkflowDto = Static<typeof NewWorkflowDto>;
