@@ -24,14 +24,14 @@ export interface JobBench {
   context: JobContext;
   jobs: Jobs;
   /** Moves the clock to this moment. */
-  at(iso: string): Promise<void>;
-  start(): ReturnType<typeof startDueJobs>;
+  at: (iso: string) => Promise<void>;
+  start: () => ReturnType<typeof startDueJobs>;
   /** Ends runs as the manager does when their workflows end. */
-  finish(runs: readonly JobRun[], end?: Partial<JobRunEnd>): Promise<void>;
+  finish: (runs: readonly JobRun[], end?: Partial<JobRunEnd>) => Promise<void>;
   /** Everything that was sent to the manager so far, in order. */
-  sent(): Promise<SentMessage[]>;
-  /** The history of a job, oldest first, as `minute state` pairs and the like. */
-  history(key: string): Promise<JobRun[]>;
+  sent: () => Promise<SentMessage[]>;
+  /** The history of a job, oldest first. */
+  history: (key: string) => Promise<JobRun[]>;
 }
 
 export interface SentMessage {
