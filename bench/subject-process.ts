@@ -16,6 +16,7 @@ serve(
     process: (...args: Parameters<NonNullable<Subject['process']>>) => subject.process!(...args),
     latency: (...args: Parameters<NonNullable<Subject['latency']>>) => subject.latency!(...args),
     parentToChild: (...args: Parameters<NonNullable<Subject['parentToChild']>>) => subject.parentToChild!(...args),
+    runTrees: (...args: Parameters<NonNullable<Subject['runTrees']>>) => subject.runTrees!(...args),
     listen: (...args: Parameters<NonNullable<Subject['listen']>>) => subject.listen!(...args),
     fillStore: (...args: Parameters<NonNullable<Subject['fillStore']>>) => subject.fillStore!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),

@@ -37,6 +37,7 @@ export async function startSubject(
     process: forward('process'),
     latency: forward('latency'),
     parentToChild: forward('parentToChild'),
+    runTrees: forward('runTrees'),
     listen: forward('listen'),
     fillStore: forward('fillStore'),
     residentMib: forward('residentMib'),

@@ -13,6 +13,12 @@ export type RuleOption = 'none' | 'concurrency' | 'capacity';
 /** One workflow: for each task the positions of the tasks that it waits for, all of them before it. */
 export type Graph = readonly (readonly number[])[];
 
+/** Workflows as trees: one that a generator fills, many side by side, one of containers in containers. */
+export type TreeShape =
+  | { type: 'fan-out'; children: number }
+  | { type: 'side-by-side'; workflows: number; tasks: number }
+  | { type: 'nested'; depth: number };
+
 /** Where a load generator finds an HTTP subject, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
@@ -34,6 +40,9 @@ export interface Subject {
   latency?(samples: number): Promise<number[]>;
   /** A chain of `samples + 1` tasks: milliseconds from each handler's end to the start of its child's handler. */
   parentToChild?(samples: number): Promise<number[]>;
+
+  /** Stores trees and runs them until their last task ran; returns milliseconds. */
+  runTrees?(shape: TreeShape): Promise<number>;
 
   /** Starts the HTTP server with `running` tasks that accept counters. */
   listen?(running: number): Promise<HttpTarget>;

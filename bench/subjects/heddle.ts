@@ -19,7 +19,8 @@ import { DefinitionStore } from '../../src/store/definitions.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { chain, chunks } from '../src/graphs.ts';
 import { NoOp, chainGaps, elapsedMs, submitLatencies } from '../src/no-op.ts';
-import type { Environment, Graph, HttpTarget, RuleOption, Subject } from '../src/subject.ts';
+import type { Environment, Graph, HttpTarget, RuleOption, Subject, TreeShape } from '../src/subject.ts';
+import { runTrees } from './heddle-trees.ts';
 
 const KIND = 'bench';
 const SUBMIT_SIZE = 5000;
@@ -172,6 +173,10 @@ class HeddleSubject implements Subject {
       gaps = await chainGaps(this.#noOp, samples, () => Promise.resolve());
     });
     return gaps;
+  }
+
+  runTrees(shape: TreeShape): Promise<number> {
+    return runTrees(this.#engine, { ...this.#loopOptions(), random: systemRandom }, shape);
   }
 
   async fillStore(total: number): Promise<void> {

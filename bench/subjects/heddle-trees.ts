@@ -1,0 +1,116 @@
+import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
+import { LocalWorker } from '../../src/dispatch/local-worker.ts';
+import { Switchboard } from '../../src/dispatch/switchboard.ts';
+import type { NewContainerNode, NewNode, NewTaskNode } from '../../src/domain/workflow.ts';
+import type { Engine, WorkflowSubmission } from '../../src/engine/port.ts';
+import { newId } from '../../src/runtime/random.ts';
+import { elapsedMs } from '../src/no-op.ts';
+import type { TreeShape } from '../src/subject.ts';
+
+/** Children that the generator sends in one call. */
+const CHILDREN_SIZE = 1000;
+const SUBMIT_SIZE = 50;
+const FILLED = 'filled';
+
+function task(kind: string, generates = false): NewTaskNode {
+  return {
+    type: 'task',
+    policy: 'FailOnFailure',
+    disabled: false,
+    generates,
+    task: {
+      id: newId(),
+      local_id: null,
+      name: kind,
+      kind,
+      timeout_secs: 3600,
+      deadline_basis: 'activity',
+      priority: 0,
+      delay_ms: 0,
+      metadata: { number: 7 },
+      expected_count: null,
+      actions: [],
+      rules: [],
+      dedupe: [],
+      retry: null,
+      dependencies: [],
+    },
+  };
+}
+
+function container(
+  mode: 'sequential' | 'parallel',
+  children: NewNode[],
+  local_id: string | null = null,
+): NewContainerNode {
+  return { type: 'container', id: newId(), local_id, mode, policy: 'FailOnFailure', children };
+}
+
+function workflow(children: NewNode[]): WorkflowSubmission {
+  const root = container('sequential', children);
+  return { name: null, root, traceparent: null, idempotency: null, job_run_id: null };
+}
+
+function treesOf(shape: TreeShape): WorkflowSubmission[] {
+  switch (shape.type) {
+    case 'fan-out':
+      return [
+        workflow([container('parallel', [task('generate', true), container('parallel', [], FILLED)]), task('last')]),
+      ];
+    case 'side-by-side':
+      return Array.from({ length: shape.workflows }, () =>
+        workflow([
+          task('work'),
+          container(
+            'parallel',
+            Array.from({ length: shape.tasks - 2 }, () => task('work')),
+          ),
+          task('last'),
+        ]),
+      );
+    case 'nested': {
+      let node: NewNode = task('last');
+      for (let depth = shape.depth - 1; depth > 0; depth -= 1) node = container('sequential', [task('work'), node]);
+      return [workflow([node])];
+    }
+  }
+}
+
+/** Runs trees of no-op tasks in this process, generator and aggregator too; returns milliseconds until the last one ran. */
+export async function runTrees(
+  engine: Engine,
+  options: Omit<LocalWorkerOptions, 'engine' | 'switchboard' | 'holder'>,
+  shape: TreeShape,
+): Promise<number> {
+  const trees = treesOf(shape);
+  const ended = Promise.withResolvers<undefined>();
+  let open = trees.length;
+  const children = shape.type === 'fan-out' ? shape.children : 0;
+  const worker = new LocalWorker({
+    ...options,
+    engine,
+    holder: 'bench',
+    switchboard: Switchboard.of({
+      generate: async ({ id }) => {
+        for (let made = 0; made < children; made += CHILDREN_SIZE) {
+          const nodes = Array.from({ length: Math.min(CHILDREN_SIZE, children - made) }, () => task('work'));
+          await engine.createNodes(nodes.map((node) => ({ generator_id: id, node, parent: FILLED })));
+        }
+      },
+      work: () => undefined,
+      last: () => {
+        open -= 1;
+        if (open === 0) ended.resolve(undefined);
+      },
+    }),
+  });
+  worker.start();
+  const ms = await elapsedMs(async () => {
+    for (let at = 0; at < trees.length; at += SUBMIT_SIZE) {
+      await engine.submitWorkflows(trees.slice(at, at + SUBMIT_SIZE));
+    }
+    await ended.promise;
+  });
+  await worker.stop(60_000);
+  return ms;
+}
