@@ -136,6 +136,7 @@ law('a pause loses nothing: after the resume all is as before, with the clocks m
       ...task,
       deadline_at: moved(task.deadline_at),
       claim_expires_at: task.claim_expires_at === null ? null : now + 1_234 + before.claim_timeout_ms,
+      heard_at: now + 1_234,
     } satisfies ModelTask);
   }
 });

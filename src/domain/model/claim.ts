@@ -90,8 +90,18 @@ function describe(model: Model, id: TaskId): string {
 }
 
 /** Opens the next attempt of each task. `running` where the claimer runs it itself, `claimed` until a webhook is answered. */
-export function claim(model: Model, ids: readonly TaskId[], into: 'claimed' | 'running', now: number): void {
-  for (const id of ids) openAttempt(model, taskOf(model, id), into, now);
+export function claim(
+  model: Model,
+  ids: readonly TaskId[],
+  into: 'claimed' | 'running',
+  now: number,
+  leaseMs: number | null = null,
+): void {
+  for (const id of ids) {
+    const task = taskOf(model, id);
+    openAttempt(model, task, into, now);
+    task.lease_ms = leaseMs;
+  }
 }
 
 function openAttempt(model: Model, task: ModelTask, into: 'claimed' | 'running', now: number): void {
@@ -100,6 +110,7 @@ function openAttempt(model: Model, task: ModelTask, into: 'claimed' | 'running',
   task.attempt_open = true;
   task.started = into === 'running';
   task.run_at = null;
+  task.heard_at = now;
   task.deadline_at = into === 'running' ? now + task.definition.timeout_secs * 1000 : null;
   task.delivering = into === 'claimed';
   task.start_tried = false;

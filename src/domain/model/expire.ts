@@ -1,7 +1,8 @@
 import type { TaskId } from '../ids.ts';
 import { restingState } from '../readiness.ts';
 import { propagate } from './propagate.ts';
-import { finish } from './report.ts';
+import { isTerminal } from '../task-state.ts';
+import { addCounts, finish, noteActivity } from './report.ts';
 import { closeAttempt, openGates, taskOf } from './state.ts';
 import type { Model } from './state.ts';
 
@@ -66,5 +67,58 @@ export function expire(model: Model, now: number): { requeued: TaskId[]; timed_o
     }
   }
   propagate(model, ended);
+  requeued.push(...loseAttempts(model, now));
   return { requeued, timed_out: timedOut };
+}
+
+/** Lost attempts beyond those that its policy allows, after which a task takes no more workers down. */
+const LOST_ATTEMPTS_MAX = 9;
+
+/**
+ * Takes attempts back whose workers gave no sign of life for as long as their lease lasts. An attempt that waits for its
+ * children has no worker to lose.
+ */
+function loseAttempts(model: Model, now: number): TaskId[] {
+  const requeued: TaskId[] = [];
+  const ended: TaskId[] = [];
+  for (const task of model.tasks.values()) {
+    if (task.lease_ms === null || task.heard_at + task.lease_ms > now) continue;
+    if (task.state === 'canceled') closeAttempt(task);
+    if (task.state !== 'running') continue;
+    const id = task.definition.id;
+    closeAttempt(task);
+    if (task.attempt >= (task.definition.retry?.max_attempts ?? 1) + LOST_ATTEMPTS_MAX) {
+      task.state = 'failed';
+      ended.push(id);
+    } else {
+      task.state = restingState(openGates(model, task));
+      requeued.push(id);
+    }
+  }
+  propagate(model, ended);
+  return requeued;
+}
+
+export interface ModelHeartbeat {
+  task_id: TaskId;
+  attempt: number;
+  new_success: number;
+  new_failures: number;
+}
+
+export type HeartbeatAnswer = 'applied' | 'canceled' | 'stale_attempt' | 'not_found';
+
+/** Signs of life: the first one starts a claimed attempt. Whoever is at work on what ended is told to stop. */
+export function heartbeat(model: Model, beats: readonly ModelHeartbeat[], now: number): HeartbeatAnswer[] {
+  return beats.map((beat) => {
+    const task = model.tasks.get(beat.task_id);
+    if (task === undefined) return 'not_found';
+    if (task.attempt !== beat.attempt) return 'stale_attempt';
+    if (isTerminal(task.state)) return 'canceled';
+    if (!task.attempt_open) return 'stale_attempt';
+    start(model, [beat.task_id], now);
+    addCounts(task, beat);
+    noteActivity(model, task, now);
+    return 'applied';
+  });
 }

@@ -1,12 +1,13 @@
 import type { TaskId } from '../ids.ts';
 import { gateOf, restingState } from '../readiness.ts';
-import { isTerminal, satisfiesRequiredSuccess } from '../task-state.ts';
-import type { TaskState } from '../task-state.ts';
+import { isTerminal } from '../task-state.ts';
 import { forEachTask } from './answer.ts';
 import type { ModelOutcome } from './answer.ts';
 import { propagate } from './propagate.ts';
-import { childrenOf, closeAttempt, openGates, taskOf } from './state.ts';
+import { childrenOf, closeAttempt, isBadEnd, openGates, reopen, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
+import { reopenInTrees, treeIsOver } from './tree-reopen.ts';
+import { settleTrees } from './tree-settle.ts';
 
 const itself = (id: TaskId): TaskId => id;
 
@@ -23,6 +24,8 @@ export function cancel(model: Model, ids: readonly TaskId[], now: number): Model
     if (task.delivering && !task.start_tried) closeAttempt(task);
     if (task.attempt_open) task.deadline_at ??= now + task.definition.timeout_secs * 1000;
     task.claim_expires_at = null;
+    task.expanding = false;
+    task.heard_at = now;
     task.state = 'canceled';
     ended.push(id);
     return 'applied';
@@ -37,6 +40,7 @@ export function pause(model: Model, ids: readonly TaskId[], now: number): ModelO
     if (isTerminal(task.state)) return 'conflict';
     task.state = 'paused';
     task.paused_at = now;
+    task.heard_at = now;
     return 'applied';
   });
 }
@@ -47,14 +51,15 @@ export function resume(model: Model, ids: readonly TaskId[], now: number): Model
     if (task.state !== 'paused') return isTerminal(task.state) ? 'conflict' : 'unchanged';
     restartClock(task, now);
     if (task.claim_expires_at !== null) task.claim_expires_at = now + model.claim_timeout_ms;
-    if (task.attempt_open) task.state = task.started ? 'running' : 'claimed';
+    task.heard_at = now;
+    if (task.attempt_open) task.state = task.expanding ? 'expanding' : task.started ? 'running' : 'claimed';
     else task.state = restingState(openGates(model, task));
     return 'applied';
   });
 }
 
 /** The clock of an attempt stands during a pause: its deadline moves on by the time that lasted. */
-function restartClock(task: ModelTask, now: number): void {
+export function restartClock(task: ModelTask, now: number): void {
   if (task.paused_at === null) return;
   const pausedMs = now - task.paused_at;
   if (task.deadline_at !== null) task.deadline_at += pausedMs;
@@ -64,25 +69,35 @@ function restartClock(task: ModelTask, now: number): void {
 /**
  * The operator's way out of a bad end. It re-opens the task, every descendant that failed only because of what is now
  * open again, and the gates of those that were ready but had not started. A task that failed because of a parent is
- * refused while that parent stays as it ended: it is the parent that wants the retry.
+ * refused while that parent stays as it ended: it is the parent that wants the retry. In a tree everything must have
+ * ended, and what comes after the task runs again too.
  */
 export function retry(model: Model, ids: readonly TaskId[]): ModelOutcome[] {
   const reopened = retryable(model, ids);
   const outcomes = forEachTask(model, ids, itself, (task, id) => {
     if (task.state === 'waiting' || task.state === 'pending') return 'unchanged';
     if (!reopened.has(id)) return 'conflict';
-    reopen(task);
+    if (task.place === null) reopen(task);
     task.run_at = null;
     return 'applied';
   });
+  reopenInTrees(
+    model,
+    [...reopened].filter((id) => taskOf(model, id).place !== null),
+  );
   reopenDescendants(model, reopened);
-  for (const id of reopened) taskOf(model, id).state = restingState(openGates(model, taskOf(model, id)));
+  settleTrees(model);
+  for (const id of reopened) {
+    const task = taskOf(model, id);
+    if (task.place === null) task.state = restingState(openGates(model, task));
+  }
   return outcomes.map((outcome) => ({ ...outcome, state: model.tasks.get(outcome.task_id)?.state ?? null }));
 }
 
 /** Those of a set that may be re-opened together: parents and children of one set help each other. */
 function retryable(model: Model, ids: readonly TaskId[]): Set<TaskId> {
-  const chosen = new Set(ids.filter((id) => isBadEnd(model.tasks.get(id)?.state)));
+  const ended = ids.filter((id) => isBadEnd(model.tasks.get(id)?.state));
+  const chosen = new Set(ended.filter((id) => taskOf(model, id).place === null || treeIsOver(model, id)));
   for (;;) {
     const held = [...chosen].filter((id) => {
       const task = taskOf(model, id);
@@ -91,16 +106,6 @@ function retryable(model: Model, ids: readonly TaskId[]): Set<TaskId> {
     if (held.length === 0) return chosen;
     for (const id of held) chosen.delete(id);
   }
-}
-
-function isBadEnd(state: TaskState | undefined): boolean {
-  return state !== undefined && isTerminal(state) && !satisfiesRequiredSuccess(state);
-}
-
-function reopen(task: ModelTask): void {
-  closeAttempt(task);
-  task.state = 'waiting';
-  task.failed_by = null;
 }
 
 function reopenDescendants(model: Model, reopened: ReadonlySet<TaskId>): void {

@@ -2,11 +2,12 @@ import type { TaskId } from '../ids.ts';
 import { gateOf, restingState } from '../readiness.ts';
 import { childrenOf, openGates, taskOf, tellOtherWorkflows } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
+import { settleTrees } from './tree-settle.ts';
 
 /**
  * Tells the children of tasks that just ended. Failures go first, level by level: a child that has not started fails
  * where one of these parents broke its gate. Then each child that still waits is pending if its last gate is closed.
- * Whoever started, or ended, goes on as it is.
+ * Whoever started, or ended, goes on as it is. Then the trees move on.
  */
 export function propagate(model: Model, ended: Iterable<TaskId>): void {
   const told = new Set(ended);
@@ -26,6 +27,7 @@ export function propagate(model: Model, ended: Iterable<TaskId>): void {
     if (child.state === 'waiting') child.state = restingState(openGates(model, child));
   }
   tellOtherWorkflows(model, told);
+  settleTrees(model);
 }
 
 function isHeldByGates(task: ModelTask): boolean {

@@ -10,6 +10,7 @@ import type { ModelOutcome, ModelResult } from './answer.ts';
 import { propagate } from './propagate.ts';
 import { closeAttempt, openGates } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
+import { createdBy, expand } from './tree-generate.ts';
 
 export interface ModelReport {
   task_id: TaskId;
@@ -19,6 +20,8 @@ export interface ModelReport {
   metadata_patch?: JsonObject;
   new_success?: number;
   new_failures?: number;
+  /** Of a generator: how many nodes it announced. */
+  expected_created?: number;
 }
 
 /**
@@ -65,7 +68,15 @@ function settle(model: Model, task: ModelTask, item: ModelReport, now: number): 
     return task.state === item.outcome ? 'unchanged' : 'conflict';
   }
   if (!task.attempt_open) return 'not_started';
+  if (task.expanding) return item.outcome === 'succeeded' ? 'unchanged' : 'conflict';
   addCounts(task, item);
+  if (item.outcome === 'succeeded' && item.expected_created !== undefined && task.place !== null) {
+    task.expected_created = item.expected_created;
+    if (createdBy(model, task.definition.id) < item.expected_created) {
+      expand(task, now);
+      return 'applied';
+    }
+  }
   return finish(model, task, item.outcome, now);
 }
 
@@ -138,7 +149,7 @@ export function progress(
   });
 }
 
-function addCounts(task: ModelTask, item: Omit<ModelUpdate, 'task_id' | 'attempt'>): void {
+export function addCounts(task: ModelTask, item: Omit<ModelUpdate, 'task_id' | 'attempt'>): void {
   task.success_count += item.new_success ?? 0;
   task.failure_count += item.new_failures ?? 0;
   if (item.metadata_patch !== undefined) task.metadata = mergePatch(task.metadata, item.metadata_patch) as JsonObject;
@@ -148,8 +159,9 @@ function addCounts(task: ModelTask, item: Omit<ModelUpdate, 'task_id' | 'attempt
  * A sign of life keeps a claim and sets the clock of an `activity` deadline back; while paused the clock stands, so that
  * it counts from the pause.
  */
-function noteActivity(model: Model, task: ModelTask, now: number): void {
+export function noteActivity(model: Model, task: ModelTask, now: number): void {
   const from = task.paused_at ?? now;
+  task.heard_at = now;
   if (task.claim_expires_at !== null) task.claim_expires_at = from + model.claim_timeout_ms;
   if (task.deadline_at !== null && task.definition.deadline_basis === 'activity') {
     task.deadline_at = from + task.definition.timeout_secs * 1000;

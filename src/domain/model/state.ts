@@ -1,16 +1,22 @@
-import type { TaskId, WorkflowId } from '../ids.ts';
+import type { ContainerId, TaskId, WorkflowId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { countOpenGates } from '../readiness.ts';
 import type { NewTask } from '../task.ts';
-import { isTerminal } from '../task-state.ts';
-import type { TaskState } from '../task-state.ts';
+import { isTerminal, satisfiesRequiredSuccess } from '../task-state.ts';
+import type { ContainerState, TaskState } from '../task-state.ts';
+import type { CompletionPolicy, ContainerMode } from '../workflow.ts';
+import { isSealed } from './tree.ts';
 
 /**
  * The reference model of the engine: the same answers as the database, from code that is obvious rather than fast. It
- * keeps no counters: open gates are counted over the parents and used slots over the tasks whenever somebody asks.
+ * keeps no counters: open gates are counted over the parents, used slots over the tasks and children over their containers
+ * whenever somebody asks.
  */
 export interface Model {
   readonly tasks: Map<TaskId, ModelTask>;
+  readonly containers: Map<ContainerId, ModelContainer>;
+  /** Workflows of which nothing starts until they are resumed. */
+  readonly paused: Set<WorkflowId>;
   /** How long a claim lasts while no delivery is under way, milliseconds. */
   readonly claim_timeout_ms: number;
 }
@@ -18,6 +24,36 @@ export interface Model {
 export interface ModelParent {
   readonly parent_id: TaskId;
   readonly requires_success: boolean;
+}
+
+/** The id of a node of a tree: a task's or a container's. */
+export type NodeId = string;
+
+export interface ModelContainer {
+  readonly id: ContainerId;
+  readonly workflow_id: WorkflowId;
+  readonly parent_id: ContainerId | null;
+  readonly local_id: string | null;
+  readonly mode: ContainerMode;
+  readonly policy: CompletionPolicy;
+  readonly generator_id: TaskId | null;
+  state: ContainerState;
+  /** In their order. */
+  children: readonly NodeId[];
+  /** Generators that could add children from elsewhere, ended ones too. */
+  fillers: ReadonlySet<TaskId>;
+  /** The node whose end stopped a sequence before it came here. */
+  disabled_by: NodeId | null;
+}
+
+/** Where a task stands in its workflow's tree. */
+export interface TreePlace {
+  readonly container_id: ContainerId;
+  readonly policy: CompletionPolicy;
+  /** Its submitter wants it skipped. */
+  readonly disabled: boolean;
+  readonly generates: boolean;
+  readonly generator_id: TaskId | null;
 }
 
 /** Times are milliseconds since the epoch. */
@@ -56,16 +92,30 @@ export interface ModelTask {
   paused_at: number | null;
   /** The ancestor whose end failed this task before it could start; null where it failed by itself or not at all. */
   failed_by: TaskId | null;
+  /** Null for a task of a batch. */
+  place: TreePlace | null;
+  /** The node whose end stopped a sequence before it came here. */
+  disabled_by: NodeId | null;
+  /** Its attempt is done but for the nodes that it announced. */
+  expanding: boolean;
+  /** How many nodes it announced last; null: none yet. */
+  expected_created: number | null;
+  /** The open attempt is lost without a sign of life for so long; null: only deadlines end it. */
+  lease_ms: number | null;
+  /** The last sign of life. */
+  heard_at: number;
 }
 
 export function emptyModel(claimTimeoutMs: number): Model {
-  return { tasks: new Map(), claim_timeout_ms: claimTimeoutMs };
+  return { tasks: new Map(), containers: new Map(), paused: new Set(), claim_timeout_ms: claimTimeoutMs };
 }
 
 export function copyModel(model: Model): Model {
   const tasks = new Map<TaskId, ModelTask>();
   for (const [id, task] of model.tasks) tasks.set(id, { ...task });
-  return { ...model, tasks };
+  const containers = new Map<ContainerId, ModelContainer>();
+  for (const [id, container] of model.containers) containers.set(id, { ...container });
+  return { ...model, tasks, containers, paused: new Set(model.paused) };
 }
 
 /** The task of this id; an unknown one is a programmer's error and throws. */
@@ -82,9 +132,12 @@ export function laneOf(task: ModelTask): string {
     : `kind:${task.definition.kind}`;
 }
 
+/** The parents that it waits for, and its container where that has not come to it. */
 export function openGates(model: Model, task: ModelTask): number {
   const untold = task.parents.filter(({ parent_id }) => !task.told_by.has(parent_id));
-  return countOpenGates(untold.map(({ parent_id }) => taskOf(model, parent_id).state));
+  return (
+    countOpenGates(untold.map(({ parent_id }) => taskOf(model, parent_id).state)) + (isSealed(model, task) ? 1 : 0)
+  );
 }
 
 export function childrenOf(model: Model, ids: ReadonlySet<TaskId>): ModelTask[] {
@@ -118,4 +171,18 @@ export function closeAttempt(task: ModelTask): void {
   task.delivering = false;
   task.start_tried = false;
   task.paused_at = null;
+  task.expanding = false;
+  task.lease_ms = null;
+}
+
+/** Makes an ended task one that never started; its attempts count on. */
+export function reopen(task: ModelTask): void {
+  closeAttempt(task);
+  task.state = 'waiting';
+  task.failed_by = null;
+  task.disabled_by = null;
+}
+
+export function isBadEnd(state: TaskState | undefined): boolean {
+  return state !== undefined && isTerminal(state) && !satisfiesRequiredSuccess(state);
 }

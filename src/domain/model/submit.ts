@@ -28,7 +28,8 @@ export function submit(model: Model, workflowId: WorkflowId, newTasks: readonly 
   for (const task of added) if (task.state === 'waiting') task.state = restingState(openGates(model, task));
 }
 
-function newModelTask(
+/** A task before its first gate was looked at. */
+export function newModelTask(
   workflowId: WorkflowId,
   definition: NewTask,
   submission: readonly NewTask[],
@@ -56,5 +57,11 @@ function newModelTask(
     start_tried: false,
     paused_at: null,
     failed_by: null,
+    place: null,
+    disabled_by: null,
+    expanding: false,
+    expected_created: null,
+    lease_ms: null,
+    heard_at: now,
   };
 }

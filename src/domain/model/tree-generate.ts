@@ -1,0 +1,39 @@
+import type { TaskId } from '../ids.ts';
+import { restartClock } from './operate.ts';
+import { propagate } from './propagate.ts';
+import { closeAttempt } from './state.ts';
+import type { Model, ModelTask } from './state.ts';
+
+/** How many nodes a generator made, whatever attempt of it. */
+export function createdBy(model: Model, id: TaskId): number {
+  const tasks = [...model.tasks.values()].filter((task) => task.place?.generator_id === id);
+  const containers = [...model.containers.values()].filter((container) => container.generator_id === id);
+  return tasks.length + containers.length;
+}
+
+/** The generator's worker is done; the generator is when what it announced exists. */
+export function expand(task: ModelTask, now: number): void {
+  restartClock(task, now);
+  task.deadline_at ??= now + task.definition.timeout_secs * 1000;
+  task.claim_expires_at = null;
+  task.delivering = false;
+  task.started = true;
+  task.expanding = true;
+  task.heard_at = now;
+  task.state = 'expanding';
+}
+
+/** Ends the generators that have all they announced. */
+export function completeGenerators(model: Model): void {
+  const done = [...model.tasks.values()].filter(
+    (task) => task.state === 'expanding' && createdBy(model, task.definition.id) >= task.expected_created!,
+  );
+  for (const task of done) {
+    closeAttempt(task);
+    task.state = 'succeeded';
+  }
+  propagate(
+    model,
+    done.map((task) => task.definition.id),
+  );
+}

@@ -1,0 +1,64 @@
+import type { TaskId } from '../ids.ts';
+import { isTerminal } from '../task-state.ts';
+import { reopen, taskOf } from './state.ts';
+import type { Model, ModelContainer, NodeId } from './state.ts';
+import { containerOf, nodesBelow } from './tree.ts';
+
+/**
+ * Opens these tasks of trees again, with everything later in the sequences around them, since it worked on what they
+ * left; also what is later than containers that they may fill. The containers around all of it are open again. Returns
+ * the tasks.
+ */
+export function reopenInTrees(model: Model, ids: readonly TaskId[]): Set<TaskId> {
+  const tasks = new Set<TaskId>();
+  const seen = new Set<NodeId>();
+  const pending: NodeId[] = [...ids];
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    if (seen.has(id) || model.tasks.get(id)?.place?.disabled === true) continue;
+    seen.add(id);
+    if (model.tasks.has(id)) {
+      tasks.add(id);
+      pending.push(...filledBy(model, id));
+    } else {
+      openAgain(containerOf(model, id));
+    }
+    const parent = parentOf(model, id);
+    if (parent !== null) pending.push(parent.id, ...laterThan(model, parent, id));
+  }
+  for (const id of tasks) {
+    const task = taskOf(model, id);
+    reopen(task);
+    if (ids.includes(id)) task.run_at = null;
+  }
+  return tasks;
+}
+
+function openAgain(container: ModelContainer): void {
+  container.state = 'waiting';
+  container.disabled_by = null;
+}
+
+function parentOf(model: Model, id: NodeId): ModelContainer | null {
+  const task = model.tasks.get(id);
+  const parent = task === undefined ? containerOf(model, id).parent_id : task.place!.container_id;
+  return parent === null ? null : containerOf(model, parent);
+}
+
+/** Everything that comes after a child in its sequence. */
+function laterThan(model: Model, parent: ModelContainer, child: NodeId): NodeId[] {
+  if (parent.mode === 'parallel') return [];
+  return parent.children.slice(parent.children.indexOf(child) + 1).flatMap((id) => {
+    const container = model.containers.get(id);
+    return container === undefined ? [id] : [id, ...nodesBelow(model, container)];
+  });
+}
+
+function filledBy(model: Model, generator: TaskId): NodeId[] {
+  return [...model.containers.values()].filter(({ fillers }) => fillers.has(generator)).map(({ id }) => id);
+}
+
+/** Whether every task of a tree has ended: before that nothing of it is tried again. */
+export function treeIsOver(model: Model, id: TaskId): boolean {
+  const { workflow_id } = taskOf(model, id);
+  return [...model.tasks.values()].every((task) => task.workflow_id !== workflow_id || isTerminal(task.state));
+}

@@ -1,0 +1,94 @@
+import { isTerminal } from '../task-state.ts';
+import type { ContainerState, TaskState, TerminalState } from '../task-state.ts';
+import { derivedState, tolerates } from '../workflow.ts';
+import type { ChildCounts, CompletionPolicy } from '../workflow.ts';
+import type { Model, ModelContainer, ModelTask, NodeId } from './state.ts';
+
+/** A child of a container as its parent sees it. */
+export interface ModelNode {
+  readonly id: NodeId;
+  readonly policy: CompletionPolicy;
+  readonly state: TaskState | ContainerState;
+}
+
+/** The container of this id; an unknown one is a programmer's error and throws. */
+export function containerOf(model: Model, id: NodeId): ModelContainer {
+  const container = model.containers.get(id);
+  if (container === undefined) throw new Error(`the model has no container ${id}`);
+  return container;
+}
+
+export function nodeOf(model: Model, id: NodeId): ModelNode {
+  const task = model.tasks.get(id);
+  if (task === undefined) return containerOf(model, id);
+  return { id, policy: task.place!.policy, state: task.state };
+}
+
+export function hasEnded(node: ModelNode): node is ModelNode & { state: TerminalState } {
+  return isTerminal(node.state);
+}
+
+export function childNodes(model: Model, container: ModelContainer): ModelNode[] {
+  return container.children.map((id) => nodeOf(model, id));
+}
+
+/** The containers from this one up to its root. */
+export function withAncestors(model: Model, id: NodeId): ModelContainer[] {
+  const chain: ModelContainer[] = [];
+  for (let at: NodeId | null = id; at !== null;) {
+    const container: ModelContainer = containerOf(model, at);
+    chain.push(container);
+    at = container.parent_id;
+  }
+  return chain;
+}
+
+/** Every node below a container. */
+export function nodesBelow(model: Model, container: ModelContainer): NodeId[] {
+  return container.children.flatMap((id) => {
+    const inner = model.containers.get(id);
+    return inner === undefined ? [id] : [id, ...nodesBelow(model, inner)];
+  });
+}
+
+/** The generators that may still add children to a container, and are not among those. */
+export function openFillers(model: Model, container: ModelContainer): NodeId[] {
+  return [...container.fillers].filter((id) => !isTerminal(model.tasks.get(id)!.state));
+}
+
+/** Where a sequence stands: its first child that has not ended or that it does not let pass. */
+export function standsAt(model: Model, container: ModelContainer): ModelNode | undefined {
+  return childNodes(model, container).find((child) => !hasEnded(child) || !tolerates(child.policy, child.state));
+}
+
+/** Whether a task of a tree waits for its container to come to it. */
+export function isSealed(model: Model, task: ModelTask): boolean {
+  if (task.place === null) return false;
+  const container = containerOf(model, task.place.container_id);
+  if (container.state !== 'running') return true;
+  return container.mode === 'sequential' && standsAt(model, container)?.id !== task.definition.id;
+}
+
+/** What the children of a container have come to, counted afresh. */
+export function countChildren(model: Model, container: ModelContainer): ChildCounts {
+  const children = childNodes(model, container);
+  const ended = children.filter(hasEnded);
+  const count = (...states: TerminalState[]): number => ended.filter(({ state }) => states.includes(state)).length;
+  return {
+    children: children.length,
+    open: children.length - ended.length,
+    succeeded: count('succeeded'),
+    failed: count('failed', 'canceled'),
+    timed_out: count('timed_out'),
+    partially_failed: count('partially_failed'),
+    disabled: count('disabled'),
+    tolerated: ended.filter(
+      ({ state, policy }) => state !== 'succeeded' && state !== 'disabled' && tolerates(policy, state),
+    ).length,
+  };
+}
+
+/** What a container has become by its children alone, all of which have ended. */
+export function stateByChildren(model: Model, container: ModelContainer): Exclude<TerminalState, 'canceled'> {
+  return derivedState(countChildren(model, container), false);
+}
