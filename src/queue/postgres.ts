@@ -4,11 +4,9 @@ import type { Database, Queryable } from '../store/database.ts';
 import {
   buryMessages,
   countMessages,
-  deleteMessages,
   findDeadLetters,
   forgetDeadLetters,
   hideMessages,
-  insertMessages,
   insertMessagesAndNotify,
   redriveMessages,
   takeMessages,
@@ -29,6 +27,7 @@ import {
 } from './limits.ts';
 import type { DeadLetter, MessageQueue, OutgoingMessage, QueueDepth, ReceivedMessage, ReceiveOptions } from './port.ts';
 import { PostgresSignals } from './postgres-signals.ts';
+import { inOrder, PostgresWrites, chunksOf } from './postgres-writes.ts';
 import { POLL_MS, Progress } from './progress.ts';
 import { Waiting } from './waiting.ts';
 
@@ -52,6 +51,7 @@ export class PostgresQueue implements MessageQueue {
   readonly #waiting: Waiting;
   readonly #signals: PostgresSignals;
   readonly #progress: Progress;
+  readonly #writes: PostgresWrites;
 
   constructor({ database, clock, log, maxReceives = DEFAULT_MAX_RECEIVES, now = () => null }: PostgresQueueOptions) {
     this.#database = database;
@@ -61,14 +61,14 @@ export class PostgresQueue implements MessageQueue {
     this.#waiting = new Waiting(clock);
     this.#signals = new PostgresSignals(database, clock, log, this.#waiting);
     this.#progress = new Progress(clock);
+    this.#writes = new PostgresWrites(database, now);
   }
 
   async send(queue: string, messages: readonly OutgoingMessage[]): Promise<void> {
     this.#refuseClosed();
-    for (const set of setsOf(checkMessages(queue, messages))) {
-      await insertMessages(this.#database, queue, set, this.#now());
-      this.#signals.arrived(queue);
-    }
+    if (messages.length === 0) return;
+    await this.#writes.send(queue, checkMessages(queue, messages));
+    this.#signals.arrived(queue);
   }
 
   async sendIn(tx: Queryable, queue: string, messages: readonly OutgoingMessage[]): Promise<void> {
@@ -111,7 +111,8 @@ export class PostgresQueue implements MessageQueue {
   }
 
   async delete(queue: string, receipts: readonly string[]): Promise<void> {
-    for (const set of receiptSets(receipts)) await deleteMessages(this.#database, queue, set);
+    const rows = rowsOf(receipts);
+    if (rows.length > 0) await this.#writes.delete(queue, rows);
   }
 
   async bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
@@ -119,7 +120,7 @@ export class PostgresQueue implements MessageQueue {
       const row = parseReceipt(receipt);
       return row === null ? [] : [{ ...row, reason: cutReason(reason) }];
     });
-    for (const set of chunks(rows)) await buryMessages(this.#database, queue, set, this.#now());
+    for (const set of chunksOf(inOrder(rows))) await buryMessages(this.#database, queue, set, this.#now());
   }
 
   listDead(queue: string | null, page: { offset: number; limit: number }): Promise<DeadLetter[]> {
@@ -129,7 +130,7 @@ export class PostgresQueue implements MessageQueue {
   async redrive(queue: string, ids: readonly string[] | null): Promise<number> {
     this.#refuseClosed();
     let total = 0;
-    for (const set of ids === null ? everythingInSets() : chunks(ids)) {
+    for (const set of ids === null ? everythingInSets() : chunksOf(ids)) {
       const moved = await redriveMessages(this.#database, queue, set, SET_MAX, this.#now());
       total += moved;
       if (moved > 0) this.#signals.arrived(queue);
@@ -149,6 +150,7 @@ export class PostgresQueue implements MessageQueue {
 
   async close(): Promise<void> {
     this.#waiting.close();
+    await this.#writes.drain();
     await this.#signals.close();
   }
 
@@ -161,7 +163,7 @@ export class PostgresQueue implements MessageQueue {
   }
 
   async #hide(queue: string, receipts: readonly string[], delayMs: number, release: boolean): Promise<void> {
-    for (const set of receiptSets(receipts)) {
+    for (const set of chunksOf(inOrder(rowsOf(receipts)))) {
       await hideMessages(this.#database, { queue, receipts: set, delayMs, release }, this.#now());
     }
   }
@@ -193,16 +195,8 @@ function parseReceipt(receipt: string): ReceiptRow | null {
   return id === undefined || number === undefined ? null : { id, receipt: Number(number) };
 }
 
-/** In order of ids: two statements over the same messages then lock them in the same order. */
-function receiptSets(receipts: readonly string[]): ReceiptRow[][] {
-  const rows = receipts.map(parseReceipt).filter((row) => row !== null);
-  return chunks(rows.sort((one, other) => (one.id < other.id ? -1 : 1)));
-}
-
-function chunks<Item>(items: readonly Item[]): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / SET_MAX) }, (_, index) =>
-    items.slice(index * SET_MAX, (index + 1) * SET_MAX),
-  );
+function rowsOf(receipts: readonly string[]): ReceiptRow[] {
+  return receipts.map(parseReceipt).filter((row) => row !== null);
 }
 
 function* everythingInSets(): Generator<null> {

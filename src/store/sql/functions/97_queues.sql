@@ -132,3 +132,30 @@ begin
   select count(*) into v_moved from gone;
   return v_moved;
 end $$;
+
+-- Takes messages of the outbox for one try each, in the order in which they were written; until the lease ends nobody
+-- else takes them. Of a group, a message is not taken before those ahead of it are sent.
+create or replace function claim_outgoing(p_limit integer, p_bytes bigint, p_lease_ms bigint, p_now timestamptz)
+returns table ("position" bigint, queue text, id uuid, message_group text, body text, tries integer)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_taken bigint[];
+begin
+  -- One claim at a time: another that is not committed yet could hold the messages ahead.
+  perform pg_advisory_xact_lock(hashtextextended('heddle.queue_outgoing', 0));
+  select array_agg(l.position) filter (where l.bytes_before < p_bytes) into v_taken
+  from (
+    select d.position, coalesce(sum(d.bytes) over (rows between unbounded preceding and 1 preceding), 0) as bytes_before
+    from (
+      select o.position, octet_length(o.body) as bytes from queue_outgoing o
+      where o.next_try_at <= v_now and (o.message_group is null or not exists (
+        select 1 from queue_outgoing e
+        where e.queue = o.queue and e.message_group = o.message_group and e.position < o.position
+          and e.next_try_at > v_now))
+      order by o.next_try_at, o.position limit p_limit) d) l;
+  return query update queue_outgoing o set tries = o.tries + 1, next_try_at = v_now + p_lease_ms * interval '1 millisecond'
+  where o.position = any(v_taken)
+  returning o.position, o.queue, o.id, o.message_group, o.body, o.tries;
+end $$;

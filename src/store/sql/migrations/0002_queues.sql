@@ -42,9 +42,7 @@ create table queue_outgoing (
   queue text not null,
   id uuid not null,
   message_group text,
-  -- Not to be handed out earlier; null: at once.
-  due_at timestamptz,
-  -- The next try to send it; while one is under way, when another process may.
+  -- When to try next; while a try is under way, when another process may.
   next_try_at timestamptz not null,
   tries integer not null default 0,
   body text not null,
@@ -55,12 +53,15 @@ create table queue_outgoing (
   vacuum_truncate = off);
 
 create index queue_outgoing_due on queue_outgoing (next_try_at, position);
+create index queue_outgoing_group on queue_outgoing (queue, message_group, position) where message_group is not null;
 
 -- Bodies that a queue elsewhere cannot carry: its message has the id alone.
 create table queue_body (
   id uuid primary key,
   body text not null,
-  -- When a message with it was last sent: a queue that forgets its messages leaves their bodies behind.
+  -- The delivery that loaded it last: no other may delete it.
+  receipt uuid,
+  -- When a message with it was last sent or loaded: a queue that forgets its messages leaves their bodies behind.
   touched_at timestamptz not null
 );
 
