@@ -1,0 +1,185 @@
+import { MANAGER_QUEUE } from '../domain/message.ts';
+import type { Manager, ManagerRun } from '../engine/manager/manager.ts';
+import type { Engine } from '../engine/port.ts';
+import type { MessageQueue, ReceivedMessage } from '../queue/port.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { Random } from '../runtime/random.ts';
+
+export interface ManagerLoopOptions {
+  manager: Manager;
+  queue: MessageQueue;
+  engine: Pick<Engine, 'onReady'>;
+  /** Batches under way at once; each holds a connection of the pool while it runs. */
+  receivers: number;
+  /** How often the clock is looked at: timeouts, ends of trees, due jobs. */
+  intervalMs: number;
+  /** How long a handled message is known, so that it has no second effect: longer than its queue may deliver it again. */
+  inboxKeepMs: number;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** Messages of one batch, 100 by default. */
+  batchMax?: number;
+  /** How long a batch is hidden from others, ms; extended for as long as it is under way. */
+  visibilityMs?: number;
+}
+
+const BATCH_MAX = 100;
+const VISIBILITY_MS = 60_000;
+/** Longest wait for a message within one call; also the longest that SQS offers. */
+const WAIT_MS = 20_000;
+/** A message that failed comes again after this, so that what it waits for may have come. */
+const RELEASE_BACKOFF = { base_ms: 250, factor: 2, max_ms: 120_000, jitter: 0.5 };
+const FORGET_INTERVAL_MS = 60_000;
+const FORGET_MAX = 5_000;
+
+/**
+ * Runs the manager in this process, as many others may in theirs: receivers that take batches from its queue, a clock for
+ * what only time sets in motion, and one that hands out tasks as soon as they are ready.
+ */
+export class ManagerLoop {
+  readonly #options: ManagerLoopOptions;
+  readonly #loops: readonly Loop[];
+  readonly #dispatcher: Loop;
+  /** Kinds whose lanes wake the dispatcher, each with how to stop that. */
+  readonly #watched = new Map<string, () => void>();
+
+  constructor(options: ManagerLoopOptions) {
+    const { receivers, intervalMs, clock, log } = options;
+    this.#options = options;
+    const loop = (name: string, everyMs: number, runOnce: (signal: AbortSignal) => Promise<'again' | 'idle'>): Loop =>
+      new Loop({ name, intervalMs: everyMs, clock, log, runOnce });
+    this.#dispatcher = loop('manager dispatch', intervalMs, () => this.#dispatch());
+    this.#loops = [
+      loop('manager clock', intervalMs, () => this.#look()),
+      this.#dispatcher,
+      loop('manager inbox', FORGET_INTERVAL_MS, () => this.#forget()),
+      ...Array.from({ length: receivers }, (_, index) =>
+        loop(`manager receiver ${index + 1}`, intervalMs, (signal) => this.#receive(signal)),
+      ),
+    ];
+  }
+
+  start(): void {
+    for (const loop of this.#loops) loop.start();
+  }
+
+  /** Takes nothing more; resolves when the batches under way are through and settled. */
+  async stop(): Promise<void> {
+    for (const unwatch of this.#watched.values()) unwatch();
+    this.#watched.clear();
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
+
+  async #receive(signal: AbortSignal): Promise<'again'> {
+    const { queue, manager, clock, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
+    const messages = await queue.receive(MANAGER_QUEUE, {
+      max: batchMax,
+      wait_ms: WAIT_MS,
+      visibility_ms: visibilityMs,
+      signal,
+    });
+    if (messages.length === 0) return 'again';
+    const keepHidden = this.#keepHidden(messages, visibilityMs);
+    try {
+      const run = await manager.run(messages, clock.now(), { upkeep: false });
+      await settle(queue, messages, run, (receives) => this.#releaseDelayMs(receives));
+      // What keeps a run from its end keeps the next one from it too: the loop waits a little longer each time.
+      if (run.error !== null) throw run.error;
+    } finally {
+      keepHidden.end();
+    }
+    return 'again';
+  }
+
+  #keepHidden(messages: readonly ReceivedMessage[], visibilityMs: number): { end(): void } {
+    const { queue, clock, log } = this.#options;
+    let cancel = (): void => undefined;
+    const arm = (): void => {
+      cancel = clock.after(visibilityMs / 2, () => {
+        arm();
+        queue
+          .extend(
+            MANAGER_QUEUE,
+            messages.map(({ receipt }) => receipt),
+            visibilityMs,
+          )
+          .catch((error: unknown) => log.warn({ err: error }, 'Messages under way may be handed to others'));
+      });
+    };
+    arm();
+    return { end: () => cancel() };
+  }
+
+  #releaseDelayMs(receives: number): number {
+    return backoffMs(RELEASE_BACKOFF, Math.max(1, receives), () => this.#options.random.next());
+  }
+
+  async #look(): Promise<'idle'> {
+    const { manager, clock } = this.#options;
+    const { error } = await manager.run([], clock.now());
+    if (error !== null) throw error;
+    this.#watch(await manager.dispatchedKinds());
+    return 'idle';
+  }
+
+  async #dispatch(): Promise<'idle'> {
+    const { manager, clock } = this.#options;
+    const { error } = await manager.run([], clock.now(), { upkeep: false });
+    if (error !== null) throw error;
+    return 'idle';
+  }
+
+  #watch(kinds: readonly string[]): void {
+    const wanted = new Set(kinds);
+    for (const [kind, unwatch] of this.#watched) {
+      if (wanted.has(kind)) continue;
+      unwatch();
+      this.#watched.delete(kind);
+    }
+    for (const kind of wanted) {
+      if (this.#watched.has(kind)) continue;
+      this.#watched.set(
+        kind,
+        this.#options.engine.onReady([`kind:${kind}`], () => this.#dispatcher.wake()),
+      );
+    }
+  }
+
+  async #forget(): Promise<'again' | 'idle'> {
+    const { manager, clock, inboxKeepMs } = this.#options;
+    const forgotten = await manager.forgetMessages(clock.now() - inboxKeepMs, FORGET_MAX);
+    return forgotten >= FORGET_MAX ? 'again' : 'idle';
+  }
+}
+
+/** Tells the queue what became of a batch: handled messages go, failed ones come again later, buried ones never. */
+async function settle(
+  queue: MessageQueue,
+  messages: readonly ReceivedMessage[],
+  { failed, buried }: ManagerRun,
+  delayMs: (receives: number) => number,
+): Promise<void> {
+  const reasons = new Map(buried.map(({ id, reason }) => [id, reason]));
+  const again = new Set(failed);
+  const handled = messages.filter(({ id }) => !reasons.has(id) && !again.has(id));
+  if (handled.length > 0) {
+    await queue.delete(
+      MANAGER_QUEUE,
+      handled.map(({ receipt }) => receipt),
+    );
+  }
+  const letters = messages.flatMap(({ id, receipt }) => {
+    const reason = reasons.get(id);
+    return reason === undefined ? [] : [{ receipt, reason }];
+  });
+  if (letters.length > 0) await queue.bury(MANAGER_QUEUE, letters);
+  const released = messages.filter(({ id }) => again.has(id));
+  for (const receives of new Set(released.map(({ receive_count }) => receive_count))) {
+    const receipts = released.filter(({ receive_count }) => receive_count === receives).map(({ receipt }) => receipt);
+    await queue.release(MANAGER_QUEUE, receipts, delayMs(receives));
+  }
+}
