@@ -15,6 +15,7 @@ import { batchRoutes } from './routes/batches.ts';
 import type { App, RouteContext } from './routes/context.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
+import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes } from './routes/page.ts';
 import { reportRoutes } from './routes/report.ts';
 import { serviceRoutes } from './routes/service.ts';
@@ -26,6 +27,8 @@ import { workflowRoutes } from './routes/workflows.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { answerUnmatched } from './unmatched.ts';
 import { compileValidator } from './validation/compiler.ts';
+import { WorkflowNode } from './wire/new-workflow.ts';
+import { WorkflowTreeNode } from './wire/workflow.ts';
 
 export type { App } from './routes/context.ts';
 
@@ -56,6 +59,8 @@ export function buildServer(dependencies: ServerDependencies): App {
     streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
   };
   app.setValidatorCompiler(compileValidator);
+  // Schemas that hold themselves are known by name.
+  for (const schema of [WorkflowNode, WorkflowTreeNode]) app.addSchema(schema);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
 
   // Hooks run in this order for each request: measured first, then guarded, then read.
@@ -97,6 +102,7 @@ function addRoutes(app: App, context: RouteContext): void {
   reportRoutes(app, context);
   batchRoutes(app, context);
   workflowRoutes(app, context);
+  jobRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);
   definitionRoutes(app, context);

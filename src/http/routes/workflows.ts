@@ -8,8 +8,8 @@ import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import type { Engine } from '../../engine/port.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { Count } from '../wire/basics.ts';
-import { NewWorkflowDto, WorkflowNode } from '../wire/new-workflow.ts';
-import { SubmittedWorkflowDto, submittedWorkflowToWire, WorkflowIdDto, WorkflowTreeNode } from '../wire/workflow.ts';
+import { NewWorkflowDto } from '../wire/new-workflow.ts';
+import { SubmittedWorkflowDto, submittedWorkflowToWire, WorkflowIdDto } from '../wire/workflow.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { NoQuery, WorkflowParameters } from './parameters.ts';
@@ -18,11 +18,9 @@ import { requireTree, workflowNotFound } from './transitions.ts';
 import { workflowReadRoutes } from './workflow-reads.ts';
 
 /** Each level of a tree is an object and its array of children; beside them stand the document and a task's input. */
-const BODY_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 2;
+export const BODY_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 2;
 
 export function workflowRoutes(app: App, context: RouteContext): void {
-  app.addSchema(WorkflowNode);
-  app.addSchema(WorkflowTreeNode);
   submitRoute(app, context);
   workflowReadRoutes(app, context);
   for (const transition of TRANSITIONS) transitionRoute(app, context.engine, transition);
