@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
+import { sendJson, sendProblem } from './fixture-answers.ts';
+import type { FixtureApi } from './fixture-answers.ts';
 
 /** A stand-in for the server's part of the page's contract: the built page, canned answers, a stream of events. */
 
@@ -51,6 +53,9 @@ export interface FixtureBatch {
   ended_at: string | null;
 }
 
+/** Addresses under which the page itself is served. */
+const PAGES = new Set(['/', '/view', '/workflows', '/jobs']);
+
 const TERMINAL = new Set(['Success', 'Failure', 'Canceled']);
 
 export class FixtureServer {
@@ -63,6 +68,8 @@ export class FixtureServer {
   refusal: { status: number; error: string; details: string[] } | null = null;
   /** Set to answer 404 to requests for a stream of events. */
   withoutStreams = false;
+  /** Parts that are asked first. */
+  readonly apis: FixtureApi[] = [];
   private readonly streams = new Map<string, Set<ServerResponse>>();
   private server: Server | null = null;
   private port = 0;
@@ -121,10 +128,18 @@ export class FixtureServer {
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url);
     response.setHeader('content-security-policy', CONTENT_SECURITY_POLICY);
-    if (url.pathname === '/' || url.pathname === '/view') return sendFile(response, 'index.html');
+    if (PAGES.has(url.pathname)) return sendFile(response, 'index.html');
     if (url.pathname.startsWith('/assets/')) return sendFile(response, url.pathname);
     if (this.token !== null && request.headers.authorization !== `Bearer ${this.token}`) {
       sendProblem(response, 401, 'A valid bearer token is required');
+      return;
+    }
+    if (request.method !== 'GET' && this.refuse(response)) {
+      this.operations.push(`${request.method} ${url.pathname}`);
+      return;
+    }
+    if (this.apis.some((api) => api.handle(url, request, response))) {
+      if (request.method !== 'GET') this.operations.push(`${request.method} ${url.pathname}`);
       return;
     }
     if (request.method !== 'GET') {
@@ -203,14 +218,17 @@ export class FixtureServer {
     return { summary, obstacles: [{ type: 'parents', parents, total: parents.length }] };
   }
 
+  /** Answers with the refusal that was asked for, once; says whether there was one. */
+  private refuse(response: ServerResponse): boolean {
+    if (this.refusal === null) return false;
+    const { status, error, details } = this.refusal;
+    this.refusal = null;
+    sendProblem(response, status, error, details);
+    return true;
+  }
+
   private operate(method: string, path: string, response: ServerResponse): void {
     this.operations.push(`${method} ${path}`);
-    if (this.refusal !== null) {
-      const { status, error, details } = this.refusal;
-      this.refusal = null;
-      sendProblem(response, status, error, details);
-      return;
-    }
     const id = path.split('/').find((part) => this.findTask(part) !== undefined);
     const task = this.findTask(id);
     if (task === undefined) {
@@ -257,13 +275,4 @@ function summaryOf(batch: FixtureBatch): unknown {
 async function sendFile(response: ServerResponse, name: string): Promise<void> {
   const content = await readFile(join(DIST, normalize(`/${name}`)));
   response.writeHead(200, { 'content-type': CONTENT_TYPES[extname(name)] ?? 'application/octet-stream' }).end(content);
-}
-
-function sendJson(response: ServerResponse, body: unknown): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-function sendProblem(response: ServerResponse, status: number, error: string, details: string[] = []): void {
-  const body = { type: 'about:blank', title: error, status, code: 'FIXTURE', error, details };
-  response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
 }

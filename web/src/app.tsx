@@ -2,21 +2,34 @@ import { Suspense, lazy } from 'react';
 import { useSession } from './api/session.ts';
 import { BatchesPage } from './batches/batches-page.tsx';
 import { Login } from './login.tsx';
+import { WorkflowPage } from './workflows/workflow-page.tsx';
+import { WorkflowsPage } from './workflows/workflows-page.tsx';
 
-// The graph's libraries are large: the list of batches does not wait for them, and a graph's page asks for them at once.
-const viewing = location.pathname.replace(/\/+$/, '') === '/view';
+const path = location.pathname.replace(/\/+$/, '');
+const search = new URLSearchParams(location.search);
+const workflowId = search.get('workflow')?.trim() ?? null;
+
+// The graph's libraries are large: other pages do not wait for them, and a graph's page asks for them at once.
+const viewing = path === '/view' && workflowId === null;
 const loadDagPage = () => import('./dag/dag-page.tsx');
 const dagPage = viewing ? loadDagPage() : null;
 const DagPage = lazy(async () => ({ default: (await (dagPage ?? loadDagPage())).DagPage }));
+const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 
 export function App() {
   const session = useSession();
   if (session.locked !== 'no') return <Login refused={session.locked === 'refused'} />;
-  if (!viewing) return <BatchesPage key={session.epoch} />;
-  const batchId = new URLSearchParams(location.search).get('batch')?.trim() ?? '';
   return (
     <Suspense fallback={<p className="notice">Loading…</p>}>
-      <DagPage key={session.epoch} batchId={batchId} />
+      <Place key={session.epoch} />
     </Suspense>
   );
+}
+
+function Place() {
+  if (path === '/view' && workflowId !== null) return <WorkflowPage workflowId={workflowId} />;
+  if (viewing) return <DagPage batchId={search.get('batch')?.trim() ?? ''} />;
+  if (path === '/workflows') return <WorkflowsPage />;
+  if (path === '/jobs') return <JobsPage />;
+  return <BatchesPage />;
 }

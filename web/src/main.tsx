@@ -3,6 +3,8 @@ import { App } from './app.tsx';
 import { LastResort } from './last-resort.tsx';
 import { applyTheme } from './theme.ts';
 import './styles.css';
+import './workflows/workflows.css';
+import './jobs/jobs.css';
 
 applyTheme();
 createRoot(document.getElementById('root')!).render(

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -55,4 +55,27 @@ export function useNow(intervalMs: number, active = true): number {
     return () => clearInterval(timer);
   }, [intervalMs, active]);
   return now;
+}
+
+const secondListeners = new Set<() => void>();
+let second = Date.now();
+let secondTimer: ReturnType<typeof setInterval> | undefined;
+
+function onSecond(listener: () => void): () => void {
+  secondListeners.add(listener);
+  secondTimer ??= setInterval(() => {
+    second = Date.now();
+    for (const each of secondListeners) each();
+  }, SECOND);
+  return () => {
+    secondListeners.delete(listener);
+    if (secondListeners.size > 0) return;
+    clearInterval(secondTimer);
+    secondTimer = undefined;
+  };
+}
+
+/** The present, renewed every second by one clock for all who ask: for what stands on the page hundreds of times. */
+export function useSharedNow(): number {
+  return useSyncExternalStore(onSecond, () => second);
 }

@@ -6,7 +6,20 @@ import type { Theme } from './theme.ts';
 
 const THEME_LABEL: Record<Theme, string> = { auto: 'Auto', light: 'Light', dark: 'Dark' };
 
-/** The bar on every page: home, what the page is about, colours, log out. */
+const PLACES = [
+  { label: 'Batches', address: '/', view: 'batch' },
+  { label: 'Workflows', address: '/workflows', view: 'workflow' },
+  { label: 'Jobs', address: '/jobs', view: null },
+] as const;
+
+/** Whether a place is the list shown, or the one that what is shown belongs to. */
+function currentOf({ address, view }: (typeof PLACES)[number]): 'page' | 'true' | undefined {
+  const path = location.pathname.replace(/\/+$/, '') || '/';
+  if (path === address) return 'page';
+  return path === '/view' && view !== null && new URLSearchParams(location.search).has(view) ? 'true' : undefined;
+}
+
+/** The bar on every page: home, the lists, what the page is about, colours, log out. */
 export function TopBar({ children }: { children?: ReactNode }) {
   const session = useSession();
   const theme = useTheme();
@@ -16,6 +29,13 @@ export function TopBar({ children }: { children?: ReactNode }) {
         <img src={mark} alt="" width="24" height="24" />
         <span>Heddle</span>
       </a>
+      <nav className="places" aria-label="Main">
+        {PLACES.map((place) => (
+          <a key={place.address} href={place.address} aria-current={currentOf(place)}>
+            {place.label}
+          </a>
+        ))}
+      </nav>
       <div className="top-bar-middle">{children}</div>
       <div className="segments" role="group" aria-label="Colours">
         {THEMES.map((name) => (

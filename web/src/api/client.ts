@@ -48,7 +48,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   }
 }
 
-async function getJson<Body>(path: string, signal?: AbortSignal): Promise<Body> {
+export async function getJson<Body>(path: string, signal?: AbortSignal): Promise<Body> {
   const response = await request(path, {
     headers: { accept: 'application/json' },
     ...(signal === undefined ? {} : { signal }),
@@ -61,7 +61,7 @@ async function getJson<Body>(path: string, signal?: AbortSignal): Promise<Body> 
   }
 }
 
-const segment = encodeURIComponent;
+export const segment = encodeURIComponent;
 
 export interface BatchPage {
   page: number;

@@ -1,24 +1,18 @@
-import { useEffect, useState } from 'react';
-import { ApiError, listBatches } from '../api/client.ts';
-import type { Batch } from '../api/wire.ts';
+import { useCallback, useEffect, useState } from 'react';
+import { listBatches } from '../api/client.ts';
+import { usePolled } from '../live/use-polled.ts';
+import { Trouble } from '../live/trouble.tsx';
 import { OpenBatch } from '../open-batch.tsx';
-import { Problem } from '../problem.tsx';
+import { Pager } from '../pager.tsx';
 import { TopBar } from '../top-bar.tsx';
-import { formatClock, useNow } from '../times.ts';
+import { useNow } from '../times.ts';
 import { BatchTable } from './batch-table.tsx';
 
 const PAGE_SIZE = 25;
-const REFRESH_MS = 3000;
 
 interface Query {
   page: number;
   open: boolean | null;
-}
-
-interface Listing {
-  rows: Batch[] | null;
-  error: unknown;
-  heardAtMs: number | null;
 }
 
 function readQuery(): Query {
@@ -38,36 +32,6 @@ function writeQuery({ page, open }: Query): void {
   history.replaceState(null, '', search.size > 0 ? `/?${search}` : '/');
 }
 
-/** Reads one page of batches, again every few seconds while the tab is seen. */
-function useBatches({ page, open }: Query): Listing {
-  const [listing, setListing] = useState<Listing>({ rows: null, error: null, heardAtMs: null });
-  useEffect(() => {
-    const stopped = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = async (): Promise<void> => {
-      try {
-        const rows = await listBatches({ page, pageSize: PAGE_SIZE, open }, stopped.signal);
-        setListing({ rows, error: null, heardAtMs: Date.now() });
-      } catch (error) {
-        if (stopped.signal.aborted) return;
-        setListing((last) => ({ ...last, error }));
-        if (error instanceof ApiError && !error.transient) return;
-      }
-      if (!stopped.signal.aborted) timer = setTimeout(() => void turn(), REFRESH_MS);
-    };
-    const turn = async (): Promise<void> => {
-      if (document.visibilityState === 'visible') return read();
-      document.addEventListener('visibilitychange', () => void turn(), { once: true, signal: stopped.signal });
-    };
-    void read();
-    return () => {
-      stopped.abort();
-      clearTimeout(timer);
-    };
-  }, [page, open]);
-  return listing;
-}
-
 const FILTERS: { label: string; open: boolean | null }[] = [
   { label: 'All', open: null },
   { label: 'Open', open: true },
@@ -77,7 +41,12 @@ const FILTERS: { label: string; open: boolean | null }[] = [
 /** The list of batches, newest first. */
 export function BatchesPage() {
   const [query, setQuery] = useState(readQuery);
-  const { rows, error, heardAtMs } = useBatches(query);
+  const { page, open } = query;
+  const read = useCallback(
+    (signal: AbortSignal) => listBatches({ page, pageSize: PAGE_SIZE, open }, signal),
+    [page, open],
+  );
+  const { value: rows, error, heardAtMs } = usePolled(read);
   const now = useNow(1000);
   useEffect(() => {
     document.title = 'Batches · Heddle';
@@ -110,35 +79,8 @@ export function BatchesPage() {
         {rows === null && error === null && <p className="quiet">Loading…</p>}
         {rows !== null && rows.length > 0 && <BatchTable rows={rows} now={now} />}
         {rows?.length === 0 && <NoBatches query={query} />}
-        {rows !== null && (query.page > 0 || rows.length === PAGE_SIZE) && (
-          <nav className="pager" aria-label="Pages">
-            <button type="button" disabled={query.page === 0} onClick={() => go({ ...query, page: query.page - 1 })}>
-              Newer
-            </button>
-            <span>Page {query.page + 1}</span>
-            <button
-              type="button"
-              disabled={rows.length < PAGE_SIZE}
-              onClick={() => go({ ...query, page: query.page + 1 })}
-            >
-              Older
-            </button>
-          </nav>
-        )}
+        <Pager page={query.page} rows={rows} pageSize={PAGE_SIZE} onPage={(page) => go({ ...query, page })} />
       </main>
-    </div>
-  );
-}
-
-function Trouble({ error, heardAtMs }: { error: unknown; heardAtMs: number | null }) {
-  if (!(error instanceof ApiError) || !error.transient) return <Problem error={error} />;
-  return (
-    <div className="banner" role="status">
-      <strong>{error.status === 0 ? 'The server cannot be reached.' : error.message}</strong> Reconnecting every few
-      seconds.
-      {heardAtMs === null
-        ? ' Is it running, and at this address?'
-        : ` Shown is how it was at ${formatClock(heardAtMs)}.`}
     </div>
   );
 }

@@ -4,13 +4,13 @@ import { OpenBatch, isBatchId } from '../open-batch.tsx';
 import { Problem } from '../problem.tsx';
 import { TopBar } from '../top-bar.tsx';
 import { prepareLayout } from '../layout/client.ts';
-import { FeedBanner } from './feed-banner.tsx';
-import { LiveFeed } from './live-feed.ts';
+import { FeedBanner } from '../live/feed-banner.tsx';
+import { LiveFeed } from '../live/live-feed.ts';
+import { useFeedState, useRestWhileHidden } from '../live/use-feed.ts';
+import { DagSource } from './dag-source.ts';
 import { TaskStore } from './task-store.ts';
-import { useFeedState, useStoreVersion } from './subscriptions.ts';
+import { useStoreVersion } from './subscriptions.ts';
 import { Workbench } from './workbench.tsx';
-
-const HIDDEN_REST_MS = 20_000;
 
 /** The page of one batch: reads it, follows it, and says plainly what to do where it cannot. */
 export function DagPage({ batchId }: { batchId: string }) {
@@ -36,7 +36,7 @@ export function DagPage({ batchId }: { batchId: string }) {
 function LoadedPage({ batchId }: { batchId: string }) {
   const [{ store, feed }] = useState(() => {
     const fresh = new TaskStore();
-    return { store: fresh, feed: new LiveFeed(batchId, fresh) };
+    return { store: fresh, feed: new LiveFeed(new DagSource(batchId, fresh)) };
   });
   useEffect(() => {
     prepareLayout();
@@ -74,23 +74,6 @@ function LoadedPage({ batchId }: { batchId: string }) {
     );
   }
   return <Workbench batchId={batchId} store={store} feed={feed} />;
-}
-
-/** A tab that nobody looks at gives its stream back: browsers keep few connections to one server open. */
-function useRestWhileHidden(feed: LiveFeed): void {
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const onChange = (): void => {
-      clearTimeout(timer);
-      if (document.visibilityState === 'hidden') timer = setTimeout(() => feed.rest(), HIDDEN_REST_MS);
-      else feed.rouse();
-    };
-    document.addEventListener('visibilitychange', onChange);
-    return () => {
-      clearTimeout(timer);
-      document.removeEventListener('visibilitychange', onChange);
-    };
-  }, [feed]);
 }
 
 function Failed({ batchId, error, onRetry }: { batchId: string; error: ApiError; onRetry: () => void }) {

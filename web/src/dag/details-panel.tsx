@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from 'react';
 import { getTask } from '../api/client.ts';
 import type { TaskDetail } from '../api/wire.ts';
+import { JsonBlock } from '../json-block.tsx';
 import { Problem } from '../problem.tsx';
 import { StatusChip } from '../status-chip.tsx';
 import { isTerminal, statusFromWire } from '../status.ts';
 import { useNow } from '../times.ts';
 import { ExplainSection } from './explain-section.tsx';
-import type { LiveFeed } from './live-feed.ts';
+import type { LiveFeed } from '../live/live-feed.ts';
 import { Relatives } from './relatives.tsx';
 import { useStoreVersion } from './subscriptions.ts';
 import { TaskActions } from './task-actions.tsx';
@@ -47,7 +48,13 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
         <StatusChip status={status} />
         <span className="quiet">{view?.kind ?? task?.kind}</span>
       </p>
-      <TaskActions id={id} name={view?.name ?? ''} status={status} onDone={afterOperation} />
+      <TaskActions
+        id={id}
+        name={view?.name ?? ''}
+        status={status}
+        consequence="Tasks that require its success will fail. It can be retried later."
+        onDone={afterOperation}
+      />
       {error !== null && <Problem error={error} />}
       {task !== null && task.failure_reason !== null && task.failure_reason !== undefined && (
         <div className="reason" data-status={status}>
@@ -56,10 +63,16 @@ export function DetailsPanel({ id, store, feed, onSelect }: DetailsPanelProps) {
         </div>
       )}
       {!isTerminal(status) && (
-        <ExplainSection id={id} status={status} stamp={stamp} onSelect={onSelect} store={store} />
+        <ExplainSection
+          id={id}
+          running={status === 'Running'}
+          stamp={stamp}
+          knows={(other) => store.tasks.has(other)}
+          onSelect={onSelect}
+        />
       )}
       {task === null && error === null && <p className="quiet">Loading…</p>}
-      {task !== null && <TaskFields task={task} now={now} />}
+      {task !== null && <TaskFields task={task} now={now} owner="Batch" />}
       <Relatives id={id} store={store} onSelect={onSelect} />
       {task !== null && <TaskExtras task={task} />}
     </div>
@@ -127,12 +140,4 @@ function TaskExtras({ task }: { task: TaskDetail }) {
 
 function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0);
-}
-
-function JsonBlock({ value, testId }: { value: unknown; testId?: string }) {
-  return (
-    <pre className="json" tabIndex={0} data-testid={testId}>
-      {JSON.stringify(value, null, 2)}
-    </pre>
-  );
 }

@@ -2,21 +2,20 @@ import { useEffect, useState } from 'react';
 import { explainTask } from '../api/client.ts';
 import type { Explanation, Json } from '../api/wire.ts';
 import { Problem } from '../problem.tsx';
-import type { Status } from '../status.ts';
 import { formatAgo, parseTime, useNow } from '../times.ts';
-import type { TaskStore } from './task-store.ts';
 
 interface ExplainSectionProps {
   id: string;
-  status: Status;
+  running: boolean;
   /** Changes when the task does: the answer is then asked for again. */
   stamp: string;
-  store: TaskStore;
+  /** Whether a task is one that this page can show. */
+  knows: (id: string) => boolean;
   onSelect: (id: string) => void;
 }
 
 /** Answers why a task is not running: the server's sentence, then what stands in the way. */
-export function ExplainSection({ id, status, stamp, store, onSelect }: ExplainSectionProps) {
+export function ExplainSection({ id, running, stamp, knows, onSelect }: ExplainSectionProps) {
   const [answer, setAnswer] = useState<Explanation | null>(null);
   const [error, setError] = useState<unknown>(null);
   const slowly = useNow(5000);
@@ -36,14 +35,14 @@ export function ExplainSection({ id, status, stamp, store, onSelect }: ExplainSe
   if (answer === null && error === null) return null;
   return (
     <section className="explain" data-testid="explain">
-      <h3>{status === 'Running' ? 'Now' : 'Why it is not running'}</h3>
+      <h3>{running ? 'Now' : 'Why it is not running'}</h3>
       {answer === null && <Problem error={error} />}
       {answer !== null && (
         <>
           <p>{answer.summary}</p>
           <ul>
             {answer.obstacles.map((obstacle, i) => (
-              <ObstacleLine key={i} obstacle={obstacle} store={store} onSelect={onSelect} />
+              <ObstacleLine key={i} obstacle={obstacle} knows={knows} onSelect={onSelect} />
             ))}
           </ul>
         </>
@@ -54,11 +53,11 @@ export function ExplainSection({ id, status, stamp, store, onSelect }: ExplainSe
 
 interface ObstacleLineProps {
   obstacle: Record<string, Json>;
-  store: TaskStore;
+  knows: (id: string) => boolean;
   onSelect: (id: string) => void;
 }
 
-function ObstacleLine({ obstacle, store, onSelect }: ObstacleLineProps) {
+function ObstacleLine({ obstacle, knows, onSelect }: ObstacleLineProps) {
   const people = listOf(obstacle['parents']) ?? listOf(obstacle['holders']) ?? [];
   return (
     <li>
@@ -66,7 +65,7 @@ function ObstacleLine({ obstacle, store, onSelect }: ObstacleLineProps) {
       {people.length > 0 && (
         <span className="obstacle-tasks">
           {people.map((entry, i) => (
-            <TaskLink key={i} entry={entry} store={store} onSelect={onSelect} />
+            <TaskLink key={i} entry={entry} knows={knows} onSelect={onSelect} />
           ))}
         </span>
       )}
@@ -74,11 +73,11 @@ function ObstacleLine({ obstacle, store, onSelect }: ObstacleLineProps) {
   );
 }
 
-function TaskLink({ entry, store, onSelect }: { entry: Json } & Omit<ObstacleLineProps, 'obstacle'>) {
+function TaskLink({ entry, knows, onSelect }: { entry: Json } & Omit<ObstacleLineProps, 'obstacle'>) {
   if (entry === null || typeof entry !== 'object' || Array.isArray(entry)) return null;
   const id = plain(entry['id']);
   const name = plain(entry['name']) || id;
-  if (!store.tasks.has(id)) return <span>{name}</span>;
+  if (!knows(id)) return <span>{name}</span>;
   return (
     <button type="button" className="link" onClick={() => onSelect(id)}>
       {name}
@@ -100,6 +99,11 @@ function moment(value: Json | undefined): string {
   return at === null ? plain(value) : formatAgo(at, Date.now());
 }
 
+function before(value: Json | undefined): string {
+  const names = listOf(value)?.map(plain) ?? [];
+  return names.length === 0 ? '' : `: before it in its sequence come ${names.join(', ')}`;
+}
+
 /** One obstacle in words; an unknown one is shown as it came. */
 function describe(obstacle: Record<string, Json>): string {
   const get = (key: string): string => plain(obstacle[key]);
@@ -112,6 +116,10 @@ function describe(obstacle: Record<string, Json>): string {
       const rule = get('rule') === 'Capacity' ? 'capacity' : 'concurrency';
       return `The ${rule} rule of ${get('kind')}${same ? ` with ${plain(fields)}` : ''} is at ${get('used')} of ${get('max')}. Held by: `;
     }
+    case 'turn':
+      return `Its turn has not come${before(obstacle['before'])}.`;
+    case 'expanding':
+      return `${get('created')} of the ${get('expected')} tasks that it announced exist.`;
     case 'paused':
       return `Paused ${moment(obstacle['since'])}; resume it to go on.`;
     case 'delayed':

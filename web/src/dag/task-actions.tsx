@@ -9,6 +9,8 @@ interface TaskActionsProps {
   id: string;
   name: string;
   status: Status;
+  /** What canceling leads to, for the question before it. */
+  consequence: string;
   onDone: () => void;
 }
 
@@ -22,7 +24,7 @@ function operationsFor(status: Status): TaskOperation[] {
 const LABEL: Record<TaskOperation, string> = { cancel: 'Cancel', pause: 'Pause', resume: 'Resume', retry: 'Retry' };
 
 /** Buttons for operators; canceling asks first, a refusal is shown in the server's words. */
-export function TaskActions({ id, name, status, onDone }: TaskActionsProps) {
+export function TaskActions({ id, name, status, consequence, onDone }: TaskActionsProps) {
   const [busy, setBusy] = useState<TaskOperation | null>(null);
   const [error, setError] = useState<unknown>(null);
   const dialog = useRef<HTMLDialogElement>(null);
@@ -68,7 +70,7 @@ export function TaskActions({ id, name, status, onDone }: TaskActionsProps) {
         <form method="dialog">
           <h2 id="cancel-title">Cancel this task?</h2>
           <p className="breakable">{name}</p>
-          <p className="quiet">Tasks that require its success will fail. It can be retried later.</p>
+          <p className="quiet">{consequence}</p>
           <div className="actions">
             <button type="submit" value="keep" autoFocus>
               Keep it

@@ -3,7 +3,7 @@ import type { TaskDetail } from '../api/wire.ts';
 import { formatAgo, formatDuration, formatMoment, parseTime } from '../times.ts';
 
 /** The plain fields of a task: counts, times as lengths with the exact moment in the tooltip, ids. */
-export function TaskFields({ task, now }: { task: TaskDetail; now: number }) {
+export function TaskFields({ task, now, owner }: { task: TaskDetail; now: number; owner: 'Batch' | 'Workflow' }) {
   const created = parseTime(task.created_at);
   const started = parseTime(task.started_at);
   const ended = parseTime(task.ended_at);
@@ -46,7 +46,7 @@ export function TaskFields({ task, now }: { task: TaskDetail; now: number }) {
       <Field label="Task">
         <CopyText text={task.id} />
       </Field>
-      <Field label="Batch">
+      <Field label={owner}>
         <CopyText text={task.batch_id} />
       </Field>
     </dl>
@@ -71,7 +71,8 @@ function Counts({ task }: { task: TaskDetail }) {
   );
 }
 
-function Field({ label, title, children }: { label: string; title?: string; children: ReactNode }) {
+/** One line of a list of fields; the title is its tooltip. */
+export function Field({ label, title, children }: { label: string; title?: string; children: ReactNode }) {
   return (
     <div title={title}>
       <dt>{label}</dt>
@@ -80,7 +81,8 @@ function Field({ label, title, children }: { label: string; title?: string; chil
   );
 }
 
-function CopyText({ text }: { text: string }) {
+/** Text with a button that copies it. */
+export function CopyText({ text }: { text: string }) {
   return (
     <span className="copy">
       <code>{text}</code>

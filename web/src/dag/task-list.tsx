@@ -1,11 +1,10 @@
-import { useEffect, useRef, useState } from 'react';
 import { StatusMark } from '../status-chip.tsx';
 import { formatDuration, useNow } from '../times.ts';
 import { progressOf, runtimeOf } from './task-store.ts';
 import type { TaskView } from './task-store.ts';
+import { useVirtualRows } from '../virtual-rows.ts';
 
 const ROW_HEIGHT = 44;
-const OVERSCAN = 8;
 
 interface TaskListProps {
   tasks: readonly TaskView[];
@@ -16,22 +15,8 @@ interface TaskListProps {
 
 /** The tasks in order of creation: the graph for those who use the keyboard. Only the rows in sight are rendered. */
 export function TaskList({ tasks, total, onShowAll, onSelect }: TaskListProps) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const [range, setRange] = useState({ top: 0, height: 600 });
-  useEffect(() => {
-    const element = scroller.current!;
-    const measure = (): void => setRange({ top: element.scrollTop, height: element.clientHeight });
-    const resized = new ResizeObserver(measure);
-    resized.observe(element);
-    element.addEventListener('scroll', measure, { passive: true });
-    return () => {
-      resized.disconnect();
-      element.removeEventListener('scroll', measure);
-    };
-  }, []);
+  const { scroller, first, last } = useVirtualRows(tasks.length, ROW_HEIGHT);
   const now = useNow(1000);
-  const first = Math.max(0, Math.floor(range.top / ROW_HEIGHT) - OVERSCAN);
-  const last = Math.min(tasks.length, Math.ceil((range.top + range.height) / ROW_HEIGHT) + OVERSCAN);
   return (
     <>
       <h2 className="panel-title">

@@ -1,14 +1,15 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { STATUSES } from '../status.ts';
 import type { Status } from '../status.ts';
+import { useSlashKey } from '../slash-key.ts';
 import { TopBar } from '../top-bar.tsx';
 import { DetailsPanel } from './details-panel.tsx';
-import { FeedBanner, FeedSignal } from './feed-banner.tsx';
+import { FeedBanner, FeedSignal } from '../live/feed-banner.tsx';
 import type { Graph } from './graph.ts';
 import { GraphView } from './graph-view.tsx';
 import { Legend } from './legend.tsx';
-import { REFRESH_INTERVAL_MS } from './live-feed.ts';
-import type { LiveFeed } from './live-feed.ts';
+import { REFRESH_INTERVAL_MS } from '../live/live-feed.ts';
+import type { LiveFeed } from '../live/live-feed.ts';
 import { ProgressSummary } from './progress-summary.tsx';
 import { useStoreVersion } from './subscriptions.ts';
 import { TaskList } from './task-list.tsx';
@@ -107,17 +108,4 @@ function useAutoRefresh(feed: LiveFeed): { on: boolean; set: (on: boolean) => vo
     return () => clearInterval(timer);
   }, [on, feed]);
   return { on, set };
-}
-
-function useSlashKey(target: React.RefObject<HTMLInputElement | null>): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
-      if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      target.current?.focus();
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, [target]);
 }

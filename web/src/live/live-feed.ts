@@ -1,19 +1,32 @@
-import { ApiError, getBatch, getDag } from '../api/client.ts';
+import { ApiError } from '../api/client.ts';
 import { readEventStream } from '../api/event-stream.ts';
 import type { ServerEvent } from '../api/event-parser.ts';
-import type { ChangeEvent } from '../api/wire.ts';
-import type { TaskStore } from './task-store.ts';
 
 const BACKOFF_FIRST_MS = 1000;
 const BACKOFF_MAX_MS = 15_000;
 /** How long the first read waits for the stream to open, so that no change falls between the two. */
 const STREAM_HEAD_START_MS = 250;
 export const REFRESH_INTERVAL_MS = 5000;
+/** A read that events ask for takes at most this share of the time: a large tree is not read all day long. */
+const REREAD_SHARE = 0.2;
+const REREAD_GAP_MIN_MS = 500;
+
+/** What a feed keeps current: where its changes are told, how the whole is read, and what to do with a change. */
+export interface FeedSource {
+  readonly eventsPath: string;
+  /** Whether the whole was read at least once. */
+  readonly loaded: boolean;
+  /** Whether nothing more will come. */
+  readonly finished: boolean;
+  read(signal: AbortSignal): Promise<void>;
+  /** Takes the data of a `change`; false where only a read of the whole can tell what is now. */
+  take(change: unknown): boolean;
+}
 
 export type FeedPhase =
   | { name: 'loading' }
   | { name: 'live' }
-  /** Every task is over; nothing more will come unless one is retried. */
+  /** All is over; nothing more will come unless something is retried. */
   | { name: 'ended' }
   /** The server offers no stream: the page asks every few seconds instead. */
   | { name: 'polling' }
@@ -32,7 +45,7 @@ class Connection {
   readonly opening = Promise.withResolvers<boolean>();
   readonly signal: AbortSignal;
   live = false;
-  /** Whether the batch was read whole. */
+  /** Whether the whole was read. */
   read = false;
   ended = false;
   private readonly closed = new AbortController();
@@ -46,20 +59,20 @@ class Connection {
   }
 }
 
-/** Keeps a store current: one whole read, then change events; reconnects with growing pauses and reads anew each time. */
+/** Keeps a source current: one whole read, then change events; reconnects with growing pauses and reads anew each time. */
 export class LiveFeed {
-  private readonly batchId: string;
-  private readonly store: TaskStore;
+  private readonly source: FeedSource;
   private readonly listeners = new Set<() => void>();
   private stopped = new AbortController();
   private wake: (() => void) | null = null;
   private current: FeedState = { phase: { name: 'loading' }, heardAtMs: null };
   private refreshing: { signal: AbortSignal; again: boolean; done: Promise<void> } | null = null;
   private resting = false;
+  private reread: ReturnType<typeof setTimeout> | null = null;
+  private lastRead = { endedAtMs: 0, tookMs: 0 };
 
-  constructor(batchId: string, store: TaskStore) {
-    this.batchId = batchId;
-    this.store = store;
+  constructor(source: FeedSource) {
+    this.source = source;
   }
 
   readonly state = (): FeedState => this.current;
@@ -78,6 +91,8 @@ export class LiveFeed {
   stop(): void {
     this.stopped.abort();
     this.wake?.();
+    if (this.reread !== null) clearTimeout(this.reread);
+    this.reread = null;
   }
 
   /** Lets go of the stream for a while. */
@@ -99,14 +114,14 @@ export class LiveFeed {
     this.wake?.();
   }
 
-  /** Listens again to a batch that had ended, after an operator re-opened one of its tasks. */
+  /** Listens again to what had ended, after an operator re-opened one of its tasks. */
   reopen(): void {
     if (this.current.phase.name !== 'ended') return;
     this.stop();
     this.start();
   }
 
-  /** Reads the whole batch now; calls that come meanwhile share one further read. */
+  /** Reads the whole now; calls that come meanwhile share one further read. */
   refresh(): Promise<void> {
     const { signal } = this.stopped;
     const running = this.refreshing;
@@ -125,12 +140,25 @@ export class LiveFeed {
   }
 
   private async readAll(signal: AbortSignal): Promise<void> {
-    const dag = await getDag(this.batchId, signal);
-    // The batch's own record only adds its name: without it the graph is still worth showing.
-    const batch = dag.batch ?? (await getBatch(this.batchId, signal).catch(() => null));
-    if (batch !== null) this.store.batch = batch;
-    this.store.replace(dag);
+    const startedAtMs = performance.now();
+    await this.source.read(signal);
+    const endedAtMs = performance.now();
+    this.lastRead = { endedAtMs, tookMs: endedAtMs - startedAtMs };
     this.heard();
+  }
+
+  /** Reads the whole soon: at once, or after a pause in proportion to how long the last read took. */
+  private refreshSoon(): void {
+    if (this.reread !== null) return;
+    const { endedAtMs, tookMs } = this.lastRead;
+    const gap = Math.max(REREAD_GAP_MIN_MS, tookMs * (1 / REREAD_SHARE - 1));
+    this.reread = setTimeout(
+      () => {
+        this.reread = null;
+        if (!this.stopped.signal.aborted) void this.refresh().catch(() => undefined);
+      },
+      Math.max(0, endedAtMs + gap - performance.now()),
+    );
   }
 
   private async run(signal: AbortSignal): Promise<void> {
@@ -140,7 +168,7 @@ export class LiveFeed {
       const connection = new Connection(signal);
       try {
         await (offered ? this.listen(connection) : this.poll(connection));
-        if (connection.ended || this.store.finished) {
+        if (connection.ended || this.source.finished) {
           this.setPhase({ name: 'ended' });
           return;
         }
@@ -176,8 +204,7 @@ export class LiveFeed {
       connection.ended ||= event.event === 'end';
       this.take(event);
     };
-    const path = `/v1/batches/${encodeURIComponent(this.batchId)}/events`;
-    const stream = readEventStream(path, { onOpen, onEvent }, signal);
+    const stream = readEventStream(this.source.eventsPath, { onOpen, onEvent }, signal);
     stream.catch(() => opening.resolve(false));
     await Promise.race([opening.promise, elapse(STREAM_HEAD_START_MS, signal)]);
     reading ??= this.refresh();
@@ -203,9 +230,7 @@ export class LiveFeed {
   private take(event: ServerEvent): void {
     this.heard();
     if (event.event !== 'change' || event.data === '') return;
-    const change = JSON.parse(event.data) as ChangeEvent;
-    if (change.batch) this.store.batch = { ...this.store.batch, ...change.batch };
-    if (!this.store.loaded || !this.store.apply(change.tasks)) void this.refresh().catch(() => undefined);
+    if (!this.source.take(JSON.parse(event.data)) || !this.source.loaded) this.refreshSoon();
   }
 
   private async pause(error: ApiError, attempt: number, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { formatClock, formatDuration, useNow } from '../times.ts';
 import type { FeedPhase, LiveFeed } from './live-feed.ts';
-import { useFeedState } from './subscriptions.ts';
+import { useFeedState } from './use-feed.ts';
 
 /** Says that the server is away, since when, and when the page tries again. */
 export function FeedBanner({ feed }: { feed: LiveFeed }) {
@@ -25,12 +25,12 @@ export function FeedBanner({ feed }: { feed: LiveFeed }) {
 }
 
 const SIGNAL: Record<FeedPhase['name'], { label: string; hint: string }> = {
-  loading: { label: 'Connecting', hint: 'Reading the batch' },
+  loading: { label: 'Connecting', hint: 'Reading all of it' },
   live: { label: 'Live', hint: 'Changes appear as they happen' },
   ended: { label: 'Finished', hint: 'Every task is over' },
   polling: { label: 'Every 5 s', hint: 'Live updates are not available here; the page asks every 5 seconds' },
   reconnecting: { label: 'Reconnecting', hint: 'The server is away' },
-  failed: { label: 'Stopped', hint: 'The batch cannot be read' },
+  failed: { label: 'Stopped', hint: 'It cannot be read' },
 };
 
 /** The small lamp that tells how fresh the page is. */

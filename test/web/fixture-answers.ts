@@ -1,0 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** A part of the stand-in for the server: answers what is its own and says whether it was. */
+export interface FixtureApi {
+  handle(url: URL, request: IncomingMessage, response: ServerResponse): boolean;
+}
+
+export function sendJson(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+export function sendProblem(response: ServerResponse, status: number, error: string, details: string[] = []): void {
+  const body = { type: 'about:blank', title: error, status, code: 'FIXTURE', error, details };
+  response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
+}

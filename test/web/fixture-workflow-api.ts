@@ -1,0 +1,263 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { sendJson, sendProblem } from './fixture-answers.ts';
+import type { FixtureApi } from './fixture-answers.ts';
+import { isOpen } from './fixture-workflows.ts';
+import type { FixtureContainer, FixtureNode, FixtureTreeTask, FixtureWorkflow } from './fixture-workflows.ts';
+
+const COUNTED: Record<string, string> = {
+  Succeeded: 'succeeded',
+  Failed: 'failed',
+  Timeout: 'timed_out',
+  PartiallyFailed: 'partially_failed',
+  Disabled: 'disabled',
+};
+
+/** A stand-in for the server's part of workflows: lists, trees that are cut at `nodesMax`, pages, events, operations. */
+export class FixtureWorkflowApi implements FixtureApi {
+  readonly workflows = new Map<string, FixtureWorkflow>();
+  /** Nodes of one answer. */
+  nodesMax = 10_000;
+  /** Whole trees that were read. */
+  treesRead = 0;
+  private readonly streams = new Map<string, Set<ServerResponse>>();
+
+  /** How many pages listen to a workflow. */
+  listeners(id: string): number {
+    return this.streams.get(id)?.size ?? 0;
+  }
+
+  clear(): void {
+    this.workflows.clear();
+    this.treesRead = 0;
+    this.nodesMax = 10_000;
+  }
+
+  /** Changes a node as the engine would, and tells the listeners of it and of the containers around it. */
+  change(workflowId: string, nodeId: string, fields: Partial<FixtureTreeTask>): void {
+    const workflow = this.workflows.get(workflowId)!;
+    const path = pathTo(workflow.root, nodeId);
+    const node = path.at(-1)!;
+    Object.assign(node, node.type === 'task' ? { last_updated: new Date().toISOString() } : {}, fields);
+    const around = path.filter((one) => one.type === 'container').map(bare);
+    const tasks = node.type === 'task' ? [node] : [];
+    this.send(workflowId, 'change', { workflow: summary(workflow), containers: around, tasks });
+  }
+
+  /** Puts further children into a container and tells the listeners, as when a generator creates them. */
+  add(workflowId: string, containerId: string, nodes: FixtureNode[]): void {
+    const workflow = this.workflows.get(workflowId)!;
+    const container = pathTo(workflow.root, containerId).at(-1) as FixtureContainer;
+    for (const node of nodes) {
+      Object.assign(node, { parent_id: containerId, position: container.children.length });
+      container.children.push(node);
+    }
+    const tasks = nodes.filter((node) => node.type === 'task');
+    this.send(workflowId, 'change', { workflow: summary(workflow), containers: [bare(container)], tasks });
+  }
+
+  /** Ends the stream of a workflow, as the server does when all is over. */
+  end(workflowId: string): void {
+    const workflow = this.workflows.get(workflowId)!;
+    workflow.ended_at = new Date().toISOString();
+    this.send(workflowId, 'end', { workflow: summary(workflow), containers: [], tasks: [] });
+    for (const stream of this.streams.get(workflowId) ?? []) stream.end();
+  }
+
+  handle(url: URL, request: IncomingMessage, response: ServerResponse): boolean {
+    const [version, resource, id, part, container] = url.pathname.split('/').slice(1);
+    if (version === 'v1' && resource === 'workflows') {
+      if (id === undefined) sendJson(response, this.list(url.searchParams));
+      else this.answer(this.workflows.get(id), [part, container], url.searchParams, request, response);
+      return true;
+    }
+    const taskId = version === 'task' ? resource : resource === 'tasks' ? id : undefined;
+    const found = taskId === undefined ? undefined : this.findTask(taskId);
+    if (found === undefined || request.method !== 'GET') return false;
+    if (part === 'explain') sendJson(response, explain(found));
+    else sendJson(response, detail(found));
+    return true;
+  }
+
+  private answer(
+    workflow: FixtureWorkflow | undefined,
+    [part, container]: (string | undefined)[],
+    search: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    if (workflow === undefined) sendProblem(response, 404, 'No such workflow');
+    else if (request.method === 'POST') this.operate(workflow, part ?? '', response);
+    else if (part === undefined) sendJson(response, this.tree(workflow));
+    else if (part === 'events') this.stream(workflow, request, response);
+    else if (part === 'results') sendJson(response, results(workflow, search));
+    else if (part === 'containers') sendJson(response, children(workflow, container!, search));
+    else sendProblem(response, 404, 'No such resource');
+  }
+
+  private list(search: URLSearchParams): unknown[] {
+    const page = Number(search.get('page') ?? 0);
+    const size = Number(search.get('page_size') ?? 50);
+    const open = search.get('open');
+    const state = search.get('state');
+    return [...this.workflows.values()]
+      .sort((a, b) => b.created_at.localeCompare(a.created_at))
+      .filter((one) => open === null || isOpen(one.root) === (open === 'true'))
+      .filter((one) => state === null || one.root.state === state)
+      .slice(page * size, (page + 1) * size)
+      .map(summary);
+  }
+
+  /** Nodes nearest to the root, as many as fit into one answer. */
+  private tree(workflow: FixtureWorkflow): unknown {
+    this.treesRead += 1;
+    let room = this.nodesMax - 1;
+    let truncated = false;
+    const root = { ...bare(workflow.root), children: [] as unknown[], children_omitted: 0 };
+    const open = [{ from: workflow.root, to: root }];
+    for (let next = open.shift(); next !== undefined; next = open.shift()) {
+      const { from, to } = next;
+      const fitting = from.children.slice(0, Math.max(0, room));
+      room -= fitting.length;
+      to.children_omitted = from.children.length - fitting.length;
+      truncated ||= to.children_omitted > 0;
+      for (const child of fitting) {
+        if (child.type === 'task') {
+          to.children.push(child);
+          continue;
+        }
+        const copy = { ...bare(child), children: [] as unknown[], children_omitted: 0 };
+        to.children.push(copy);
+        open.push({ from: child, to: copy });
+      }
+    }
+    return { ...summary(workflow), truncated, root };
+  }
+
+  private operate(workflow: FixtureWorkflow, operation: string, response: ServerResponse): void {
+    const tasks = allTasks(workflow.root);
+    const root = workflow.root;
+    if (operation === 'pause' || operation === 'resume') {
+      workflow.paused = operation === 'pause';
+      this.change(workflow.id, root.id, {});
+    } else if (operation === 'cancel') {
+      for (const task of tasks.filter(isOpen))
+        this.change(workflow.id, task.id, { state: 'Failed', status: 'Canceled' });
+      this.change(workflow.id, root.id, { state: 'Failed' });
+      this.end(workflow.id);
+    } else {
+      workflow.ended_at = null;
+      for (const task of tasks.filter((one) => one.state === 'Failed')) {
+        Object.assign(task, { state: 'Pending', status: 'Pending', last_updated: new Date().toISOString() });
+      }
+      Object.assign(root, { state: 'Running', ended_at: null });
+    }
+    sendJson(response, { done: tasks.length });
+  }
+
+  private stream(workflow: FixtureWorkflow, request: IncomingMessage, response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.write(': open\n\n');
+    const listeners = this.streams.get(workflow.id) ?? new Set();
+    this.streams.set(workflow.id, listeners.add(response));
+    request.on('close', () => listeners.delete(response));
+    if (!isOpen(workflow.root)) response.end('event: end\ndata: {}\n\n');
+  }
+
+  private send(id: string, event: string, data: unknown): void {
+    for (const stream of this.streams.get(id) ?? []) stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  private findTask(id: string): { workflow: FixtureWorkflow; task: FixtureTreeTask } | undefined {
+    for (const workflow of this.workflows.values()) {
+      const task = allTasks(workflow.root).find((one) => one.id === id);
+      if (task !== undefined) return { workflow, task };
+    }
+    return undefined;
+  }
+}
+
+function allTasks(root: FixtureContainer): FixtureTreeTask[] {
+  const tasks: FixtureTreeTask[] = [];
+  const open: FixtureNode[] = [root];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.type === 'task') tasks.push(node);
+    else open.push(...node.children);
+  }
+  return tasks;
+}
+
+/** The nodes from the root down to one. */
+function pathTo(root: FixtureContainer, id: string): FixtureNode[] {
+  const open: FixtureNode[][] = [[root]];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const node = path.at(-1)!;
+    if (node.id === id) return path;
+    if (node.type === 'container') for (const child of node.children) open.push([...path, child]);
+  }
+  throw new Error(`no node ${id}`);
+}
+
+/** A container without its children, with their counts. */
+function bare({ children: nodes, ...container }: FixtureContainer): Record<string, unknown> {
+  const counts: Record<string, number> = { children: nodes.length, open: nodes.filter(isOpen).length, tolerated: 0 };
+  for (const [state, name] of Object.entries(COUNTED)) {
+    counts[name] = nodes.filter((node) => node.state === state).length;
+  }
+  return { ...container, counts };
+}
+
+function summary(workflow: FixtureWorkflow): Record<string, unknown> {
+  const { id, name, paused, created_at, ended_at, root } = workflow;
+  const tasks = allTasks(root);
+  return {
+    id,
+    name,
+    root_container_id: id,
+    state: root.state,
+    paused,
+    task_count: tasks.length,
+    remaining: tasks.filter(isOpen).length,
+    created_at,
+    ended_at,
+    archived: false,
+  };
+}
+
+function children(workflow: FixtureWorkflow, id: string, search: URLSearchParams): unknown {
+  const container = pathTo(workflow.root, id).at(-1) as FixtureContainer;
+  const page = Number(search.get('page'));
+  const size = Number(search.get('page_size'));
+  const nodes = container.children.slice(page * size, (page + 1) * size);
+  return { container: bare(container), children: nodes.map((node) => (node.type === 'task' ? node : bare(node))) };
+}
+
+function results(workflow: FixtureWorkflow, search: URLSearchParams): unknown[] {
+  const after = search.get('after') ?? '';
+  return [...workflow.results]
+    .filter(([id]) => id > after)
+    .sort(([a], [b]) => a.localeCompare(b))
+    .slice(0, Number(search.get('page_size')))
+    .map(([task_id, data]) => ({ task_id, local_id: null, kind: 'any', state: 'Succeeded', data }));
+}
+
+function detail({ workflow, task }: { workflow: FixtureWorkflow; task: FixtureTreeTask }): unknown {
+  const { state: _state, reason, timeout_secs, policy: _policy, ...rest } = task;
+  const metadata = { place: task.position };
+  return { ...rest, timeout: timeout_secs, failure_reason: reason, batch_id: workflow.id, metadata, actions: [] };
+}
+
+function explain({ workflow, task }: { workflow: FixtureWorkflow; task: FixtureTreeTask }): unknown {
+  const parent = pathTo(workflow.root, task.id).at(-2) as FixtureContainer;
+  const before = parent.children.find((node) => node.position < task.position && isOpen(node));
+  if (before === undefined) return { summary: 'It is next in line.', obstacles: [{ type: 'queued', ahead: 0 }] };
+  return {
+    summary: `Its turn has not come: it stands in the sequence "${parent.local_id}".`,
+    obstacles: [
+      {
+        type: 'turn',
+        container: { id: parent.id, local_id: parent.local_id, state: parent.state },
+        before: [before.local_id ?? before.id],
+      },
+    ],
+  };
+}

@@ -1,0 +1,66 @@
+import { getJson, request, segment } from './client.ts';
+import type { BasicTask } from './wire.ts';
+import type { ChildrenPage, TaskResult, Workflow, WorkflowTree } from './workflow-wire.ts';
+
+export interface WorkflowPage {
+  page: number;
+  pageSize: number;
+  open: boolean | null;
+  /** Only those whose root has come to this. */
+  state: string | null;
+}
+
+export function listWorkflows(query: WorkflowPage, signal?: AbortSignal): Promise<Workflow[]> {
+  const search = new URLSearchParams({ page: String(query.page), page_size: String(query.pageSize) });
+  if (query.open !== null) search.set('open', String(query.open));
+  if (query.state !== null) search.set('state', query.state);
+  return getJson(`/v1/workflows?${search}`, signal);
+}
+
+/** A workflow with its tree, or so much of it as the server puts into one answer. */
+export function getWorkflowTree(id: string, signal?: AbortSignal): Promise<WorkflowTree> {
+  return getJson(`/v1/workflows/${segment(id)}`, signal);
+}
+
+/** One page of a container's children, by position. */
+export function listChildren(
+  id: string,
+  container: string,
+  { page, pageSize }: { page: number; pageSize: number },
+  signal?: AbortSignal,
+): Promise<ChildrenPage> {
+  const search = new URLSearchParams({ page: String(page), page_size: String(pageSize) });
+  return getJson(`/v1/workflows/${segment(id)}/containers/${segment(container)}/children?${search}`, signal);
+}
+
+/** Tasks of a workflow wherever they stand in it, newest first. */
+export function findTasks(
+  id: string,
+  { name, status, page, pageSize }: { name: string; status: string | null; page: number; pageSize: number },
+  signal?: AbortSignal,
+): Promise<BasicTask[]> {
+  const search = new URLSearchParams({ batch_id: id, page: String(page), page_size: String(pageSize) });
+  if (name !== '') search.set('name', name);
+  if (status !== null) search.set('status', status);
+  return getJson(`/task?${search}`, signal);
+}
+
+/** What a task left behind; null where it left nothing. */
+export async function getResult(workflowId: string, taskId: string, signal?: AbortSignal): Promise<TaskResult | null> {
+  // Results come in the order of their tasks' ids: this one's is the first after the id just before it.
+  const search = new URLSearchParams({ after: idBefore(taskId), page_size: '1' });
+  const results = await getJson<TaskResult[]>(`/v1/workflows/${segment(workflowId)}/results?${search}`, signal);
+  return results.find((result) => result.task_id === taskId) ?? null;
+}
+
+function idBefore(id: string): string {
+  const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+export type WorkflowOperation = 'cancel' | 'pause' | 'resume' | 'retry';
+
+/** Asks the server to change a workflow's course; throws an ApiError that says why not. */
+export async function operateWorkflow(id: string, operation: WorkflowOperation): Promise<void> {
+  await request(`/v1/workflows/${segment(id)}/${operation}`, { method: 'POST' });
+}

@@ -1,0 +1,8 @@
+/** A value as indented JSON, to be scrolled by keyboard too. */
+export function JsonBlock({ value, testId }: { value: unknown; testId?: string }) {
+  return (
+    <pre className="json" tabIndex={0} data-testid={testId}>
+      {JSON.stringify(value, null, 2)}
+    </pre>
+  );
+}

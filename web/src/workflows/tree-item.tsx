@@ -1,0 +1,218 @@
+import { memo } from 'react';
+import { formatDuration, useSharedNow } from '../times.ts';
+import { STATE_CLASS, STATE_LABEL, isEnd } from './node-state.ts';
+import { StateMark } from './state-chip.tsx';
+import { TALLY_BAR, endedOf, totalOf } from './tally.ts';
+import { TallyBar, tallyClass, tallyLabel } from './tally-bar.tsx';
+import { useGroup, useMarks, useTally, useTree, useTreeNode } from './tree-context.ts';
+import type { ContainerNode, TaskNode } from './tree-node.ts';
+import { PAGE_SIZE } from './tree-view.ts';
+import type { Group } from './tree-view.ts';
+
+interface ItemProps {
+  id: string;
+  level: number;
+  place: number;
+  siblings: number;
+}
+
+/** A node and, of an open container, what it holds. Clicks and keys are heard by the tree around it. */
+export const TreeItem = memo(function TreeItem(props: ItemProps) {
+  const node = useTreeNode(props.id);
+  if (node === undefined) return null;
+  return node.type === 'task' ? <TaskItem {...props} node={node} /> : <ContainerItem {...props} node={node} />;
+});
+
+function TaskItem({ node, level, place, siblings }: ItemProps & { node: TaskNode }) {
+  const { selected, active } = useMarks(node.id);
+  const paused = node.status === 'Paused';
+  return (
+    <div
+      role="treeitem"
+      data-id={node.id}
+      className={`node task s-${paused ? 'paused' : STATE_CLASS[node.state]}`}
+      aria-label={`${node.label}, ${paused ? 'Paused' : STATE_LABEL[node.state]}, ${node.kind}`}
+      aria-level={level}
+      aria-setsize={siblings}
+      aria-posinset={place}
+      aria-selected={selected}
+      tabIndex={active ? 0 : -1}
+      title={`${node.label} · ${node.kind}\n${STATE_LABEL[node.state]}${node.reason === null ? '' : `: ${node.reason}`}`}
+    >
+      <StateMark state={node.state} />
+      <span className="node-name">{node.label}</span>
+      <span className="node-note tabular">
+        <TaskNote node={node} />
+      </span>
+    </div>
+  );
+}
+
+function TaskNote({ node }: { node: TaskNode }) {
+  if (node.state === 'PendingTaskCreation' && node.expected !== null) {
+    return `${(node.created ?? 0).toLocaleString()} of ${node.expected.toLocaleString()}`;
+  }
+  if (node.startedAt === null) return node.state === 'Disabled' ? 'skipped' : '';
+  const tries = node.attempt > 1 ? `try ${node.attempt} · ` : '';
+  if (node.endedAt !== null) return tries + formatDuration(node.endedAt - node.startedAt);
+  return isEnd(node.state) ? tries : <Running since={node.startedAt} before={tries} />;
+}
+
+function Running({ since, before }: { since: number; before: string }) {
+  return before + formatDuration(useSharedNow() - since);
+}
+
+function ContainerItem({ node, level, place, siblings }: ItemProps & { node: ContainerNode }) {
+  const group = useGroup(node.id);
+  const { selected, active } = useMarks(node.id);
+  return (
+    <div
+      role="treeitem"
+      data-id={node.id}
+      className={`node container ${node.mode} s-${STATE_CLASS[node.state]}`}
+      data-open={group.open}
+      aria-labelledby={`head-${node.id}`}
+      aria-level={level}
+      aria-setsize={siblings}
+      aria-posinset={place}
+      aria-expanded={group.open}
+      aria-selected={selected}
+      tabIndex={active ? 0 : -1}
+    >
+      <ContainerHead node={node} group={group} />
+      {group.held && (
+        <p className="held quiet">
+          The screen is full.{' '}
+          <button type="button" className="link" data-action="zoom">
+            Show this group alone
+          </button>
+        </p>
+      )}
+      {group.open && <GroupBody node={node} group={group} level={level} />}
+    </div>
+  );
+}
+
+const MODE_TEXT = { sequential: 'in sequence', parallel: 'side by side' } as const;
+const MODE_SIGN = { sequential: '↓', parallel: '⇉' } as const;
+
+function ContainerHead({ node, group }: { node: ContainerNode; group: Group }) {
+  const tally = useTally(node.id);
+  const { view } = useTree();
+  const total = totalOf(tally);
+  const alone = view.focus === node.id;
+  return (
+    <div className="group-head">
+      <div className="group-title" id={`head-${node.id}`}>
+        {!alone && (
+          <span className="twisty" data-action="toggle" aria-hidden="true">
+            {group.open ? '▾' : '▸'}
+          </span>
+        )}
+        <StateMark state={node.state} />
+        <span className="visually-hidden">{STATE_LABEL[node.state]}, </span>
+        <b className="node-name" title={node.reason ?? node.label}>
+          {node.label}
+        </b>
+        <span className="mode" title={`Its children run ${MODE_TEXT[node.mode]}`}>
+          <span aria-hidden="true">{MODE_SIGN[node.mode]}</span>
+          <span className="visually-hidden">, {MODE_TEXT[node.mode]}, </span>
+        </span>
+        <span className="node-note tabular">
+          {endedOf(tally).toLocaleString()} of {total.toLocaleString()}
+          <span className="visually-hidden"> ended</span>
+        </span>
+        {!alone && (
+          <button
+            type="button"
+            className="plain zoom"
+            data-action="zoom"
+            tabIndex={-1}
+            title="Show this group alone (Z)"
+            aria-label={`Show ${node.label} alone`}
+          >
+            ⤢
+          </button>
+        )}
+      </div>
+      {total > 0 && <TallyBar tally={tally} />}
+      {!group.open && total > 0 && (
+        <p className="group-counts quiet">
+          {TALLY_BAR.filter((key) => tally[key] > 0).map((key) => (
+            <span key={key} className="group-count tabular">
+              <i className={`bar-${tallyClass(key)}`} /> {tally[key].toLocaleString()} {tallyLabel(key).toLowerCase()}
+            </span>
+          ))}
+        </p>
+      )}
+      {node.fillers > 0 && !isEnd(node.state) && <p className="quiet fillers">A generator may still add to it.</p>}
+    </div>
+  );
+}
+
+function GroupBody({ node, group, level }: { node: ContainerNode; group: Group; level: number }) {
+  return (
+    <>
+      <GroupControls node={node} group={group} />
+      <div role="group" className="group-body">
+        {group.ids.map((id, i) => (
+          <TreeItem key={id} id={id} level={level + 1} place={group.from + i + 1} siblings={group.total} />
+        ))}
+      </div>
+      {group.loading && (
+        <p className="quiet group-empty" role="status">
+          Loading…
+        </p>
+      )}
+      {group.total === 0 && (
+        <p className="quiet group-empty">
+          {group.filter === null ? 'Empty' : `None is ${STATE_LABEL[group.filter].toLowerCase()} now`}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The pages and the filter of a container with more children than fit. */
+function GroupControls({ node, group }: { node: ContainerNode; group: Group }) {
+  const { store } = useTree();
+  const tally = useTally(node.id);
+  const total = store.totalOf(node.id);
+  const cut = group.from + group.ids.length < Math.min(group.total, group.from + PAGE_SIZE) && !group.loading;
+  if (total <= PAGE_SIZE && !cut && group.filter === null) return null;
+  const last = group.from + group.ids.length;
+  const states = store.isComplete(node.id) ? TALLY_BAR.filter((key) => tally[key] > 0 || key === group.filter) : [];
+  return (
+    <div className="group-controls" role="toolbar" aria-label={`Pages of ${node.label}`}>
+      <button type="button" data-action="first" disabled={group.from === 0} aria-label="First page">
+        «
+      </button>
+      <button type="button" data-action="previous" disabled={group.from === 0} aria-label="Previous page">
+        ‹
+      </button>
+      <span className="tabular" data-testid="page-range">
+        {group.total === 0 ? '0' : `${(group.from + 1).toLocaleString()}–${last.toLocaleString()}`} of{' '}
+        {group.total.toLocaleString()}
+      </span>
+      <button type="button" data-action="next" disabled={group.from + PAGE_SIZE >= group.total} aria-label="Next page">
+        ›
+      </button>
+      <button type="button" data-action="last" disabled={group.from + PAGE_SIZE >= group.total} aria-label="Last page">
+        »
+      </button>
+      {states.map((state) => (
+        <button
+          key={state}
+          type="button"
+          className="legend-entry"
+          data-action="filter"
+          data-state={state}
+          aria-pressed={group.filter === state}
+        >
+          <i className={`bar-${tallyClass(state)}`} /> {tallyLabel(state)}
+        </button>
+      ))}
+      {cut && <span className="quiet">The screen is full: show this group alone to see the rest.</span>}
+    </div>
+  );
+}

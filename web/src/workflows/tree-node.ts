@@ -1,0 +1,82 @@
+import type { WireContainer, WireCounts, WireTask } from '../api/workflow-wire.ts';
+import { parseTime } from '../times.ts';
+import { stateFromWire } from './node-state.ts';
+import type { NodeState } from './node-state.ts';
+
+interface NodeBase {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly label: string;
+  readonly localId: string | null;
+  readonly position: number;
+  readonly state: NodeState;
+  readonly policy: string;
+  readonly reason: string | null;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+}
+
+export interface TaskNode extends NodeBase {
+  readonly type: 'task';
+  readonly kind: string;
+  /** Its state as the API of batches names it: it tells a paused task from one that waits. */
+  readonly status: string;
+  readonly attempt: number;
+  readonly updatedAt: number;
+  /** Of a generator: nodes that exist and nodes that it announced. */
+  readonly created: number | null;
+  readonly expected: number | null;
+}
+
+export interface ContainerNode extends NodeBase {
+  readonly type: 'container';
+  readonly mode: 'sequential' | 'parallel';
+  readonly counts: WireCounts;
+  /** Generators elsewhere that may still add children. */
+  readonly fillers: number;
+}
+
+export type TreeNode = TaskNode | ContainerNode;
+
+const MODE_LABEL = { sequential: 'Sequence', parallel: 'Side by side' } as const;
+
+export function nodeOf(wire: WireContainer | WireTask, parent: string | null): TreeNode {
+  const base = {
+    id: wire.id,
+    parent,
+    localId: wire.local_id,
+    position: wire.position,
+    state: stateFromWire(wire.state),
+    policy: wire.policy,
+    reason: wire.reason,
+    startedAt: parseTime(wire.started_at),
+    endedAt: parseTime(wire.ended_at),
+  };
+  if (wire.type === 'container') {
+    const label = wire.local_id ?? MODE_LABEL[wire.mode];
+    return { type: 'container', ...base, label, mode: wire.mode, counts: wire.counts, fillers: wire.fillers };
+  }
+  return {
+    type: 'task',
+    ...base,
+    label: wire.name,
+    kind: wire.kind,
+    status: wire.status,
+    attempt: wire.attempt,
+    updatedAt: parseTime(wire.last_updated) ?? 0,
+    created: wire.expansion?.created ?? null,
+    expected: wire.expansion?.expected ?? null,
+  };
+}
+
+/** Whether nothing that the page shows differs. */
+export function sameNode(a: TreeNode, b: TreeNode): boolean {
+  return (Object.keys(b) as (keyof TreeNode)[]).every(
+    (key) => a[key] === b[key] || ((key as string) === 'counts' && sameCounts(a, b)),
+  );
+}
+
+function sameCounts(a: TreeNode, b: TreeNode): boolean {
+  if (a.type !== 'container' || b.type !== 'container') return false;
+  return (Object.keys(b.counts) as (keyof WireCounts)[]).every((key) => a.counts[key] === b.counts[key]);
+}

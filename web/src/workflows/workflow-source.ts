@@ -1,0 +1,70 @@
+import { ApiError } from '../api/client.ts';
+import { getWorkflowTree, listChildren } from '../api/workflows.ts';
+import type { TreeChange } from '../api/workflow-wire.ts';
+import type { FeedSource } from '../live/live-feed.ts';
+import type { TreeStore } from './tree-store.ts';
+import { PAGE_SIZE } from './tree-view.ts';
+
+/** The same page is not asked for more often than this. */
+const PAGE_GAP_MS = 1000;
+
+/** A workflow as a live feed reads it, and the pages of its large containers. */
+export class WorkflowSource implements FeedSource {
+  readonly eventsPath: string;
+  private readonly id: string;
+  private readonly store: TreeStore;
+  private readonly loading = new Set<string>();
+  private closed = new AbortController();
+
+  constructor(id: string, store: TreeStore) {
+    this.id = id;
+    this.store = store;
+    this.eventsPath = `/v1/workflows/${encodeURIComponent(id)}/events`;
+  }
+
+  get loaded(): boolean {
+    return this.store.loaded;
+  }
+
+  get finished(): boolean {
+    return this.store.finished;
+  }
+
+  open(): () => void {
+    this.closed = new AbortController();
+    return () => this.closed.abort();
+  }
+
+  async read(signal: AbortSignal): Promise<void> {
+    this.store.replace(await getWorkflowTree(this.id, signal));
+    await Promise.all([...this.store.pages].map(([container, { from }]) => this.readPage(container, from, signal)));
+  }
+
+  take(data: unknown): boolean {
+    return this.store.loaded && this.store.apply(data as TreeChange);
+  }
+
+  /** Brings the page that begins at place `from` of a container's children into the store. */
+  readonly loadPage = (container: string, from: number): void => {
+    const key = `${container} ${from}`;
+    if (this.loading.has(key)) return;
+    this.loading.add(key);
+    const { signal } = this.closed;
+    this.readPage(container, from, signal).catch(() => undefined);
+    // One that came too short (children that are just being created) or not at all is asked for again.
+    setTimeout(() => {
+      this.loading.delete(key);
+      if (!signal.aborted) this.store.look();
+    }, PAGE_GAP_MS);
+  };
+
+  private async readPage(container: string, from: number, signal: AbortSignal): Promise<void> {
+    const page = { page: Math.floor(from / PAGE_SIZE), pageSize: PAGE_SIZE };
+    try {
+      this.store.putPage(from, await listChildren(this.id, container, page, signal));
+    } catch (error) {
+      // The next read of the whole tells that it is gone.
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+}
