@@ -31,7 +31,7 @@ const SETTLE: Statement = {
 const SAVE_RESULTS: Statement = {
   name: 'tasks.save_results',
   text: `insert into task_data (task_id, data, created_at)
-    select r.i, r.d, coalesce($2::timestamptz, clock_timestamp())
+    select r.i, coalesce(r.d, 'null'), coalesce($2::timestamptz, clock_timestamp())
     from jsonb_to_recordset($1::jsonb) as r(i uuid, d jsonb) join task t on t.id = r.i
     on conflict (task_id) do update set data = excluded.data`,
 };
