@@ -2,6 +2,7 @@ import type { JsonValue } from '../../domain/json.ts';
 
 /** Deeper values are nobody's data, and a database parses them no further. */
 const DEPTH_MAX = 200;
+const PLACE_CHARACTERS = 60;
 
 /** A value that JSON, or the database behind it, cannot carry. */
 export class NotJsonError extends TypeError {}
@@ -21,7 +22,10 @@ export function toJson(value: unknown, what: string, maxBytes: number): JsonValu
 }
 
 function copyOf(value: unknown, path: string, depth: number): JsonValue {
-  if (depth > DEPTH_MAX) throw new NotJsonError(`${path}: is nested more than ${DEPTH_MAX} levels deep, or in itself`);
+  if (depth > DEPTH_MAX)
+    throw new NotJsonError(
+      `${path.slice(0, PLACE_CHARACTERS)}…: is nested more than ${DEPTH_MAX} levels deep, or in itself`,
+    );
   switch (typeof value) {
     case 'boolean':
       return value;

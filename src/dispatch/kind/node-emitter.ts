@@ -164,5 +164,5 @@ export class NodeEmitter {
 
 /** Whatever is no node has none, and is found out when it is built. */
 function keyOf(spec: Node): string | undefined {
-  return isNode(spec) ? spec.options.key : undefined;
+  return isNode(spec) ? (spec.options.key ?? spec.options.local_id) : undefined;
 }

@@ -11,12 +11,14 @@ export interface NodeOptions {
    * it by. Nodes without one are told apart by the order in which they come.
    */
   key?: string;
+  /** Its name in the whole workflow, where no other node may have it; what results show. Also its key, without another. */
+  local_id?: string;
   /** What its end may be without stopping its sequence; `FailOnFailure` by default. */
   policy?: CompletionPolicy;
 }
 
 export interface TaskOptions extends NodeOptions {
-  /** The key by default, else the kind. */
+  /** The local id by default, else the key, else the kind. */
   name?: string;
   timeout_secs?: number;
   priority?: number;

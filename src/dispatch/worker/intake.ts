@@ -1,0 +1,114 @@
+import { parseStartTask } from '../../domain/parse/message.ts';
+import { DEFAULT_MAX_RECEIVES } from '../../queue/limits.ts';
+import type { ReceivedMessage } from '../../queue/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { Attempt, attemptKey } from './attempt.ts';
+import type { KindLane } from './kind-lane.ts';
+import type { TaskControl } from './task-control.ts';
+
+/** Attempts that ended here lately: their messages may come once more. */
+const REMEMBERED_MAX = 10_000;
+
+export interface IntakeOptions {
+  control: TaskControl | null;
+  clock: Clock;
+  log: Logger;
+  /** Called for an attempt that was handed out so often that another try is in vain. */
+  giveUp: (lane: KindLane, attempt: Attempt) => void;
+}
+
+/** Sorts what a queue hands out: what is to run, what runs already, what is over, and what nobody can read. */
+export class Intake {
+  /** Attempts in this worker by key, from their message's arrival until it is settled. */
+  readonly attempts = new Map<string, Attempt>();
+  readonly #options: IntakeOptions;
+  readonly #ended = new Set<string>();
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+  }
+
+  /** Puts into the lane's backlog what is to run. */
+  async take(lane: KindLane, messages: readonly ReceivedMessage[]): Promise<void> {
+    const letters: { receipt: string; reason: string }[] = [];
+    const over: string[] = [];
+    const repeated: Attempt[] = [];
+    for (const message of messages) {
+      const parsed = this.#parse(lane, message);
+      if ('reason' in parsed) {
+        letters.push({ receipt: message.receipt, reason: parsed.reason });
+        continue;
+      }
+      const attempt = this.#admit(parsed);
+      if (attempt === null) over.push(message.receipt);
+      else if (attempt !== 'adopted' && attempt.receiveCount > 1) repeated.push(attempt);
+      else if (attempt !== 'adopted') lane.backlog.push(attempt);
+    }
+    if (letters.length > 0) {
+      const [first] = letters;
+      this.#options.log.error({ queue: lane.queue, letters: letters.length, first: first!.reason }, 'buried messages');
+    }
+    await Promise.all([
+      lane.settlement.bury(letters),
+      lane.settlement.done(over),
+      ...(repeated.length > 0 ? [this.#takeRepeated(lane, repeated)] : []),
+    ]);
+  }
+
+  /** Its message is settled, or handed back. */
+  forget(attempt: Attempt, ended: boolean): void {
+    this.attempts.delete(attempt.key);
+    if (!ended) return;
+    this.#ended.add(attempt.key);
+    if (this.#ended.size <= REMEMBERED_MAX) return;
+    const [oldest] = this.#ended;
+    this.#ended.delete(oldest!);
+  }
+
+  #parse(lane: KindLane, message: ReceivedMessage): Attempt | { reason: string } {
+    const { clock, log } = this.#options;
+    const parsed = parseStartTask(message.body);
+    if (!parsed.ok) return { reason: parsed.reason };
+    const { kind } = parsed.message.task;
+    if (kind !== lane.definition.name) return { reason: `task.kind: is ${kind}, but this is the queue ${lane.queue}` };
+    return new Attempt(parsed.message, message.receipt, message.receive_count, log, () => clock.monotonic());
+  }
+
+  /** The attempt where it is new here; null where it is over. */
+  #admit(attempt: Attempt): Attempt | 'adopted' | null {
+    const known = this.attempts.get(attempt.key);
+    if (known !== undefined) {
+      known.adopt(attempt.receipts[0]!);
+      return 'adopted';
+    }
+    if (this.#ended.has(attempt.key)) return null;
+    const { id, attempt: number } = attempt.start.task;
+    if (number > 1) this.attempts.get(attemptKey(id, number - 1))?.end('unwanted', 'a later attempt of the task began');
+    this.attempts.set(attempt.key, attempt);
+    return attempt;
+  }
+
+  /** A message that comes again may speak of an attempt that went on, ended or died elsewhere meanwhile. */
+  async #takeRepeated(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
+    const answers = await this.#ask(attempts);
+    for (const [index, attempt] of attempts.entries()) {
+      if (answers[index] === 'stop') {
+        this.forget(attempt, true);
+        await lane.settlement.done(attempt.receipts);
+      } else if (attempt.receiveCount >= DEFAULT_MAX_RECEIVES) {
+        this.#options.giveUp(lane, attempt);
+      } else lane.backlog.push(attempt);
+    }
+  }
+
+  async #ask(attempts: readonly Attempt[]): Promise<readonly ('go' | 'stop')[]> {
+    const { control, log } = this.#options;
+    if (control === null) return [];
+    const tasks = attempts.map(({ start: { task } }) => ({ task_id: task.id, attempt: task.attempt }));
+    return control.check(tasks).catch((error: unknown) => {
+      log.warn({ err: error }, 'nobody could say whether repeated tasks are still wanted; they run');
+      return [];
+    });
+  }
+}

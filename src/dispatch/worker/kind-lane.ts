@@ -1,0 +1,44 @@
+import { workerQueueOf } from '../../domain/message.ts';
+import type { MessageQueue } from '../../queue/port.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { KindDefinition } from '../kind/define-kind.ts';
+import type { Attempt } from './attempt.ts';
+import { Settlement } from './settlement.ts';
+
+/** What a worker has under way of one kind: the queue it reads, what waits for a handler, how many run. */
+export class KindLane {
+  readonly definition: KindDefinition;
+  readonly queue: string;
+  /** Handlers at once. */
+  readonly limit: number;
+  readonly settlement: Settlement;
+  readonly backlog: Attempt[] = [];
+  running = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(definition: KindDefinition, concurrency: number, queue: MessageQueue, log: Logger) {
+    this.definition = definition;
+    this.queue = workerQueueOf(definition.name);
+    this.limit = Math.min(definition.concurrency ?? concurrency, concurrency);
+    this.settlement = new Settlement(this.queue, queue, log);
+  }
+
+  get mayStart(): boolean {
+    return this.backlog.length > 0 && this.running < this.limit;
+  }
+
+  /** Resolves when `wake` is called, or the signal aborts. */
+  async untilWoken(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const woken = Promise.withResolvers<undefined>();
+    const wake = (): void => woken.resolve(undefined);
+    this.#wake = wake;
+    signal.addEventListener('abort', wake, { once: true });
+    await woken.promise;
+    signal.removeEventListener('abort', wake);
+  }
+
+  wake(): void {
+    this.#wake?.();
+  }
+}

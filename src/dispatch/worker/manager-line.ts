@@ -1,0 +1,102 @@
+import { HeddleError } from '../../domain/errors.ts';
+import {
+  MANAGER_QUEUE,
+  type CreateTaskMessage,
+  type HeartbeatTaskMessage,
+  type ManagerMessage,
+} from '../../domain/message.ts';
+import { encodeManagerMessage } from '../../domain/parse/encode.ts';
+import type { NodeCreation } from '../../engine/port.ts';
+import type { MessageQueue, OutgoingMessage } from '../../queue/port.ts';
+import { backoffMs } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Coalescer } from '../../runtime/coalescer.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { newId, type Random } from '../../runtime/random.ts';
+import type { NodeSink } from '../kind/node-emitter.ts';
+
+const SET_MAX = 500;
+const WAITING_MAX = 100_000;
+const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };
+/** Tries of a set that fails for reasons that waiting may not mend. */
+const UNEXPLAINED_TRIES_MAX = 4;
+
+/**
+ * Messages on their way to the manager, in sets: what arrives while a set is being sent forms the next one. A queue that
+ * does not answer is tried again until the line is closed.
+ */
+export class ManagerLine implements NodeSink {
+  readonly #options: { queue: MessageQueue; clock: Clock; random: Random; log: Logger };
+  readonly #coalescer: Coalescer<OutgoingMessage, undefined>;
+  readonly #abandon = new AbortController();
+
+  constructor(options: { queue: MessageQueue; clock: Clock; random: Random; log: Logger }) {
+    this.#options = options;
+    this.#coalescer = new Coalescer<OutgoingMessage, undefined>({
+      flush: async (messages) => {
+        await this.#send(messages);
+        return messages.map(() => undefined);
+      },
+      maxItems: SET_MAX,
+      maxUnderWay: 2,
+      maxWaiting: WAITING_MAX,
+    });
+  }
+
+  /** Messages that no set has taken yet. */
+  get waiting(): number {
+    return this.#coalescer.waiting;
+  }
+
+  /** Resolves when the queue has the message. */
+  async post(message: Exclude<ManagerMessage, HeartbeatTaskMessage>): Promise<void> {
+    await this.#coalescer.add({ id: newId(), body: encodeManagerMessage(message) });
+  }
+
+  /** A heartbeat names its message, so that its counts are added once even where it was sent twice. */
+  async beat(message: HeartbeatTaskMessage): Promise<void> {
+    const id = newId();
+    await this.#coalescer.add({ id, body: JSON.stringify({ ...message, message_id: id }) });
+  }
+
+  /** The nodes of a generator, a message each. */
+  async send(creations: readonly NodeCreation[]): Promise<void> {
+    await this.#send(creations.map((creation) => ({ id: newId(), body: encodeManagerMessage(createTask(creation)) })));
+  }
+
+  /** Gives what waits `ms` to leave. */
+  async close(ms: number): Promise<void> {
+    const ended = new AbortController();
+    const drained = this.#coalescer.drain().then(() => ended.abort());
+    await Promise.race([drained, this.#options.clock.sleep(ms, ended.signal)]);
+    this.#abandon.abort(new Error('the worker stopped before its messages were sent'));
+  }
+
+  async #send(messages: readonly OutgoingMessage[]): Promise<void> {
+    const { queue, clock, random, log } = this.#options;
+    const { signal } = this.#abandon;
+    for (let retry = 1; ; retry += 1) {
+      signal.throwIfAborted();
+      try {
+        await queue.send(MANAGER_QUEUE, messages);
+        return;
+      } catch (error) {
+        if (!mayPass(error, retry)) throw error;
+        log.warn({ err: error, messages: messages.length, retry }, 'messages could not be sent; they are sent again');
+        await clock.sleep(
+          backoffMs(BACKOFF, retry, () => random.next()),
+          signal,
+        );
+      }
+    }
+  }
+}
+
+/** Errors of the catalogue say whether waiting helps; others are given a few tries, and then the set is taken apart. */
+function mayPass(error: unknown, tries: number): boolean {
+  return error instanceof HeddleError ? error.retryable : tries < UNEXPLAINED_TRIES_MAX;
+}
+
+function createTask({ node, generator_id, parent }: NodeCreation): CreateTaskMessage {
+  return { type: 'CreateTask', task: node, generator_id, parent_id: parent };
+}

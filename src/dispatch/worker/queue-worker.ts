@@ -1,0 +1,379 @@
+import type { CompletionState } from '../../domain/message.ts';
+import type { Outcome } from '../../domain/task-state.ts';
+import type { MessageQueue } from '../../queue/port.ts';
+import { backoffMs } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { Loop } from '../../runtime/loop.ts';
+import type { Random } from '../../runtime/random.ts';
+import { FetchAhead } from '../fetch-ahead.ts';
+import { Completion, reasonOf } from '../kind/completion.ts';
+import type { KindDefinition } from '../kind/define-kind.ts';
+import { NO_RESULTS, type ResultReader } from '../kind/result-stream.ts';
+import { runKind, type RunPorts } from '../kind/run-kind.ts';
+import type { Attempt } from './attempt.ts';
+import { controlWatch } from './control-watch.ts';
+import { Intake } from './intake.ts';
+import { KindLane } from './kind-lane.ts';
+import { ManagerLine } from './manager-line.ts';
+import { Pulse } from './pulse.ts';
+import type { TaskControl } from './task-control.ts';
+
+export interface QueueWorkerOptions {
+  queue: MessageQueue;
+  kinds: readonly KindDefinition[];
+  /** Names the worker among others. */
+  worker: string;
+  /** Handlers under way at once, 24 by default. */
+  concurrency?: number;
+  /** Says which tasks are still wanted; null: handlers are stopped by their time limits only. */
+  control: TaskControl | null;
+  /** Where aggregators read; null: they cannot. */
+  results: ResultReader | null;
+  /** How long the engine keeps an attempt without a heartbeat; 60 s by default, as the engine's own. */
+  leaseMs?: number;
+  /** How long a message is hidden; beyond the lease, so that a lapsed attempt is known to be over when it comes again. */
+  visibilityMs?: number;
+  /** Longest wait of one receive. */
+  waitMs?: number;
+  announceMs?: number;
+  checkMs?: number;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** What a worker did and does. */
+export interface WorkerCounts {
+  running: number;
+  /** Received, waiting for a handler. */
+  waiting: number;
+  ended: Record<Outcome, number>;
+}
+
+const RECEIVE_MAX = 100;
+/** Ends that no queue has taken yet, beyond which nothing more is received. */
+const UNSENT_MAX = 2000;
+const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };
+/** A queue that answers at once with nothing must not be asked without pause. */
+const EMPTY_PAUSE_MS = 5;
+/** Time that handlers have after their signal at a stop, and messages after that. */
+const ABORT_GRACE_MS = 1000;
+const SEND_GRACE_MS = 5000;
+/** Longest stretch of handlers that return at once before other work gets a turn. */
+const BURST_MS = 10;
+
+const STATE_OF_OUTCOME = {
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  timed_out: 'Timeout',
+  partially_failed: 'PartiallyFailed',
+} as const satisfies Record<Outcome, CompletionState>;
+
+/**
+ * Runs tasks that arrive through queues, one queue a kind: receives no more than it can run, shows that they are alive
+ * while they run, says how they ended, and only then deletes their messages. A worker runs once: after a stop, make
+ * another.
+ */
+export class QueueWorker {
+  readonly #options: QueueWorkerOptions;
+  readonly #concurrency: number;
+  readonly #visibilityMs: number;
+  readonly #lanes: readonly KindLane[];
+  readonly #line: ManagerLine;
+  readonly #intake: Intake;
+  readonly #ahead: FetchAhead;
+  readonly #pulse: Pulse;
+  readonly #services: readonly { start(): void; stop(): Promise<void> }[];
+  readonly #running = new Map<Attempt, KindLane>();
+  readonly #concluding = new Set<Promise<void>>();
+  readonly #receiving = new AbortController();
+  readonly #counts: Record<Outcome, number> = { succeeded: 0, failed: 0, timed_out: 0, partially_failed: 0 };
+  #receivers: Promise<void>[] = [];
+  #working = false;
+  #nextLane = 0;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: QueueWorkerOptions) {
+    const { queue, kinds, clock, random, log, control } = options;
+    this.#options = options;
+    this.#concurrency = options.concurrency ?? 24;
+    const leaseMs = options.leaseMs ?? 60_000;
+    this.#visibilityMs = options.visibilityMs ?? leaseMs * 1.5;
+    this.#lanes = kinds.map((kind) => new KindLane(kind, this.#concurrency, queue, log));
+    this.#line = new ManagerLine({ queue, clock, random, log });
+    this.#ahead = new FetchAhead(RECEIVE_MAX * kinds.length, clock.monotonic());
+    const giveUp = (lane: KindLane, attempt: Attempt): void => this.#giveUp(lane, attempt);
+    this.#intake = new Intake({ control, clock, log, giveUp });
+    this.#pulse = new Pulse({
+      line: this.#line,
+      running: this.#running,
+      held: () => this.#held(),
+      leaseMs,
+      visibilityMs: this.#visibilityMs,
+      onOverdue: (lane, attempt) => this.#conclude(lane, attempt, new Completion('timed_out')),
+      onStale: (lane, attempts) => void this.#handBack(lane, attempts),
+      clock,
+      log,
+    });
+    const announce = new Loop({
+      name: 'announcement',
+      intervalMs: options.announceMs ?? 10_000,
+      clock,
+      log,
+      runOnce: () => this.#announce(),
+    });
+    const running = this.#running;
+    const watch = control && controlWatch({ control, running, intervalMs: options.checkMs ?? 5000, clock, log });
+    this.#services = [announce, ...(watch === null ? [] : [watch])];
+  }
+
+  counts(): WorkerCounts {
+    const waiting = this.#lanes.reduce((sum, lane) => sum + lane.backlog.length, 0);
+    return { running: this.#running.size, waiting, ended: { ...this.#counts } };
+  }
+
+  start(): void {
+    if (this.#receivers.length > 0) throw new Error('a worker is started once');
+    for (const service of this.#services) service.start();
+    this.#pulse.start();
+    this.#receivers = this.#lanes.map((lane) => this.#receive(lane));
+  }
+
+  /**
+   * Receives nothing more, hands back what has not begun, lets the rest end within the grace, then aborts the signals.
+   * What has not ended a moment later is handed back, too, so that another worker takes it at once.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#receiving.abort(new Error('the worker stops'));
+    await Promise.all(this.#services.map((service) => service.stop()));
+    await Promise.all(this.#receivers);
+    await Promise.all(this.#lanes.map((lane) => this.#handBack(lane, lane.backlog)));
+    await this.#idleWithin(graceMs);
+    for (const attempt of this.#running.keys()) attempt.end('handed_back', 'the worker stops');
+    await this.#idleWithin(ABORT_GRACE_MS);
+    const left = [...this.#running].filter(([attempt]) => !attempt.settled);
+    if (left.length > 0) this.#options.log.warn({ tasks: left.length }, 'tasks that went on are handed back');
+    await Promise.all(left.map(([attempt, lane]) => this.#handBack(lane, [attempt])));
+    await this.#line.close(SEND_GRACE_MS);
+    await Promise.all(this.#concluding);
+    await this.#pulse.stop();
+  }
+
+  async #announce(): Promise<'idle'> {
+    const { kinds, worker } = this.#options;
+    const names = kinds.map(({ name }) => name);
+    await this.#line.post({ type: 'WorkerSeen', worker, kinds: names, concurrency: this.#concurrency });
+    return 'idle';
+  }
+
+  async #receive(lane: KindLane): Promise<void> {
+    const { queue, clock, random, log } = this.#options;
+    const { signal } = this.#receiving;
+    const receive = { wait_ms: this.#options.waitMs ?? 20_000, visibility_ms: this.#visibilityMs, signal };
+    for (let failures = 0; !signal.aborted;) {
+      const max = this.#room(lane);
+      if (max < 1) {
+        await lane.untilWoken(signal);
+        continue;
+      }
+      try {
+        const messages = await queue.receive(lane.queue, { max, ...receive });
+        await this.#intake.take(lane, messages);
+        failures = 0;
+        this.#work();
+        if (messages.length === 0) await clock.sleep(EMPTY_PAUSE_MS, signal);
+      } catch (error) {
+        failures += 1;
+        log.error({ queue: lane.queue, err: error, failures }, 'a queue could not be read');
+        const delayMs = backoffMs(BACKOFF, failures, () => random.next());
+        await clock.sleep(delayMs, signal);
+      }
+    }
+  }
+
+  /** How many messages of a kind to ask for: what can run, what will within a moment, and a fair share of both. */
+  #room(lane: KindLane): number {
+    if (this.#concluding.size >= UNSENT_MAX) return 0;
+    const waiting = this.#lanes.reduce((sum, { backlog }) => sum + backlog.length, 0);
+    const free = this.#concurrency + this.#ahead.tasks - this.#running.size - waiting;
+    const own = lane.limit + Math.min(this.#ahead.tasks, lane.limit) - lane.running - lane.backlog.length;
+    const ownRoom = lane.limit < this.#concurrency ? own : free;
+    return Math.min(Math.ceil(free / this.#lanes.length), ownRoom, RECEIVE_MAX);
+  }
+
+  /** Starts what waits while handlers are free, each kind in its turn. */
+  #work(): void {
+    if (this.#working) return;
+    this.#working = true;
+    const { clock } = this.#options;
+    const startedAt = clock.monotonic();
+    let ended = 0;
+    while (this.#running.size < this.#concurrency) {
+      const lane = this.#laneInTurn();
+      if (lane === undefined) break;
+      if (this.#begin(lane, lane.backlog.shift()!)) ended += 1;
+      if (clock.monotonic() - startedAt < BURST_MS) continue;
+      clock.after(0, () => this.#work());
+      break;
+    }
+    this.#working = false;
+    if (ended > 0) this.#noteEnded(ended);
+  }
+
+  #laneInTurn(): KindLane | undefined {
+    for (let tried = 0; tried < this.#lanes.length; tried += 1) {
+      const lane = this.#lanes[this.#nextLane % this.#lanes.length]!;
+      this.#nextLane += 1;
+      if (lane.mayStart) return lane;
+    }
+    return undefined;
+  }
+
+  /** Starts one attempt; true where it ended at once. */
+  #begin(lane: KindLane, attempt: Attempt): boolean {
+    if (attempt.ending !== undefined) {
+      this.#conclude(lane, attempt, new Completion('failed'));
+      return true;
+    }
+    attempt.noteActive();
+    this.#pulse.beat(attempt);
+    const completion = runKind(lane.definition, attempt.task, attempt, this.#portsOf(attempt));
+    if (completion instanceof Completion) {
+      this.#conclude(lane, attempt, completion);
+      return true;
+    }
+    this.#running.set(attempt, lane);
+    lane.running += 1;
+    void completion.then((each) => {
+      this.#running.delete(attempt);
+      lane.running -= 1;
+      this.#conclude(lane, attempt, each);
+      this.#work();
+      this.#noteEnded(1);
+    });
+    return false;
+  }
+
+  /** Nodes that leave and pages that arrive are signs of progress. */
+  #portsOf(attempt: Attempt): RunPorts {
+    const results = this.#options.results ?? NO_RESULTS;
+    return {
+      nodes: {
+        send: async (creations) => {
+          await this.#line.send(creations);
+          attempt.noteActive();
+        },
+      },
+      results: {
+        read: async (taskId, after, limit) => {
+          const page = await results.read(taskId, after, limit);
+          attempt.noteActive();
+          return page;
+        },
+      },
+    };
+  }
+
+  #conclude(lane: KindLane, attempt: Attempt, completion: Completion): void {
+    if (attempt.settled) return;
+    attempt.settled = true;
+    const concluding = this.#settle(lane, attempt, completion).finally(() => {
+      this.#concluding.delete(concluding);
+      this.#wakeLanes();
+    });
+    this.#concluding.add(concluding);
+  }
+
+  async #settle(lane: KindLane, attempt: Attempt, completion: Completion): Promise<void> {
+    const { ending } = attempt;
+    const succeeded = completion.outcome === 'succeeded';
+    if (ending === 'handed_back' && !succeeded) return this.#release(lane, [attempt]);
+    if (ending === 'unwanted') return this.#done(lane, attempt);
+    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : completion;
+    try {
+      await this.#report(attempt, said);
+      this.#counts[said.outcome] += 1;
+      await this.#done(lane, attempt);
+    } catch (error) {
+      attempt.log.error({ err: error }, 'the end of a task could not be sent; it is handed back');
+      await this.#release(lane, [attempt]);
+    }
+  }
+
+  async #report(attempt: Attempt, completion: Completion): Promise<void> {
+    if (attempt.newSuccess + attempt.newFailures > 0) this.#pulse.beat(attempt);
+    try {
+      await this.#post(attempt, completion);
+    } catch (error) {
+      if (this.#receiving.signal.aborted) throw error;
+      const reason = `the end of the task could not be sent: ${reasonOf(error)}`;
+      await this.#post(attempt, new Completion('failed', { reason }));
+    }
+  }
+
+  async #post({ start }: Attempt, completion: Completion): Promise<void> {
+    await this.#line.post({
+      type: 'CompleteTask',
+      task_id: start.task.id,
+      state: STATE_OF_OUTCOME[completion.outcome],
+      root_container_id: start.root_container_id,
+      data: completion.result ?? null,
+      expected_task_count: completion.expected_created ?? null,
+      attempt: start.task.attempt,
+      reason: completion.reason ?? null,
+    });
+  }
+
+  #giveUp(lane: KindLane, attempt: Attempt): void {
+    const reason = `its message was handed out ${attempt.receiveCount} times, and no worker brought it to an end`;
+    this.#conclude(lane, attempt, new Completion('failed', { reason }));
+  }
+
+  async #done(lane: KindLane, attempt: Attempt): Promise<void> {
+    await lane.settlement.done(attempt.receipts);
+    this.#intake.forget(attempt, true);
+  }
+
+  async #handBack(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
+    const given = attempts.filter((attempt) => !attempt.settled);
+    for (const attempt of given) attempt.settled = true;
+    const kept = lane.backlog.filter((attempt) => !attempt.settled);
+    lane.backlog.splice(0, lane.backlog.length, ...kept);
+    await this.#release(lane, given);
+  }
+
+  async #release(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
+    for (const attempt of attempts) this.#intake.forget(attempt, false);
+    await lane.settlement.handBack(attempts.flatMap(({ receipts }) => receipts));
+  }
+
+  #held(): Map<KindLane, Attempt[]> {
+    const held = new Map<KindLane, Attempt[]>(this.#lanes.map((lane) => [lane, []]));
+    const laneOf = new Map(this.#lanes.map((lane) => [lane.definition.name, lane]));
+    for (const attempt of this.#intake.attempts.values()) held.get(laneOf.get(attempt.start.task.kind)!)!.push(attempt);
+    return held;
+  }
+
+  #noteEnded(count: number): void {
+    this.#ahead.noteEnded(count, this.#options.clock.monotonic());
+    this.#wakeLanes();
+    if (this.#running.size > 0) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  #wakeLanes(): void {
+    for (const lane of this.#lanes) lane.wake();
+  }
+
+  async #idleWithin(ms: number): Promise<void> {
+    if (this.#running.size === 0) return;
+    const ended = new AbortController();
+    const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve)).then(() => ended.abort());
+    await Promise.race([idle, this.#options.clock.sleep(ms, ended.signal)]);
+  }
+}
+
+function timedOut(attempt: Attempt): Completion {
+  return new Completion('timed_out', { reason: `no sign of progress for ${attempt.start.task.timeout_secs} s` });
+}

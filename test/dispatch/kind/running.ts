@@ -1,0 +1,70 @@
+import type { NodeCreation } from '../../../src/engine/port.ts';
+import type { TaskResult } from '../../../src/domain/workflow.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { newId } from '../../../src/runtime/random.ts';
+import type { Completion } from '../../../src/dispatch/kind/completion.ts';
+import type { KindTask } from '../../../src/dispatch/kind/context.ts';
+import type { KindDefinition } from '../../../src/dispatch/kind/define-kind.ts';
+import { runKind, type RunHost, type RunPorts } from '../../../src/dispatch/kind/run-kind.ts';
+
+export interface RunOptions {
+  input?: JsonObject;
+  task?: Partial<KindTask>;
+  host?: Partial<RunHost>;
+  ports?: Partial<RunPorts>;
+}
+
+/** What one run came to, and what it sent and counted on the way. */
+export interface Ran {
+  completion: Completion;
+  created: NodeCreation[];
+  counted: [number, number][];
+}
+
+export function kindTask(kind: string, changes: Partial<KindTask> = {}): KindTask {
+  const id = newId();
+  return {
+    id,
+    kind,
+    name: kind,
+    workflow_id: newId(),
+    container_id: newId(),
+    local_id: null,
+    attempt: 1,
+    timeout_secs: 60,
+    input: {},
+    ...changes,
+  };
+}
+
+/** Runs a kind once, without a worker around it. */
+export async function runOnce(definition: KindDefinition, options: RunOptions = {}): Promise<Ran> {
+  const created: NodeCreation[] = [];
+  const counted: [number, number][] = [];
+  const host: RunHost = {
+    signal: new AbortController().signal,
+    log: silentLogger,
+    progress: (successes, failures) => Promise.resolve(void counted.push([successes, failures])),
+  };
+  // Not spread: that would ask a getter of the test's.
+  Object.defineProperties(host, Object.getOwnPropertyDescriptors(options.host ?? {}));
+  const ports: RunPorts = {
+    nodes: { send: (creations) => Promise.resolve(void created.push(...creations)) },
+    results: { read: () => Promise.resolve([]) },
+    ...options.ports,
+  };
+  const task = kindTask(definition.name, { input: options.input ?? {}, ...options.task });
+  return { completion: await runKind(definition, task, host, ports), created, counted };
+}
+
+/** Results of so many tasks, in the order of their ids. */
+export function resultsOf(count: number, data: (n: number) => TaskResult['data']): TaskResult[] {
+  return Array.from({ length: count }, (_, n) => ({
+    task_id: newId(),
+    local_id: null,
+    kind: 'work',
+    state: 'succeeded',
+    data: data(n),
+  }));
+}
