@@ -1,5 +1,8 @@
-/** What an API token may do. `operate` includes `read`, `admin` includes everything; `submit` includes nothing else. */
-export const TOKEN_SCOPES = ['read', 'submit', 'operate', 'admin'] as const;
+/**
+ * What an API token may do. `operate` includes `read` and `work`, `admin` includes everything; `submit` and `work` include
+ * nothing else.
+ */
+export const TOKEN_SCOPES = ['read', 'submit', 'work', 'operate', 'admin'] as const;
 
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
@@ -18,6 +21,7 @@ export interface ApiToken {
 const INCLUDED = {
   read: ['read', 'operate', 'admin'],
   submit: ['submit', 'admin'],
+  work: ['work', 'operate', 'admin'],
   operate: ['operate', 'admin'],
   admin: ['admin'],
 } as const satisfies Record<TokenScope, readonly TokenScope[]>;

@@ -13,6 +13,9 @@ import { distinctRounds, outcomesOf, report, settleInput } from './report.ts';
 /** How often a claimer's presence on its lanes is written down, ms. */
 const PRESENCE_INTERVAL_MS = 10_000;
 
+/** Claimers whose presence is remembered at most. */
+const SEEN_MAX = 10_000;
+
 const WEBHOOK_LANE = 0;
 
 /** Lane names to the numbers that tables use: `webhook`, or `kind:NAME`. */
@@ -158,6 +161,8 @@ export class Claims {
       return seenAt === undefined || now - seenAt >= PRESENCE_INTERVAL_MS;
     });
     if (due.length === 0) return;
+    // Who claims may call itself anything: what is forgotten here is only written down again.
+    if (this.#seenAt.size > SEEN_MAX) this.#seenAt.clear();
     for (const lane of due) this.#seenAt.set(`${lane}:${holder}`, now);
     await markClaimerSeen(this.#context.database, [...new Set(due)], holder, this.#context.now());
   }

@@ -4,7 +4,8 @@ import type { App } from './routes/context.ts';
 
 const DESCRIPTION = `Tasks with dependencies, rules, deduplication and webhooks. The paths at the root are the Task Runner
 API; everything newer lies under \`/v1\`. Errors are problem documents (RFC 9457): \`code\` is stable, \`details\` names each
-field. Where tokens are required, \`read\`, \`submit\`, \`operate\` (includes read) and \`admin\` (includes all) are their scopes.`;
+field. Where tokens are required, \`read\`, \`submit\`, \`work\`, \`operate\` (includes read and work) and \`admin\` (includes all) are
+their scopes.`;
 
 /** Describes every route that is added after it, from the schemas that validate. */
 export async function describeApi(app: App, version: string, hostUrl: string): Promise<void> {
@@ -21,6 +22,8 @@ export async function describeApi(app: App, version: string, hostUrl: string): P
         { name: 'Tasks' },
         { name: 'Batches' },
         { name: 'Workflows', description: 'Trees of sequences and parallel containers.' },
+        { name: 'Jobs', description: 'Workflows that start by a schedule.' },
+        { name: 'Work', description: 'Tasks for workers in any language: claim, heartbeat, complete.' },
         { name: 'Webhooks', description: 'The outbox of webhook deliveries.' },
         { name: 'Definitions', description: 'Rules and actions that tasks name instead of repeating.' },
         { name: 'Service', description: 'Health, metrics, this description.' },

@@ -23,6 +23,7 @@ import { submitRoutes } from './routes/submit.ts';
 import { taskListRoutes } from './routes/task-list.ts';
 import { taskRoutes } from './routes/task.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { workRoutes } from './routes/work.ts';
 import { workflowRoutes } from './routes/workflows.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { answerUnmatched } from './unmatched.ts';
@@ -102,6 +103,7 @@ function addRoutes(app: App, context: RouteContext): void {
   reportRoutes(app, context);
   batchRoutes(app, context);
   workflowRoutes(app, context);
+  workRoutes(app, context);
   jobRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);

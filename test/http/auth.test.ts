@@ -22,7 +22,7 @@ async function call(server: TestServer, method: Method, url: string, token?: str
 describe('tokens', () => {
   test('each route asks for its scope', async () => {
     const server = await createTestServer({ config: { authRequired: true, metricsPublic: false } });
-    const scopes: TokenScope[] = ['read', 'submit', 'operate', 'admin'];
+    const scopes: TokenScope[] = ['read', 'submit', 'work', 'operate', 'admin'];
     for (const scope of scopes) server.tokens.add(`hdl_${scope}`, [scope]);
     const routes: [Method, string, TokenScope][] = [
       ['POST', '/task', 'submit'],
@@ -40,6 +40,13 @@ describe('tokens', () => {
       ['GET', `/v1/batches/${ID}`, 'read'],
       ['DELETE', `/v1/batches/${ID}`, 'operate'],
       ['GET', `/v1/batches/${ID}/events`, 'read'],
+      ['POST', '/v1/work/claim', 'work'],
+      ['POST', `/v1/work/${ID}/heartbeat`, 'work'],
+      ['POST', `/v1/work/${ID}/complete`, 'work'],
+      ['POST', `/v1/work/${ID}/fail`, 'work'],
+      ['POST', `/v1/work/${ID}/release`, 'work'],
+      ['POST', `/v1/work/${ID}/children`, 'work'],
+      ['GET', `/v1/work/${ID}/results`, 'work'],
       ['GET', '/v1/webhooks', 'read'],
       ['POST', `/v1/webhooks/${ID}/replay`, 'operate'],
       ['GET', '/v1/rules', 'read'],
@@ -51,7 +58,8 @@ describe('tokens', () => {
     const included: Record<TokenScope, TokenScope[]> = {
       read: ['read'],
       submit: ['submit'],
-      operate: ['operate', 'read'],
+      work: ['work'],
+      operate: ['operate', 'work', 'read'],
       admin: scopes,
     };
     for (const [method, url, needed] of routes) {

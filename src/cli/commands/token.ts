@@ -26,7 +26,7 @@ function registerCreate(token: Command): void {
     .command('create')
     .description('make a token; its text is shown once')
     .requiredOption('--name <name>', 'whom or what it is for')
-    .option('--scope <scope...>', 'read, submit, operate (includes read) or admin (includes all)', [
+    .option('--scope <scope...>', 'read, submit, work, operate (includes read and work) or admin (includes all)', [
       'operate',
       'submit',
     ])

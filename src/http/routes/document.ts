@@ -16,7 +16,7 @@ export interface Answer {
 export interface RouteDescription {
   summary: string;
   description?: string;
-  tag: 'Tasks' | 'Batches' | 'Workflows' | 'Webhooks' | 'Definitions' | 'Service';
+  tag: 'Tasks' | 'Batches' | 'Workflows' | 'Work' | 'Jobs' | 'Webhooks' | 'Definitions' | 'Service';
   /** Null: open to everybody. */
   scope: TokenScope | null;
   answers: Readonly<Record<number, Answer>>;
@@ -29,7 +29,7 @@ const PROBLEM_DESCRIPTION: Readonly<Record<number, string>> = {
   401: 'A valid bearer token is required.',
   403: 'The token or handle does not allow this.',
   404: 'There is no such thing.',
-  409: 'The state of the task or workflow does not allow this.',
+  409: 'The state of the task, workflow or job does not allow this.',
   413: 'The body is too large.',
   415: 'The body is not application/json.',
   422: 'The idempotency key was used with another body.',

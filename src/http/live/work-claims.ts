@@ -1,0 +1,89 @@
+import { HeddleError } from '../../domain/errors.ts';
+import type { ClaimedTask, ClaimRequest, Engine } from '../../engine/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { Permits } from '../../runtime/permits.ts';
+
+/** Requests that may wait at once. */
+const WAITING_MAX = 5_000;
+/** One commit may wake all that wait: so many of them ask the database at a time, the others after them. */
+const CLAIMS_AT_ONCE = 4;
+/** A wake-up that was lost costs no more than this. */
+const LOOK_INTERVAL_MS = 5_000;
+
+/** Claims for workers that ask over HTTP, and lets them wait where nothing is ready. */
+export class WorkClaims {
+  readonly #engine: Pick<Engine, 'claim' | 'release' | 'onReady'>;
+  readonly #clock: Clock;
+  readonly #permits = new Permits(CLAIMS_AT_ONCE);
+  readonly #waiting = new Set<AbortController>();
+  #closing = false;
+
+  constructor(engine: Pick<Engine, 'claim' | 'release' | 'onReady'>, clock: Clock) {
+    this.#engine = engine;
+    this.#clock = clock;
+  }
+
+  /**
+   * Claims now, or as soon as something is ready within `waitMs`; none after that, and none where the caller is gone.
+   *
+   * @throws HeddleError TOO_MANY_REQUESTS where too many wait already
+   */
+  async claim(request: ClaimRequest, waitMs: number, gone: AbortSignal): Promise<ClaimedTask[]> {
+    const claimed = await this.#engine.claim(request);
+    if (claimed.length > 0) return this.#keep(claimed, gone);
+    if (waitMs <= 0 || this.#closing || gone.aborted) return [];
+    if (this.#waiting.size >= WAITING_MAX) {
+      throw new HeddleError('TOO_MANY_REQUESTS', 'Too many workers wait already', { retryAfterSecs: 5 });
+    }
+    const stop = new AbortController();
+    const hangUp = (): void => stop.abort();
+    gone.addEventListener('abort', hangUp, { once: true });
+    this.#waiting.add(stop);
+    try {
+      return await this.#wait(request, this.#clock.monotonic() + waitMs, stop.signal);
+    } finally {
+      this.#waiting.delete(stop);
+      gone.removeEventListener('abort', hangUp);
+    }
+  }
+
+  /** Ends every wait with an empty answer. */
+  close(): void {
+    this.#closing = true;
+    for (const stop of this.#waiting) stop.abort();
+  }
+
+  async #wait(request: ClaimRequest, untilMs: number, stop: AbortSignal): Promise<ClaimedTask[]> {
+    let rung = new AbortController();
+    const ring = (): void => rung.abort();
+    stop.addEventListener('abort', ring);
+    const unsubscribe = this.#engine.onReady(request.lanes, ring);
+    try {
+      while (!stop.aborted) {
+        const leftMs = untilMs - this.#clock.monotonic();
+        if (leftMs <= 0) return [];
+        await this.#clock.sleep(Math.min(leftMs, LOOK_INTERVAL_MS), rung.signal);
+        // Renewed before the look: what becomes ready during it rings again.
+        rung = new AbortController();
+        const claimed = await this.#look(request, stop);
+        if (claimed.length > 0) return await this.#keep(claimed, stop);
+      }
+      return [];
+    } finally {
+      unsubscribe();
+      stop.removeEventListener('abort', ring);
+    }
+  }
+
+  async #look(request: ClaimRequest, stop: AbortSignal): Promise<ClaimedTask[]> {
+    using _permit = await this.#permits.acquire();
+    return stop.aborted ? [] : await this.#engine.claim(request);
+  }
+
+  /** What was claimed for somebody who hung up meanwhile goes back at once, instead of when its lease is over. */
+  async #keep(claimed: ClaimedTask[], gone: AbortSignal): Promise<ClaimedTask[]> {
+    if (!gone.aborted) return claimed;
+    await this.#engine.release(claimed.map(({ id, attempt }) => ({ task_id: id, attempt })));
+    return [];
+  }
+}

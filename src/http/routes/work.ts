@@ -1,0 +1,333 @@
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import { VALUE_DEPTH_MAX } from '../../domain/parse/json-value.ts';
+import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
+import { parseNode } from '../../domain/parse/workflow.ts';
+import type { NewNode } from '../../domain/workflow.ts';
+import type { Heartbeat, HeartbeatResult, Report, TransitionOutcome } from '../../engine/port.ts';
+import { Coalescer } from '../../runtime/coalescer.ts';
+import { WorkClaims } from '../live/work-claims.ts';
+import { Uuid } from '../wire/basics.ts';
+import {
+  ClaimedWorkDto,
+  ClaimWorkDto,
+  CompleteWorkDto,
+  CreateChildrenDto,
+  createdChildToWire,
+  CreatedChildrenDto,
+  FailWorkDto,
+  HeartbeatAnswerDto,
+  LEASE_DEFAULT_SECS,
+  ReleaseWorkDto,
+  WorkHeartbeatDto,
+  WorkOutcomeDto,
+  workOutcomeToWire,
+  WorkResultsDto,
+  workToWire,
+} from '../wire/work.ts';
+import { resultToWire } from '../wire/workflow.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented, type RouteDescription } from './document.ts';
+import { idOf, NoQuery, pageProperties, TaskParameters } from './parameters.ts';
+import { conflictWith, requireTask, taskNotFound } from './transitions.ts';
+
+/** Each level of a node is an object and its array of children; around it stand the document and its array of nodes. */
+const CHILDREN_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 3;
+
+/** For workers in any language: they claim tasks, show that they live, and say how the tasks ended. */
+export function workRoutes(app: App, context: RouteContext): void {
+  claimRoute(app, context);
+  heartbeatRoute(app, context);
+  completeRoute(app, context);
+  failRoute(app, context);
+  releaseRoute(app, context);
+  childrenRoute(app, context);
+  resultsRoute(app, context);
+}
+
+function describe(route: Omit<RouteDescription, 'tag' | 'scope'>) {
+  return documented({ ...route, tag: 'Work', scope: 'work' });
+}
+
+const onTask = { config: { scope: 'work' }, params: TaskParameters, querystring: NoQuery } as const;
+const OUTCOME = { 200: { description: 'It is stored, now or before.', schema: WorkOutcomeDto } };
+const BODY_PROBLEMS = [404, 409, 413, 415, 429];
+
+const claimDescription = `The tasks run from the moment they are claimed. Each is kept for \`lease_secs\` after its claim and
+after each heartbeat; a task of which nothing is heard for longer is another worker’s, as its next attempt. Where nothing
+is ready the request waits up to \`wait_secs\`.`;
+
+function claimRoute(app: App, { engine, clock }: RouteContext): void {
+  const claims = new WorkClaims(engine, clock);
+  app.addHook('preClose', (done) => {
+    claims.close();
+    done();
+  });
+  app.route({
+    method: 'POST',
+    url: '/v1/work/claim',
+    config: { scope: 'work' },
+    schema: {
+      ...describe({
+        summary: 'Claim tasks to run',
+        description: claimDescription,
+        answers: { 200: { description: 'The tasks; none where nothing became ready.', schema: ClaimedWorkDto } },
+        problems: [413, 415, 429],
+      }),
+      querystring: NoQuery,
+      body: ClaimWorkDto,
+    },
+    handler: async (request, reply) => {
+      const { kinds, max = 1, lease_secs = LEASE_DEFAULT_SECS, wait_secs = 0, holder } = request.body;
+      const claimed = await claims.claim(
+        {
+          lanes: [...new Set(kinds)].map((kind) => `kind:${kind}`),
+          limit: max,
+          holder: holder ?? `worker at ${request.ip}`,
+          lease_ms: lease_secs * 1000,
+        },
+        wait_secs * 1000,
+        hangUpOf(reply),
+      );
+      return { tasks: claimed.map(workToWire) };
+    },
+  });
+}
+
+/** Aborts when the caller is gone before it was answered. */
+function hangUpOf(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}
+
+const STOP = 'stop its work: nothing that is said of it counts any more';
+
+function heartbeatRoute(app: App, { engine }: RouteContext): void {
+  const beats = new Coalescer<Heartbeat, HeartbeatResult>({
+    flush: (items) => engine.heartbeat(items),
+    maxItems: 2000,
+    maxWaiting: 50_000,
+  });
+  app.addHook('onClose', () => beats.drain());
+  app.route({
+    method: 'POST',
+    url: '/v1/work/:task_id/heartbeat',
+    config: onTask.config,
+    schema: {
+      ...describe({
+        summary: 'Show that a task is still worked on',
+        description: `Extends its lease and adds counts. A problem with the status 404 or 409 says: stop. The task was
+canceled, has ended, or is another worker’s by now.`,
+        answers: { 200: { description: 'Go on.', schema: HeartbeatAnswerDto } },
+        problems: BODY_PROBLEMS,
+      }),
+      params: onTask.params,
+      querystring: onTask.querystring,
+      body: WorkHeartbeatDto,
+    },
+    handler: async (request) => {
+      const id = idOf(request.params);
+      const { attempt, new_success = 0, new_failures = 0 } = request.body;
+      const result = await beats.add({ task_id: id, attempt, new_success, new_failures });
+      switch (result) {
+        case 'applied':
+          return { id, result };
+        case 'not_found':
+          throw taskNotFound(id);
+        case 'stale_attempt':
+          throw staleAttempt();
+        case 'canceled':
+          throw new HeddleError('CONFLICT', 'The task was canceled or has ended', {
+            details: [`task_id: was canceled or has ended; ${STOP}`],
+          });
+      }
+    },
+  });
+}
+
+function staleAttempt(): HeddleError {
+  return new HeddleError('STALE_ATTEMPT', undefined, {
+    details: [`attempt: is over, or its lease lapsed and the task went to others; ${STOP}`],
+  });
+}
+
+/** The answer to a report on an attempt. `again`: what is said leaves the task to be tried again, as it stands already. */
+function answerReport(outcome: TransitionOutcome, wanted: string, again = false): WorkOutcomeDto {
+  switch (outcome.result) {
+    case 'applied':
+    case 'retrying':
+    case 'unchanged':
+      return workOutcomeToWire(outcome, outcome.result);
+    case 'not_found':
+      throw taskNotFound(outcome.task_id);
+    case 'conflict':
+      throw conflictWith(outcome.state, wanted);
+    case 'not_started':
+      if (again) return workOutcomeToWire(outcome, 'unchanged');
+      throw staleAttempt();
+    case 'stale_attempt':
+      throw staleAttempt();
+  }
+}
+
+function completeRoute(app: App, { operations }: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/work/:task_id/complete',
+    config: onTask.config,
+    schema: {
+      ...describe({
+        summary: 'Say that a task is done',
+        description: 'Said again of the same attempt it changes nothing and answers 200.',
+        answers: OUTCOME,
+        problems: BODY_PROBLEMS,
+      }),
+      params: onTask.params,
+      querystring: onTask.querystring,
+      body: CompleteWorkDto,
+    },
+    handler: async (request) => {
+      const { attempt, state = 'Succeeded', result, expected_task_count } = request.body;
+      const report: Report = {
+        task_id: idOf(request.params),
+        attempt,
+        outcome: state === 'Succeeded' ? 'succeeded' : 'partially_failed',
+        ...(result === undefined ? {} : { result: result as JsonValue }),
+        ...(expected_task_count === undefined ? {} : { expected_created: expected_task_count }),
+      };
+      return answerReport(await operations.report(report), 'completed');
+    },
+  });
+}
+
+function failRoute(app: App, { operations }: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/work/:task_id/fail',
+    config: onTask.config,
+    schema: {
+      ...describe({
+        summary: 'Say that a task failed',
+        description:
+          'It is tried again where its retry policy says so. Said again of the same attempt it changes nothing.',
+        answers: OUTCOME,
+        problems: BODY_PROBLEMS,
+      }),
+      params: onTask.params,
+      querystring: onTask.querystring,
+      body: FailWorkDto,
+    },
+    handler: async (request) => {
+      const { attempt, reason } = request.body;
+      const task_id = idOf(request.params);
+      return answerReport(await operations.report({ task_id, attempt, outcome: 'failed', reason }), 'failed', true);
+    },
+  });
+}
+
+function releaseRoute(app: App, { engine }: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/work/:task_id/release',
+    config: onTask.config,
+    schema: {
+      ...describe({
+        summary: 'Hand a task back',
+        description: 'For a worker that stops: the task is ready for others at once, as its next attempt.',
+        answers: OUTCOME,
+        problems: BODY_PROBLEMS,
+      }),
+      params: onTask.params,
+      querystring: onTask.querystring,
+      body: ReleaseWorkDto,
+    },
+    handler: async (request) => {
+      const [outcome] = await engine.release([{ task_id: idOf(request.params), attempt: request.body.attempt }]);
+      return answerReport(outcome!, 'handed back');
+    },
+  });
+}
+
+function childrenRoute(app: App, context: RouteContext): void {
+  const { engine } = context;
+  app.route({
+    method: 'POST',
+    url: '/v1/work/:task_id/children',
+    config: { ...onTask.config, bodyDepth: CHILDREN_DEPTH_MAX },
+    schema: {
+      ...describe({
+        summary: 'Add nodes to a workflow, as its generator',
+        description: `Each node stands or falls by itself. Give UUIDs as ids, so that a repeat of the request creates
+nothing twice.`,
+        answers: { 200: { description: 'What became of each node.', schema: CreatedChildrenDto } },
+        problems: BODY_PROBLEMS,
+      }),
+      params: onTask.params,
+      querystring: onTask.querystring,
+      body: CreateChildrenDto,
+    },
+    handler: async (request) => {
+      const { attempt, nodes: given, parent_id: parent = null } = request.body;
+      const nodes = readNodes(given, context.newId);
+      const task = await requireTask(engine, idOf(request.params));
+      if (task.attempt !== attempt) throw staleAttempt();
+      const created = await engine.createNodes(nodes.map((node) => ({ generator_id: task.id, node, parent })));
+      return {
+        nodes: created.map((result, index) => {
+          const node = nodes[index]!;
+          return createdChildToWire(node.type === 'task' ? node.task : node, result);
+        }),
+      };
+    },
+  });
+}
+
+/** The nodes, or every fault of all of them. */
+function readNodes(given: readonly unknown[], newId: () => string): NewNode[] {
+  const faults: string[] = [];
+  const nodes = given.flatMap((value, index) => {
+    const parsed = parseNode(value, newId, `nodes[${index}]`);
+    if (parsed.ok) return [parsed.node];
+    faults.push(...parsed.faults);
+    return [];
+  });
+  if (faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.slice(0, 100) });
+  return nodes;
+}
+
+function resultsRoute(app: App, { engine, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/work/:task_id/results',
+    config: onTask.config,
+    schema: {
+      ...describe({
+        summary: 'Read the results of what ran before a task',
+        description: 'For aggregators: the results of everything that stands before the task in its container.',
+        answers: { 200: { description: 'One page of results.', schema: WorkResultsDto } },
+        problems: [404],
+      }),
+      params: onTask.params,
+      querystring: Type.Object(
+        {
+          after: Type.Optional(Uuid('Only results of tasks whose ids come after this one.')),
+          limit: pageProperties(config.pagination).page_size,
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async (request) => {
+      const { after, limit = config.pagination.default } = request.query;
+      const task = await requireTask(engine, idOf(request.params));
+      const results = await engine.readResults({ before_task_id: task.id }, after?.toLowerCase() ?? null, limit);
+      const next = results.length < limit ? null : results.at(-1)!.task_id;
+      return { results: results.map(resultToWire), next };
+    },
+  });
+}

@@ -1,0 +1,224 @@
+import { Type, type Static } from 'typebox';
+
+import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX } from '../../domain/parse/node.ts';
+import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
+import type { ClaimedTask, NodeCreationResult, TransitionOutcome } from '../../engine/port.ts';
+import { Count, Metadata, nullable, oneOf, Uuid } from './basics.ts';
+import type { NewNodeDto } from './new-workflow.ts';
+import { REASON_MAX_CHARS } from './update.ts';
+import { TaskResultDto, WorkflowState } from './workflow.ts';
+
+export const CLAIM_KINDS_MAX = 100;
+export const CLAIM_TASKS_MAX = 1000;
+export const LEASE_DEFAULT_SECS = 60;
+export const WAIT_MAX_SECS = 60;
+export const CHILDREN_MAX = 1000;
+
+export const ClaimWorkDto = Type.Object(
+  {
+    kinds: Type.Array(Type.String({ minLength: 1, maxLength: KIND_CHARS_MAX }), {
+      minItems: 1,
+      maxItems: CLAIM_KINDS_MAX,
+      description: 'The kinds of task that this worker runs.',
+    }),
+    max: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: CLAIM_TASKS_MAX, default: 1, description: 'At most this many tasks.' }),
+    ),
+    lease_secs: Type.Optional(
+      Type.Integer({
+        minimum: 5,
+        maximum: 3600,
+        default: LEASE_DEFAULT_SECS,
+        description: 'How long a task is kept without a heartbeat; after that it is another’s, as its next attempt.',
+      }),
+    ),
+    wait_secs: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: WAIT_MAX_SECS,
+        default: 0,
+        description: 'How long the request waits for a task where none is ready.',
+      }),
+    ),
+    holder: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+        patternMeaning: 'text without control characters',
+        description: 'What the worker calls itself; shown, never compared.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'ClaimWorkDto' },
+);
+export type ClaimWorkDto = Static<typeof ClaimWorkDto>;
+
+export const WorkDto = Type.Object(
+  {
+    id: Uuid('The task.'),
+    kind: Type.String(),
+    name: Type.String(),
+    local_id: nullable(Type.String({ description: 'The name that its submitter gave it.' })),
+    input: Metadata('What there is to do; the metadata of a task of a batch.'),
+    attempt: Type.Integer({ description: 'Goes with everything that is said of the task.' }),
+    timeout_secs: Type.Integer({ description: 'Longest inactivity, or longest run, seconds.' }),
+    root_container_id: Uuid('The workflow or batch it belongs to.'),
+    parent_id: nullable(Uuid('The container it stands in; null for a task of a batch.')),
+  },
+  { additionalProperties: false, title: 'WorkDto' },
+);
+export type WorkDto = Static<typeof WorkDto>;
+
+export const ClaimedWorkDto = Type.Object(
+  { tasks: Type.Array(WorkDto, { description: 'They run from now on; none where nothing was ready.' }) },
+  { additionalProperties: false, title: 'ClaimedWork' },
+);
+export type ClaimedWorkDto = Static<typeof ClaimedWorkDto>;
+
+const Attempt = Type.Integer({
+  minimum: 1,
+  maximum: 2_147_483_647,
+  description: 'The attempt that was claimed; one that is over is refused.',
+});
+
+export const WorkHeartbeatDto = Type.Object(
+  {
+    attempt: Attempt,
+    new_success: Type.Optional(Count('Units that succeeded since the last heartbeat.')),
+    new_failures: Type.Optional(Count('Units that failed since the last heartbeat.')),
+  },
+  { additionalProperties: false, title: 'WorkHeartbeatDto' },
+);
+export type WorkHeartbeatDto = Static<typeof WorkHeartbeatDto>;
+
+export const CompleteWorkDto = Type.Object(
+  {
+    attempt: Attempt,
+    state: Type.Optional(
+      oneOf(['Succeeded', 'PartiallyFailed'], { default: 'Succeeded', description: 'How the task ended.' }),
+    ),
+    result: Type.Optional(Type.Unknown({ description: 'Any JSON: what the task leaves behind.' })),
+    expected_task_count: Type.Optional(
+      Count('Of a generator: how many children it created. It ends when so many exist.'),
+    ),
+  },
+  { additionalProperties: false, title: 'CompleteWorkDto' },
+);
+export type CompleteWorkDto = Static<typeof CompleteWorkDto>;
+
+export const FailWorkDto = Type.Object(
+  {
+    attempt: Attempt,
+    reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, description: 'Why, for people.' }),
+  },
+  { additionalProperties: false, title: 'FailWorkDto' },
+);
+export type FailWorkDto = Static<typeof FailWorkDto>;
+
+export const ReleaseWorkDto = Type.Object(
+  { attempt: Attempt },
+  { additionalProperties: false, title: 'ReleaseWorkDto' },
+);
+
+export const WorkOutcomeDto = Type.Object(
+  {
+    id: Uuid('The task.'),
+    result: oneOf(['applied', 'retrying', 'unchanged'], {
+      description: '`retrying`: the task is tried again. `unchanged`: this was said before.',
+    }),
+    state: WorkflowState,
+  },
+  { additionalProperties: false, title: 'WorkOutcome' },
+);
+export type WorkOutcomeDto = Static<typeof WorkOutcomeDto>;
+
+export const HeartbeatAnswerDto = Type.Object(
+  { id: Uuid('The task.'), result: oneOf(['applied']) },
+  { additionalProperties: false, title: 'HeartbeatAnswer' },
+);
+
+export const CreateChildrenDto = Type.Object(
+  {
+    attempt: Attempt,
+    nodes: Type.Array(
+      Type.Unsafe<NewNodeDto>({
+        type: 'object',
+        additionalProperties: true,
+        description:
+          'A task, or a container with its children, as in `POST /v1/workflows`; at most 1,000 nodes in each.',
+      }),
+      {
+        minItems: 1,
+        maxItems: CHILDREN_MAX,
+        description: 'A node whose `id` is a UUID is created once, however often it is sent.',
+      },
+    ),
+    parent_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LOCAL_ID_CHARS_MAX,
+        description: 'The container that they go into, by id or by its local name; the task’s own where absent.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'CreateChildrenDto' },
+);
+export type CreateChildrenDto = Static<typeof CreateChildrenDto>;
+
+export const CreatedChildDto = Type.Object(
+  {
+    id: Uuid('The node.'),
+    local_id: nullable(Type.String()),
+    result: oneOf(['created', 'exists', 'rejected'], { description: '`exists`: it was created before.' }),
+    reason: Type.Optional(Type.String({ description: 'Why it was rejected; sending it again will not help.' })),
+  },
+  { additionalProperties: false, title: 'CreatedChild' },
+);
+
+export const CreatedChildrenDto = Type.Object(
+  { nodes: Type.Array(CreatedChildDto, { description: 'In the order of the request.' }) },
+  { additionalProperties: false, title: 'CreatedChildren' },
+);
+export type CreatedChildrenDto = Static<typeof CreatedChildrenDto>;
+
+export const WorkResultsDto = Type.Object(
+  {
+    results: Type.Array(TaskResultDto, { description: 'By the id of the task.' }),
+    next: nullable(Uuid('The `after` of the next page; null where this was the last.')),
+  },
+  { additionalProperties: false, title: 'WorkResults' },
+);
+export type WorkResultsDto = Static<typeof WorkResultsDto>;
+
+export function workToWire(task: ClaimedTask): WorkDto {
+  return {
+    id: task.id,
+    kind: task.kind,
+    name: task.name,
+    local_id: task.local_id,
+    input: task.metadata,
+    attempt: task.attempt,
+    timeout_secs: task.timeout_secs,
+    root_container_id: task.workflow_id,
+    parent_id: task.container_id,
+  };
+}
+
+/** What became of a report that was taken; refusals are problems, not answers. */
+export function workOutcomeToWire(
+  { task_id, state }: TransitionOutcome,
+  result: WorkOutcomeDto['result'],
+): WorkOutcomeDto {
+  return { id: task_id, result, state: WORKFLOW_WIRE_STATE[state!] };
+}
+
+export function createdChildToWire(
+  node: { id: string; local_id: string | null },
+  created: NodeCreationResult,
+): CreatedChildrenDto['nodes'][number] {
+  const { id, local_id } = node;
+  return created.result === 'rejected'
+    ? { id, local_id, result: 'rejected', reason: created.reason }
+    : { id, local_id, result: created.result };
+}
