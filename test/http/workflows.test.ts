@@ -1,0 +1,433 @@
+/** Workflows over HTTP, against the real engine on a real PostgreSQL. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import type { JsonValue } from '../../src/domain/json.ts';
+import { createEngine } from '../../src/engine/engine.ts';
+import type { Engine, Report } from '../../src/engine/port.ts';
+import type { NewNodeDto } from '../../src/http/wire/new-workflow.ts';
+import type {
+  ChildrenDto,
+  SubmittedWorkflowDto,
+  TaskResultDto,
+  TreeContainerDto,
+  TreeNodeDto,
+  TreeTaskDto,
+  WorkflowDto,
+  WorkflowTreeDto,
+} from '../../src/http/wire/workflow.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { newId, systemRandom } from '../../src/runtime/random.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { createTestServer, type Problem, type TestServer } from './server.ts';
+
+let server: TestServer;
+let engine: Engine;
+let database: Database;
+
+before(async () => {
+  ({ database } = await createTestDatabase());
+  engine = createEngine({ database, clock: systemClock, random: systemRandom, log: silentLogger, archiveAfterMs: 0 });
+  server = await createTestServer({ engine, database });
+});
+
+after(async () => {
+  await server.app.close();
+  await engine.close();
+});
+
+interface Answer<Body> {
+  status: number;
+  body: Body;
+}
+
+/** The type of the answer is the caller's claim, which its assertions then check. */
+async function call<Body>(
+  method: 'GET' | 'POST' | 'DELETE',
+  url: string,
+  payload?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer<Body>> {
+  const response = await server.app.inject({
+    method,
+    url,
+    headers,
+    ...(payload === undefined ? {} : { payload: payload as object }),
+  });
+  return { status: response.statusCode, body: JSON.parse(response.body) as Body };
+}
+
+let kinds = 0;
+/** A kind of its own, so that tests do not claim each other's tasks. */
+function newKind(): string {
+  kinds += 1;
+  return `kind-${kinds}`;
+}
+
+async function submit(root: NewNodeDto, name?: string): Promise<SubmittedWorkflowDto> {
+  const { status, body } = await call<SubmittedWorkflowDto>('POST', '/v1/workflows', { name, root });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body;
+}
+
+async function treeOf(id: string, query = ''): Promise<WorkflowTreeDto> {
+  const { status, body } = await call<WorkflowTreeDto>('GET', `/v1/workflows/${id}${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+}
+
+/** All nodes by local name; the root goes by `root`. */
+function nodesOf(tree: WorkflowTreeDto): Record<string, TreeNodeDto> {
+  const nodes: Record<string, TreeNodeDto> = {};
+  const pending: TreeNodeDto[] = [tree.root];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    nodes[node.parent_id === null ? 'root' : (node.local_id ?? node.id)] = node;
+    if (node.type === 'container') pending.push(...node.children);
+  }
+  return nodes;
+}
+
+async function statesOf(id: string): Promise<Record<string, string>> {
+  return Object.fromEntries(Object.entries(nodesOf(await treeOf(id))).map(([name, { state }]) => [name, state]));
+}
+
+/** Ends whatever of the kind is ready; returns the local names. */
+async function run(kind: string, report: (localId: string) => Partial<Report> = () => ({})): Promise<string[]> {
+  const claimed = await engine.claim({ lanes: [`kind:${kind}`], limit: 1000, holder: 'test' });
+  await engine.report(
+    claimed.map((task) => ({
+      task_id: task.id,
+      attempt: task.attempt,
+      outcome: 'succeeded',
+      ...report(task.local_id!),
+    })),
+  );
+  return claimed.map((task) => task.local_id!).sort();
+}
+
+/** Sequence of `first`, two tasks side by side, and `last`. */
+function fanOut(kind: string, change: Partial<NewNodeDto> = {}): NewNodeDto {
+  return {
+    mode: 'sequential',
+    children: [
+      { id: 'first', kind },
+      {
+        id: 'middle',
+        mode: 'parallel',
+        children: [
+          { id: 'left', kind, input: { side: 'left' } },
+          { id: 'right', kind, name: 'Right side' },
+        ],
+      },
+      { id: 'last', kind },
+    ],
+    ...change,
+  };
+}
+
+describe('POST /v1/workflows', () => {
+  test('stores a tree, which runs in its order and tells its states', async () => {
+    const kind = newKind();
+    const created = await submit(fanOut(kind), 'fan out');
+    assert.deepEqual(
+      { ...created, id: null, root_container_id: null, created_at: null },
+      {
+        id: null,
+        name: 'fan out',
+        root_container_id: null,
+        task_count: 4,
+        container_count: 2,
+        created_at: null,
+        replayed: false,
+      },
+    );
+    assert.equal(created.root_container_id, created.id);
+
+    assert.deepEqual(await statesOf(created.id), {
+      root: 'Running',
+      first: 'Pending',
+      middle: 'Pending',
+      left: 'Pending',
+      right: 'Pending',
+      last: 'Pending',
+    });
+    assert.deepEqual(await run(kind), ['first']);
+    assert.deepEqual(await run(kind), ['left', 'right']);
+    assert.deepEqual(await run(kind, () => ({ result: { sum: 2 } })), ['last']);
+
+    const tree = await treeOf(created.id);
+    assert.equal(tree.state, 'Succeeded');
+    assert.equal(tree.remaining, 0);
+    assert.notEqual(tree.ended_at, null);
+    const { middle, right } = nodesOf(tree) as { middle: TreeContainerDto; right: TreeTaskDto };
+    assert.equal(middle.mode, 'parallel');
+    assert.equal(middle.children_omitted, 0);
+    assert.deepEqual(middle.counts, {
+      children: 2,
+      open: 0,
+      succeeded: 2,
+      failed: 0,
+      timed_out: 0,
+      partially_failed: 0,
+      disabled: 0,
+      tolerated: 0,
+    });
+    assert.equal(right.name, 'Right side');
+    assert.equal(right.parent_id, middle.id);
+    assert.equal(right.attempt, 1);
+    assert.deepEqual(
+      tree.root.children.map(({ local_id, position }) => [local_id, position]),
+      [
+        ['first', 0],
+        ['middle', 1],
+        ['last', 2],
+      ],
+    );
+  });
+
+  test('an end that is not let pass disables the rest of the sequence, with a reason', async () => {
+    const kind = newKind();
+    const { id } = await submit(fanOut(kind));
+    await run(kind, () => ({ outcome: 'failed', reason: 'no route' }));
+    const nodes = nodesOf(await treeOf(id));
+    assert.deepEqual(await statesOf(id), {
+      root: 'Failed',
+      first: 'Failed',
+      middle: 'Disabled',
+      left: 'Disabled',
+      right: 'Disabled',
+      last: 'Disabled',
+    });
+    assert.equal(nodes['first']!.reason, 'no route');
+    assert.match(nodes['middle']!.reason!, /first/);
+    assert.match(nodes['last']!.reason!, /first/);
+  });
+
+  test('the UUID of the root makes a repeat change nothing', async () => {
+    const kind = newKind();
+    const id = newId();
+    const root = { ...fanOut(kind), id: id.toUpperCase() } as NewNodeDto;
+    const first = await call<SubmittedWorkflowDto>('POST', '/v1/workflows', { root });
+    assert.deepEqual([first.status, first.body.id, first.body.replayed], [201, id, false]);
+    const second = await call<SubmittedWorkflowDto>('POST', '/v1/workflows', { root });
+    assert.deepEqual([second.status, second.body.id, second.body.replayed], [200, id, true]);
+    assert.equal(second.body.task_count, 4);
+    assert.deepEqual(await run(kind), ['first']);
+  });
+
+  test('an idempotency key answers the first answer, and refuses another body', async () => {
+    const kind = newKind();
+    const headers = { 'idempotency-key': newId() };
+    const first = await call<SubmittedWorkflowDto>('POST', '/v1/workflows', { root: fanOut(kind) }, headers);
+    const second = await call<SubmittedWorkflowDto>('POST', '/v1/workflows', { root: fanOut(kind) }, headers);
+    assert.deepEqual([first.status, second.status], [201, 200]);
+    assert.equal(second.body.id, first.body.id);
+    const other = await call<Problem>('POST', '/v1/workflows', { name: 'other', root: fanOut(kind) }, headers);
+    assert.deepEqual([other.status, other.body.code], [422, 'IDEMPOTENCY_MISMATCH']);
+  });
+
+  test('answers the id only where that is preferred', async () => {
+    const { status, body } = await call<object>(
+      'POST',
+      '/v1/workflows',
+      { root: fanOut(newKind()) },
+      { prefer: 'return=minimal' },
+    );
+    assert.equal(status, 201);
+    assert.deepEqual(Object.keys(body), ['id']);
+  });
+
+  test('names every fault by its path', async () => {
+    const root = {
+      mode: 'serial',
+      children: [
+        { kind: 'a', inputs: {} },
+        { mode: 'parallel', children: {} },
+      ],
+    };
+    const { status, body } = await call<Problem>('POST', '/v1/workflows', { root });
+    assert.deepEqual([status, body.code], [400, 'VALIDATION_FAILED']);
+    const details = body.details.join('\n');
+    assert.match(details, /^root\.mode: must be "sequential" or "parallel", not "serial"/m);
+    assert.match(details, /^root\.children\[0\]\.inputs: is not a known member; did you mean "input"\?/m);
+    assert.match(details, /^root\.children\[1\]\.children: /m);
+    const none = await server.app.inject({ method: 'POST', url: '/v1/workflows' });
+    assert.equal(none.statusCode, 400);
+    const twice = await server.app.inject({
+      method: 'POST',
+      url: '/v1/workflows',
+      headers: { 'content-type': 'application/json' },
+      payload: '{"root":{"mode":"parallel","mode":"parallel","children":[]}}',
+    });
+    assert.match(twice.body, /root\.mode: is given more than once/);
+  });
+
+  test('takes a tree of a thousand levels, and no deeper one', async () => {
+    const kind = newKind();
+    const nested = (levels: number): NewNodeDto => {
+      let node: NewNodeDto = { id: 'deepest', kind };
+      for (let level = 1; level < levels; level += 1) node = { mode: 'sequential', children: [node] };
+      return node;
+    };
+    const { id } = await submit(nested(1000));
+    assert.deepEqual(await run(kind), ['deepest']);
+    const tree = await treeOf(id);
+    assert.equal(tree.state, 'Succeeded');
+    assert.equal(Object.keys(nodesOf(tree)).length, 1000);
+    const deeper = await call<Problem>('POST', '/v1/workflows', { root: nested(1001) });
+    assert.equal(deeper.status, 400);
+    const bracketed = await call<Problem>('POST', '/v1/workflows', { root: nested(1100) });
+    assert.match(bracketed.body.details[0]!, /nested deeper/);
+  });
+});
+
+describe('reads', () => {
+  test('lists trees only, and batches only beside them, by what has ended and by state', async () => {
+    const kind = newKind();
+    const done = await submit({ mode: 'parallel', children: [{ kind, id: 'only' }] }, 'done');
+    await run(kind, () => ({ outcome: 'failed', reason: 'x' }));
+    const open = await submit(fanOut(kind), 'open');
+    const [batchTask] = (await call<{ batch_id: string }[]>('POST', '/task', [{ name: 'b', kind: newKind() }])).body;
+    const ids = async (url: string): Promise<string[]> =>
+      (await call<WorkflowDto[]>('GET', `${url}${url.includes('?') ? '&' : '?'}page_size=100`)).body.map(
+        ({ id }) => id,
+      );
+    const all = await ids('/v1/workflows');
+    assert.ok(all.includes(done.id) && all.includes(open.id) && !all.includes(batchTask!.batch_id));
+    assert.ok(all.indexOf(open.id) < all.indexOf(done.id), 'newest first');
+    const batches = await ids('/v1/batches');
+    assert.ok(batches.includes(batchTask!.batch_id) && !batches.includes(done.id));
+    assert.ok(!(await ids('/v1/workflows?open=true')).includes(done.id));
+    assert.ok((await ids('/v1/workflows?open=false')).includes(done.id));
+    assert.ok((await ids('/v1/workflows?state=Failed')).includes(done.id));
+    assert.ok(!(await ids('/v1/workflows?state=Failed')).includes(open.id));
+    assert.ok((await ids('/v1/workflows?state=Running')).includes(open.id));
+    const bad = await call<Problem>('GET', '/v1/workflows?state=Success');
+    assert.deepEqual([bad.status, bad.body.code], [400, 'INVALID_QUERY']);
+
+    const batch = await call<{ id: string; task_count: number }>('GET', `/v1/batches/${open.id}`);
+    assert.deepEqual([batch.status, batch.body.task_count], [200, 4]);
+    const wrong = await call<Problem>('GET', `/v1/workflows/${batchTask!.batch_id}`);
+    assert.equal(wrong.status, 404);
+    assert.match(wrong.body.details[0]!, /is a batch; see \/v1\/batches\//);
+  });
+
+  test('a part of a tree says how much it leaves out', async () => {
+    const kind = newKind();
+    const { id } = await submit(fanOut(kind));
+    const root = await treeOf(id, '?depth=0');
+    assert.deepEqual([root.truncated, root.root.children.length, root.root.children_omitted], [true, 0, 3]);
+    const one = nodesOf(await treeOf(id, '?depth=1'));
+    assert.deepEqual(Object.keys(one).sort(), ['first', 'last', 'middle', 'root']);
+    assert.equal((one['middle'] as TreeContainerDto).children_omitted, 2);
+    const containers = await treeOf(id, '?tasks=false');
+    assert.deepEqual(Object.keys(nodesOf(containers)).sort(), ['middle', 'root']);
+    assert.equal(containers.root.children_omitted, 2);
+    const whole = await treeOf(id, '?depth=2');
+    assert.deepEqual([whole.truncated, Object.keys(whole.root.children).length], [false, 3]);
+  });
+
+  test('a large tree is cut at 10,000 nodes; pages of children have the rest', async () => {
+    const kind = newKind();
+    const children = Array.from({ length: 11_000 }, (_, n) => ({ id: `t${n}`, kind }));
+    const { id } = await submit({
+      mode: 'sequential',
+      children: [
+        { id: 'before', kind },
+        { id: 'many', mode: 'parallel', children },
+        { id: 'after', kind },
+      ],
+    });
+    const tree = await treeOf(id);
+    const nodes = nodesOf(tree);
+    assert.equal(Object.keys(nodes).length, 10_000);
+    assert.ok(nodes['before'] && nodes['after'] && tree.truncated);
+    const many = nodes['many'] as TreeContainerDto;
+    assert.deepEqual([many.children.length, many.children_omitted], [9996, 1004]);
+    assert.deepEqual(
+      many.children.slice(0, 3).map((node) => node.local_id),
+      ['t0', 't1', 't2'],
+    );
+
+    const url = `/v1/workflows/${id}/containers/${many.id}/children`;
+    const page = await call<ChildrenDto>('GET', `${url}?page=109&page_size=100`);
+    assert.equal(page.status, 200);
+    assert.equal(page.body.container.counts.children, 11_000);
+    assert.deepEqual(
+      page.body.children.map(({ local_id }) => local_id),
+      Array.from({ length: 100 }, (_, n) => `t${10_900 + n}`),
+    );
+    assert.deepEqual((await call<ChildrenDto>('GET', `${url}?page=110&page_size=100`)).body.children, []);
+    const mixed = await call<ChildrenDto>('GET', `/v1/workflows/${id}/containers/${id}/children?page_size=2`);
+    assert.deepEqual(
+      mixed.body.children.map(({ type, local_id }) => [type, local_id]),
+      [
+        ['task', 'before'],
+        ['container', 'many'],
+      ],
+    );
+    const unknown = await call<Problem>('GET', `/v1/workflows/${id}/containers/${newId()}/children`);
+    assert.equal(unknown.status, 404);
+    assert.match(unknown.body.details[0]!, /^container_id:/);
+    await call('DELETE', `/v1/workflows/${id}`);
+  });
+
+  test('results come in pages, of a workflow, of a container, of what stands before a task', async () => {
+    const kind = newKind();
+    const { id } = await submit(fanOut(kind));
+    const data: Record<string, JsonValue> = { first: 1, left: { a: [1] }, right: 'text', last: null };
+    for (let round = 0; round < 3; round += 1) await run(kind, (name) => ({ result: data[name]! }));
+    const nodes = nodesOf(await treeOf(id));
+    const results = async (query: string): Promise<TaskResultDto[]> => {
+      const { status, body } = await call<TaskResultDto[]>('GET', `/v1/workflows/${id}/results${query}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      return body;
+    };
+    const names = async (query: string): Promise<(string | null)[]> =>
+      (await results(query)).map((one) => one.local_id);
+    const all = await results('');
+    assert.deepEqual(
+      all.map((one) => [one.local_id, one.kind, one.state, one.data]),
+      ['first', 'left', 'right', 'last'].map((name) => [name, kind, 'Succeeded', data[name]]),
+    );
+    assert.deepEqual(await names('?page_size=2'), ['first', 'left']);
+    assert.deepEqual(await names(`?page_size=2&after=${all[1]!.task_id}`), ['right', 'last']);
+    assert.deepEqual(await names(`?after=${all[3]!.task_id}`), []);
+    assert.deepEqual(await names(`?container_id=${nodes['middle']!.id}`), ['left', 'right']);
+    assert.deepEqual(await names(`?container_id=${id}`), ['first', 'left', 'right', 'last']);
+    assert.deepEqual(await names(`?before_task_id=${nodes['last']!.id}`), ['first', 'left', 'right']);
+    assert.deepEqual(await names(`?before_task_id=${nodes['first']!.id}`), []);
+    const both = `?container_id=${id}&before_task_id=${nodes['last']!.id}`;
+    assert.equal((await call('GET', `/v1/workflows/${id}/results${both}`)).status, 400);
+    assert.equal((await call('GET', `/v1/workflows/${id}/results?container_id=${newId()}`)).status, 404);
+    assert.equal((await call('GET', `/v1/workflows/${id}/results?before_task_id=${newId()}`)).status, 404);
+    assert.equal((await call('GET', `/v1/workflows/${newId()}/results`)).status, 404);
+  });
+
+  test('the archive answers the same', async () => {
+    const kind = newKind();
+    const { id } = await submit(fanOut(kind), 'to be archived');
+    for (let round = 0; round < 3; round += 1) await run(kind, (name) => ({ result: name }));
+    const urls = [`/v1/workflows/${id}`, `/v1/workflows/${id}?depth=1`, `/v1/workflows/${id}/results`];
+    urls.push(`/v1/workflows/${id}/containers/${id}/children`);
+    const read = async (): Promise<unknown[]> => Promise.all(urls.map(async (url) => (await call('GET', url)).body));
+    const live = await read();
+    // Whatever is done once at the end of a tree has been done.
+    await database.query({ name: 'test.finalized', text: 'delete from finalization' });
+    for (let pass = 0; pass < 20 && !(await engine.getWorkflow(id))!.archived; pass += 1) await engine.retain(100_000);
+    assert.equal((await engine.getWorkflow(id))!.archived, true);
+    const archived = await read();
+    assert.deepEqual(
+      [
+        { ...(archived[0] as object), archived: false },
+        { ...(archived[1] as object), archived: false },
+        ...archived.slice(2),
+      ],
+      live,
+    );
+    const after = await call<WorkflowDto[]>('GET', '/v1/workflows?state=Succeeded&page_size=100');
+    assert.ok(after.body.some((one) => one.id === id && one.archived));
+  });
+});
