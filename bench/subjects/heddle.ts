@@ -6,6 +6,7 @@ import { Switchboard } from '../../src/dispatch/switchboard.ts';
 import type { NewDependency, NewTask, Rule } from '../../src/domain/task.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine, Submission } from '../../src/engine/port.ts';
+import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import { buildServer } from '../../src/http/server.ts';
 import type { App } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -194,6 +195,13 @@ class HeddleSubject implements Subject {
     await this.#engine.claim({ lanes: [`kind:${KIND}`], limit: running, holder: 'bench' });
     this.#server = buildServer({
       engine: this.#engine,
+      jobs: createJobs({
+        database: this.#database,
+        queue: { sendIn: () => Promise.resolve() },
+        log: silentLogger,
+        newId,
+        now: () => null,
+      }),
       // No request of the benches carries a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },
       secrets: { keys: () => Promise.resolve([]) },

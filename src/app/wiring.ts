@@ -8,7 +8,10 @@ import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf
 import { StartLoop } from '../dispatch/start-loop.ts';
 import { createEngine } from '../engine/engine.ts';
 import type { Engine } from '../engine/port.ts';
+import { createJobs } from '../engine/schedule/jobs.ts';
+import type { Jobs } from '../engine/schedule/port.ts';
 import { buildServer, type App } from '../http/server.ts';
+import { PostgresQueue } from '../queue/postgres.ts';
 import { CircuitBreaker } from '../runtime/breaker.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -92,7 +95,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const identity = await SigningIdentity.load({ secrets, webhookKeys, hostUrl, version: VERSION, clock, log });
   identity.start();
   stopping.add('the signing keys', () => identity.stop());
-  await startHttp(base, { engine, ...stores, hostUrl, port, policy, tokensRequired });
+  await startHttp(base, { engine, jobs: startJobs(base), ...stores, hostUrl, port, policy, tokensRequired });
   startLoops(base, engine, identity, policy);
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
@@ -156,6 +159,12 @@ function startEngine({ database, clock, random, log, metrics, settings, stopping
   return engine;
 }
 
+function startJobs({ database, clock, log, stopping }: Base): Jobs {
+  const queue = new PostgresQueue({ database, clock, log });
+  stopping.add('the queue', () => queue.close());
+  return createJobs({ database, queue, log, newId, now: () => null });
+}
+
 function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
   if (settings.skipSsrfValidation) log.warn({}, 'Webhooks may call any address: SKIP_SSRF_VALIDATION is on');
   else if (development) log.info({}, 'Webhooks may call this machine (loopback), because this is `heddle up`');
@@ -171,6 +180,7 @@ function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
 
 interface HttpParts {
   engine: Engine;
+  jobs: Jobs;
   tokens: TokenStore;
   definitions: DefinitionStore;
   secrets: SecretStore;
@@ -182,9 +192,10 @@ interface HttpParts {
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { engine, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
+  const { engine, jobs, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
   const app: App = buildServer({
     engine,
+    jobs,
     tokens,
     definitions,
     secrets,

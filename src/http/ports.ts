@@ -1,5 +1,6 @@
 import type { ApiToken } from '../domain/token.ts';
 import type { Engine } from '../engine/port.ts';
+import type { Jobs } from '../engine/schedule/port.ts';
 import type { BreakerState } from '../runtime/breaker.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -61,6 +62,7 @@ export interface HttpConfig {
 
 export interface ServerDependencies {
   engine: Engine;
+  jobs: Jobs;
   tokens: TokenReader;
   definitions: DefinitionRepository;
   secrets: SigningKeys;

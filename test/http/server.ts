@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 
 import type { ApiToken, TokenScope } from '../../src/domain/token.ts';
 import type { Engine } from '../../src/engine/port.ts';
+import type { Jobs } from '../../src/engine/schedule/port.ts';
 import type { Definition, DefinitionRepository, HttpConfig, ServerDependencies } from '../../src/http/ports.ts';
 import { buildServer, type App } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -62,6 +63,20 @@ export class DefinitionsInMemory implements DefinitionRepository {
   }
 }
 
+/** No job exists; tests of jobs bring those of a real database. */
+const noJobs: Jobs = {
+  create: () => Promise.reject(new Error('the stand-in stores no jobs')),
+  get: () => Promise.resolve(null),
+  list: () => Promise.resolve([]),
+  update: () => Promise.resolve(null),
+  remove: () => Promise.resolve(false),
+  pause: () => Promise.resolve(null),
+  resume: () => Promise.resolve(null),
+  trigger: () => Promise.resolve(null),
+  upcoming: () => Promise.resolve(null),
+  history: () => Promise.resolve(null),
+};
+
 export interface TestServer {
   app: App;
   stub: EngineStub;
@@ -82,6 +97,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const definitions = new DefinitionsInMemory();
   const dependencies: ServerDependencies = {
     engine: stub.engine,
+    jobs: noJobs,
     tokens,
     definitions,
     secrets: { keys: () => Promise.resolve([HANDLE_KEY]) },

@@ -30,9 +30,14 @@ export interface Schedule {
  * @throws HeddleError VALIDATION_FAILED, one detail a fault (`cron: …`, `time_zone: …`)
  */
 export function parseSchedule(cron: string, timeZone: string): Schedule {
-  const details = [timeZoneFault(timeZone), cronFault(cron)].filter((fault) => fault !== null);
+  const details = scheduleFaults(cron, timeZone);
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
   return new CronSchedule(read(cron, timeZone));
+}
+
+/** What is wrong with an expression and a time zone, each fault with its member's name. */
+export function scheduleFaults(cron: string, timeZone: string): string[] {
+  return [timeZoneFault(timeZone), cronFault(cron)].filter((fault) => fault !== null);
 }
 
 function read(cron: string, timezone: string): Cron {

@@ -1,14 +1,21 @@
 import { HeddleError } from '../../domain/errors.ts';
 import { isUuid } from '../../domain/ids.ts';
-import { admit, type Job, type JobChange, type JobWithDefinition, type NewJob } from '../../domain/schedule.ts';
+import {
+  admit,
+  type Job,
+  type JobChange,
+  type JobWithDefinition,
+  type NewJob,
+  type WorkflowDefinition,
+} from '../../domain/schedule.ts';
 import type { Queryable } from '../../store/database.ts';
 import { countOpenRuns, getRun, insertRuns, listRuns } from '../../store/job-history.ts';
 import { findJob, insertJob, listJobs, lockJob, readNow, removeJob, updateJob, type JobKey } from '../../store/jobs.ts';
 import type { JobContext } from './context.ts';
-import { parseSchedule, type Schedule } from './cron.ts';
+import { parseSchedule, scheduleFaults, type Schedule } from './cron.ts';
 import { startWaitingRuns } from './finish-job-runs.ts';
 import type { Jobs } from './port.ts';
-import { requireDefinition, sendRuns } from './send-runs.ts';
+import { definitionFaults, requireDefinition, sendRuns } from './send-runs.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -34,8 +41,7 @@ export function createJobs(context: JobContext): Jobs {
 }
 
 async function create(context: JobContext, job: NewJob): Promise<JobWithDefinition> {
-  const schedule = parseSchedule(job.cron, job.time_zone);
-  requireDefinition(job.workflow, () => context.newId());
+  const schedule = requireValid(context, job);
   const now = await readNow(context.database, context.now());
   const first = requireOccurrence(schedule, now);
   const next_run_at = job.paused || job.recurrence === 0 ? null : first;
@@ -45,12 +51,11 @@ async function create(context: JobContext, job: NewJob): Promise<JobWithDefiniti
 }
 
 async function update(context: JobContext, key: string, change: JobChange): Promise<JobWithDefinition | null> {
-  if (change.workflow !== undefined) requireDefinition(change.workflow, () => context.newId());
   return changing(context, key, async (tx, job, now) => {
     const { workflow: _old, ...rest } = job;
     const { workflow = null, ...members } = change;
     const changed: Job = { ...rest, ...members };
-    const schedule = parseSchedule(changed.cron, changed.time_zone);
+    const schedule = requireValid(context, { ...changed, workflow });
     const isNewSchedule = changed.cron !== job.cron || changed.time_zone !== job.time_zone;
     if (isNewSchedule) requireOccurrence(schedule, now);
     if (changed.paused || changed.recurrence === 0) changed.next_run_at = null;
@@ -117,6 +122,27 @@ async function upcoming(context: JobContext, key: string, count: number): Return
   const schedule = parseSchedule(job.cron, job.time_zone);
   // The stored moment comes first, also where it has passed and nobody started it yet.
   return { job, times: [job.next_run_at, ...schedule.upcoming(job.next_run_at, wanted - 1)] };
+}
+
+/**
+ * @param job `workflow` null: it stays as it is
+ * @throws HeddleError VALIDATION_FAILED with every fault of every member
+ */
+function requireValid(
+  context: JobContext,
+  {
+    name,
+    cron,
+    time_zone,
+    workflow,
+  }: Pick<Job, 'name' | 'cron' | 'time_zone'> & { workflow: WorkflowDefinition | null },
+): Schedule {
+  // Whatever looks like an id is taken for one.
+  const details = isUuid(name) ? ['name: must not be of the form of an id'] : [];
+  details.push(...scheduleFaults(cron, time_zone));
+  if (workflow !== null) details.push(...definitionFaults(workflow, () => context.newId()));
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
+  return parseSchedule(cron, time_zone);
 }
 
 /** Runs a change of one job under its lock; null where there is no such job. */

@@ -30,10 +30,16 @@ function atWorkflow(fault: string): string {
   return fault.startsWith('body:') ? `workflow${fault.slice('body'.length)}` : `workflow.${fault}`;
 }
 
+/** Every fault of a definition, each with its path from `workflow`. */
+export function definitionFaults(workflow: WorkflowDefinition, newId: () => string): string[] {
+  const read = readDefinition(workflow, newId);
+  return read.ok ? [] : read.faults;
+}
+
 /** @throws HeddleError VALIDATION_FAILED */
 export function requireDefinition(workflow: WorkflowDefinition, newId: () => string): void {
-  const read = readDefinition(workflow, newId);
-  if (!read.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: read.faults });
+  const details = definitionFaults(workflow, newId);
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
 }
 
 /** A run to start: its workflow has the id of the run, so that the same message twice stores one workflow. */

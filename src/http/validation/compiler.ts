@@ -1,13 +1,19 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 
+import { JobChangeDto, NewJobDto } from '../wire/job.ts';
 import { NewTaskList } from '../wire/new-task.ts';
 import { NewWorkflowDto } from '../wire/new-workflow.ts';
 import { requireFit } from './check.ts';
 import { readQuery } from './query.ts';
 
 /** Submissions are checked as a whole, by their handlers. */
-const CHECKED_BY_HANDLER: ReadonlySet<TSchema> = new Set<TSchema>([NewTaskList, NewWorkflowDto]);
+const CHECKED_BY_HANDLER: ReadonlySet<TSchema> = new Set<TSchema>([
+  NewTaskList,
+  NewWorkflowDto,
+  NewJobDto,
+  JobChangeDto,
+]);
 
 /** Validates what a route's schema describes; faults throw the coded error that names each of them. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {

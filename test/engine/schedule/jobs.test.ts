@@ -216,6 +216,8 @@ test('an occurrence that comes while the last run ends is started or waits, and 
     await clock.advance(MINUTE_MS);
     const running = statesOf(await history('nightly'), 'Running');
     await Promise.all([start(), finish(running), start()]);
+    // A pass leaves out what another one holds; the next finds it.
+    await start();
     const open = (await history('nightly')).filter((run) => run.completed_at === null);
     // The run that ended never leaves one behind that waits for nobody.
     assert.deepEqual(

@@ -1,0 +1,66 @@
+import type { JobChangeDto, JobDetailDto, JobDto, JobRunDto, NewJobDto, OccurrenceDto } from '../http/wire/job.ts';
+import type { Transport } from './transport.ts';
+
+interface Page {
+  page?: number;
+  page_size?: number;
+}
+
+/** Jobs: workflows that start by a schedule. A job is named by its id or its name. */
+export class JobsClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  create(job: NewJobDto): Promise<JobDetailDto> {
+    return this.#transport.json('POST', '/v1/jobs', { body: job });
+  }
+
+  /** By name. */
+  list(filter: Page & { paused?: boolean } = {}): Promise<JobDto[]> {
+    return this.#transport.json('GET', '/v1/jobs', { query: { ...filter } });
+  }
+
+  get(job: string): Promise<JobDetailDto> {
+    return this.#transport.json('GET', jobPath(job));
+  }
+
+  /** What is left out stays as it is. */
+  update(job: string, change: JobChangeDto): Promise<JobDetailDto> {
+    return this.#transport.json('PATCH', jobPath(job), { body: change });
+  }
+
+  /** Removes it with its history; workflows that it started stay. */
+  async remove(job: string): Promise<void> {
+    await this.#transport.send('DELETE', jobPath(job));
+  }
+
+  pause(job: string): Promise<JobDetailDto> {
+    return this.#transport.json('POST', `${jobPath(job)}/pause`);
+  }
+
+  resume(job: string): Promise<JobDetailDto> {
+    return this.#transport.json('POST', `${jobPath(job)}/resume`);
+  }
+
+  /** Starts it now; CONFLICT where its overlap policy does not allow another run. */
+  trigger(job: string): Promise<JobRunDto> {
+    return this.#transport.json('POST', `${jobPath(job)}/trigger`);
+  }
+
+  /** Its next occurrences, five where no count is given. */
+  next(job: string, count?: number): Promise<OccurrenceDto[]> {
+    return this.#transport.json('GET', `${jobPath(job)}/next`, { query: { count } });
+  }
+
+  /** What became of each occurrence, the latest first. */
+  history(job: string, filter: Page & { state?: JobRunDto['state'] } = {}): Promise<JobRunDto[]> {
+    return this.#transport.json('GET', `${jobPath(job)}/history`, { query: { ...filter } });
+  }
+}
+
+function jobPath(job: string): string {
+  return `/v1/jobs/${encodeURIComponent(job)}`;
+}

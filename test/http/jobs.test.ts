@@ -1,0 +1,204 @@
+/** The API of jobs on a real PostgreSQL, through the typed client where it has a method. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import type { HeddleApiError } from '../../src/client/error.ts';
+import { HeddleClient } from '../../src/client/client.ts';
+import { VirtualClock } from '../../src/runtime/clock.ts';
+import type { NewJobDto } from '../../src/http/wire/job.ts';
+import { contextOn } from '../engine/schedule/fixture.ts';
+import { createJobs } from '../../src/engine/schedule/jobs.ts';
+import { startDueJobs } from '../../src/engine/schedule/start-due-jobs.ts';
+import { finishJobRuns } from '../../src/engine/schedule/finish-job-runs.ts';
+import type { JobContext } from '../../src/engine/schedule/context.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { createTestServer, type Problem, type TestServer } from './server.ts';
+
+const UNKNOWN_ID = '01900000-0000-7000-8000-000000000000';
+
+let server: TestServer;
+let client: HeddleClient;
+let clock: VirtualClock;
+let context: JobContext;
+
+before(async () => {
+  const { database } = await createTestDatabase();
+  clock = new VirtualClock(Date.parse('2026-03-28T12:00:00Z'));
+  context = contextOn(database, clock);
+  server = await createTestServer({ jobs: createJobs(context), database });
+  const address = await server.app.listen({ host: '127.0.0.1', port: 0 });
+  client = new HeddleClient({ baseUrl: address });
+});
+
+after(async () => {
+  await server.app.close();
+});
+
+function newJob(change: Partial<NewJobDto> = {}): NewJobDto {
+  return {
+    name: 'nightly',
+    cron: '30 2 * * *',
+    workflow: { name: 'scan', root: { mode: 'sequential', children: [{ id: 'first', kind: 'DnsScan', input: {} }] } },
+    ...change,
+  };
+}
+
+async function refused(method: 'GET' | 'POST' | 'PATCH', url: string, payload?: object): Promise<Problem> {
+  const response = await server.app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
+  assert.ok(response.statusCode >= 400, response.body);
+  return response.json<Problem>();
+}
+
+test('a job is created with its defaults, and found by its id and its name', async () => {
+  const response = await server.app.inject({ method: 'POST', url: '/v1/jobs', payload: newJob({ name: 'defaults' }) });
+  assert.equal(response.statusCode, 201);
+  const created = response.json<Record<string, unknown>>();
+  assert.equal(response.headers.location, `/v1/jobs/${String(created['id'])}`);
+  assert.deepEqual(created, {
+    id: created['id'],
+    name: 'defaults',
+    cron: '30 2 * * *',
+    time_zone: 'UTC',
+    recurrence: null,
+    overlap: 'skip',
+    catch_up: 'once',
+    paused: false,
+    paused_reason: null,
+    next_run_at: '2026-03-29T02:30:00.000Z',
+    created_at: '2026-03-28T12:00:00.000Z',
+    updated_at: '2026-03-28T12:00:00.000Z',
+    workflow: newJob().workflow,
+  });
+  assert.deepEqual(await client.jobs.get('defaults'), created);
+  assert.deepEqual(await client.jobs.get(String(created['id']).toUpperCase()), created);
+  const [listed] = await client.jobs.list();
+  assert.equal('workflow' in listed!, false);
+  assert.equal(listed!.name, 'defaults');
+  await client.jobs.remove('defaults');
+  await assert.rejects(client.jobs.get('defaults'), (error: HeddleApiError) => error.status === 404);
+});
+
+test('every fault is named, those of the workflow with their paths', async () => {
+  const fields = await refused('POST', '/v1/jobs', { name: 'with space', cron: 7, overlap: 'skipp', workflows: {} });
+  assert.equal(fields.code, 'VALIDATION_FAILED');
+  assert.deepEqual(
+    fields.details.map((detail) => detail.split(':')[0]),
+    ['workflow', 'name', 'cron', 'overlap', 'workflows'],
+  );
+  const deeper = await refused('POST', '/v1/jobs', {
+    name: UNKNOWN_ID,
+    cron: '61 * * * *',
+    time_zone: 'Europe/Atlantis',
+    workflow: { root: { mode: 'sequental', children: [{ kind: 'Scan', inptu: {} }] } },
+  });
+  assert.deepEqual(
+    deeper.details.map((detail) => detail.split(':')[0]),
+    ['name', 'time_zone', 'cron', 'workflow.root.mode', 'workflow.root.children[0].inptu'],
+  );
+  assert.deepEqual((await refused('PATCH', '/v1/jobs/none', {})).details, [
+    'body: must have at least 1 member of name, cron, time_zone, recurrence, overlap, catch_up, workflow',
+  ]);
+  assert.equal((await refused('GET', '/v1/jobs/a%20b')).code, 'VALIDATION_FAILED');
+  assert.equal((await refused('GET', '/v1/jobs/none/history?state=Lost')).code, 'INVALID_QUERY');
+  assert.equal((await refused('GET', '/v1/jobs/none/next?count=0')).code, 'INVALID_QUERY');
+});
+
+test('what is not there is 404, a name that is taken 409', async () => {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['GET', '/next'],
+    ['GET', '/history'],
+    ['POST', '/pause'],
+    ['POST', '/resume'],
+    ['POST', '/trigger'],
+  ] as const) {
+    const problem = await refused(method, `/v1/jobs/${UNKNOWN_ID}${path}`);
+    assert.deepEqual([problem.code, problem.error], ['NOT_FOUND', `There is no job ${UNKNOWN_ID}`]);
+  }
+  await client.jobs.create(newJob({ name: 'taken' }));
+  assert.equal((await refused('POST', '/v1/jobs', newJob({ name: 'taken' }))).code, 'CONFLICT');
+  await client.jobs.remove('taken');
+});
+
+test('the next occurrences are told in UTC and in the time zone of the job, also where clocks change', async () => {
+  await client.jobs.create(newJob({ name: 'berlin', time_zone: 'Europe/Berlin' }));
+  assert.deepEqual(await client.jobs.next('berlin', 2), [
+    { at: '2026-03-29T01:00:00.000Z', local: '2026-03-29T03:00:00+02:00' },
+    { at: '2026-03-30T00:30:00.000Z', local: '2026-03-30T02:30:00+02:00' },
+  ]);
+  await client.jobs.create(newJob({ name: 'midnight', cron: '0 0 * * *' }));
+  assert.deepEqual(await client.jobs.next('midnight', 1), [
+    { at: '2026-03-29T00:00:00.000Z', local: '2026-03-29T00:00:00+00:00' },
+  ]);
+  assert.equal((await client.jobs.next('midnight')).length, 5);
+  await client.jobs.remove('berlin');
+  await client.jobs.remove('midnight');
+});
+
+test('the life of a job: changed, started by its schedule and by hand, ended, paused, resumed; its history tells', async () => {
+  const { id } = await client.jobs.create(newJob({ recurrence: 3 }));
+  const changed = await client.jobs.update('nightly', { cron: '@hourly', overlap: 'queue' });
+  assert.deepEqual([changed.id, changed.overlap, changed.next_run_at], [id, 'queue', '2026-03-28T13:00:00.000Z']);
+
+  await clock.advance(3_600_000);
+  await startDueJobs(context, 10);
+  const waiting = await client.jobs.trigger('nightly');
+  assert.deepEqual([waiting.state, waiting.trigger], ['Queued', 'manual']);
+  const conflict = await refused('POST', '/v1/jobs/nightly/trigger');
+  assert.deepEqual(
+    [conflict.code, conflict.details],
+    ['CONFLICT', ['overlap: the policy of nightly is queue, and a run is waiting already']],
+  );
+
+  const [run] = await client.jobs.history('nightly', { state: 'Running' });
+  await clock.advance(60_000);
+  await context.database.transaction((tx) =>
+    finishJobRuns(context, tx, [
+      {
+        workflow_id: run!.workflow_id!,
+        job_run_id: run!.id,
+        root_state: 'partially_failed',
+        ended_at: clock.now(),
+        counts: { succeeded: 2, failed: 1, canceled: 1 },
+      },
+    ]),
+  );
+  const [manual, first] = await client.jobs.history(id);
+  assert.deepEqual(first, {
+    id: run!.id,
+    job_id: id,
+    trigger: 'schedule',
+    scheduled_for: '2026-03-28T13:00:00.000Z',
+    state: 'PartiallyFailed',
+    reason: null,
+    workflow_id: run!.id,
+    started_at: '2026-03-28T13:00:00.000Z',
+    completed_at: '2026-03-28T13:01:00.000Z',
+    task_counts: { Succeeded: 2, Failed: 2 },
+  });
+  assert.deepEqual([manual!.id, manual!.state], [waiting.id, 'Running']);
+  assert.deepEqual((await client.jobs.history(id, { page: 1, page_size: 1 })).length, 1);
+
+  const paused = await client.jobs.pause('nightly');
+  assert.deepEqual([paused.paused, paused.next_run_at, paused.recurrence], [true, null, 2]);
+  assert.deepEqual(await client.jobs.next('nightly'), []);
+  assert.deepEqual(
+    (await client.jobs.list({ paused: true })).map((job) => job.name),
+    ['nightly'],
+  );
+  await clock.advance(10 * 3_600_000);
+  const resumed = await client.jobs.resume('nightly');
+  assert.deepEqual([resumed.paused, resumed.next_run_at], [false, '2026-03-29T00:00:00.000Z']);
+  await client.jobs.remove(id);
+  await assert.rejects(client.jobs.remove(id), (error: HeddleApiError) => error.status === 404);
+});
+
+test('a very deep workflow is accepted as a job as it is as a workflow', async () => {
+  let root: object = { mode: 'parallel', children: [{ kind: 'Scan' }] };
+  for (let depth = 2; depth < 900; depth += 1) root = { mode: 'sequential', children: [root] };
+  const job = await client.jobs.create(newJob({ name: 'deep', workflow: { root } as NewJobDto['workflow'] }));
+  // The comparison of deep objects would go deeper than the stack.
+  assert.equal(JSON.stringify(job.workflow), JSON.stringify({ root }));
+  await client.jobs.trigger('deep');
+  await client.jobs.remove('deep');
+});
