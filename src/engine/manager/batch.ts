@@ -33,6 +33,7 @@ export class Batch {
   readonly #messages: readonly ReceivedMessage[];
   readonly #parsed = new Map<MessageType, Parsed[]>();
   readonly #verdicts = new Map<string, Verdict>();
+  readonly #refusedJobRuns: { job_run_id: string; reason: string }[] = [];
 
   constructor(messages: readonly ReceivedMessage[]) {
     this.#messages = messages;
@@ -48,14 +49,17 @@ export class Batch {
     return (this.#parsed.get(type) ?? []) as Parsed<Extract<ManagerMessage, { type: Type }>>[];
   }
 
-  /** Messages of a type that nothing will mend. */
-  buriedOf<Type extends MessageType>(
-    type: Type,
-  ): { message: Extract<ManagerMessage, { type: Type }>; reason: string }[] {
-    return this.of(type).flatMap(({ id, message }) => {
+  refuseJobRun(job_run_id: string, reason: string): void {
+    this.#refusedJobRuns.push({ job_run_id, reason });
+  }
+
+  /** Runs of jobs whose workflows nothing will ever start. */
+  get refusedJobRuns(): { job_run_id: string; reason: string }[] {
+    const refused = this.of('CreateTaskCollection').flatMap(({ id, message: { job_run_id } }) => {
       const verdict = this.#verdicts.get(id);
-      return verdict?.outcome === 'buried' ? [{ message, reason: verdict.reason }] : [];
+      return verdict?.outcome === 'buried' && job_run_id !== null ? [{ job_run_id, reason: verdict.reason }] : [];
     });
+    return [...this.#refusedJobRuns, ...refused];
   }
 
   /** Whether it holds what may be the last that a generator's end waits for. */

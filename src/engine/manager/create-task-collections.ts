@@ -4,6 +4,7 @@ import { rejectJobRuns } from '../schedule/finish-job-runs.ts';
 import { applyOnce } from './apply-once.ts';
 import type { Batch } from './batch.ts';
 import type { ManagerContext } from './context.ts';
+import { faultOf } from './faults.ts';
 
 /**
  * Step 3: stores workflows, containers first. Storing one a second time changes nothing. Where one is refused for good,
@@ -16,13 +17,22 @@ export async function createTaskCollections(context: ManagerContext, batch: Batc
       return stored.map(({ replayed }) => ({ outcome: replayed ? 'repeated' : 'applied' }));
     },
   });
-  const rejections = batch
-    .buriedOf('CreateTaskCollection')
-    .flatMap(({ message, reason }) =>
-      message.job_run_id === null ? [] : [{ job_run_id: message.job_run_id, reason: `it was refused: ${reason}` }],
-    );
+  await tellJobs(context, batch);
+}
+
+/** A job that cannot be told keeps no message of the batch back; its next trigger or an operator finds it. */
+async function tellJobs(context: ManagerContext, batch: Batch): Promise<void> {
+  const rejections = batch.refusedJobRuns.map(({ job_run_id, reason }) => ({
+    job_run_id,
+    reason: `it was refused: ${reason}`,
+  }));
   if (rejections.length === 0) return;
-  await context.database.transaction((tx) => rejectJobRuns(context.jobs, tx, rejections));
+  try {
+    await context.database.transaction((tx) => rejectJobRuns(context.jobs, tx, rejections));
+  } catch (error) {
+    if (faultOf(error) === 'away') throw error;
+    context.log.error({ err: error, job_runs: rejections }, 'Jobs could not be told that their workflows were refused');
+  }
 }
 
 function submissionOf({ collection, job_run_id }: CreateTaskCollectionMessage): WorkflowSubmission {

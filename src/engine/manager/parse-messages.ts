@@ -1,3 +1,4 @@
+import { isUuid } from '../../domain/ids.ts';
 import { parseManagerMessage } from '../../domain/parse/message.ts';
 import type { ReceivedMessage } from '../../queue/port.ts';
 import { Batch, inboxKey } from './batch.ts';
@@ -10,7 +11,22 @@ export function parseMessages(context: ManagerContext, messages: readonly Receiv
     const parsed = parseManagerMessage(body, context.newId);
     if (parsed.ok) {
       batch.add({ id, key: inboxKey(parsed.message_id ?? id), receive_count, message: parsed.message });
-    } else batch.settle({ id, receive_count }, { outcome: 'buried', reason: parsed.reason });
+    } else {
+      batch.settle({ id, receive_count }, { outcome: 'buried', reason: parsed.reason });
+      const jobRun = jobRunOf(body);
+      if (jobRun !== null) batch.refuseJobRun(jobRun, parsed.reason);
+    }
   }
   return batch;
+}
+
+/** The run of a job that waits for a workflow which cannot be read; a job must not wait for it for ever. */
+function jobRunOf(body: string): string | null {
+  if (!body.includes('"job_run_id"')) return null;
+  try {
+    const { job_run_id } = JSON.parse(body) as { job_run_id?: unknown };
+    return typeof job_run_id === 'string' && isUuid(job_run_id) ? job_run_id : null;
+  } catch {
+    return null;
+  }
 }

@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
+
 import { createEngine, type EngineOptions, type TransactionalEngine } from '../../../src/engine/engine.ts';
 import { createManager, type Manager, type ManagerRun } from '../../../src/engine/manager/manager.ts';
 import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '../../../src/domain/message.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
+import type { JobContext } from '../../../src/engine/schedule/context.ts';
 import { PostgresQueue } from '../../../src/queue/postgres.ts';
 import type { MessageQueue, ReceivedMessage } from '../../../src/queue/port.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -18,6 +21,7 @@ export interface Bench {
   engine: TransactionalEngine;
   manager: Manager;
   metrics: Metrics;
+  jobs: JobContext;
 }
 
 /** A manager on a database of its own, or on one that wraps it. */
@@ -35,9 +39,9 @@ export function benchOn(database: Database, options: Partial<EngineOptions> = {}
   const metrics = createMetrics({ processMetrics: false });
   const queue = new PostgresQueue(common);
   const engine = createEngine({ ...common, random: systemRandom, queue, ...options });
-  const jobs = { database, queue, log: silentLogger, newId, now: () => null };
+  const jobs: JobContext = { database, queue, log: silentLogger, newId, now: () => null };
   const manager = createManager({ ...common, engine, jobs, metrics, newId, holder: 'test' });
-  return { database, queue, engine, manager, metrics };
+  return { database, queue, engine, manager, metrics, jobs };
 }
 
 /** A message as a queue hands it out. */
@@ -58,6 +62,13 @@ export function run(manager: Manager, ...bodies: (JsonObject | string)[]): Promi
     bodies.map((body) => message(body)),
     Date.now(),
   );
+}
+
+/** Runs messages of which none may fail. */
+export async function feed(manager: Manager, ...bodies: (JsonObject | string)[]): Promise<ManagerRun> {
+  const result = await run(manager, ...bodies);
+  assert.deepEqual([result.failed, result.buried, result.error], [[], [], null]);
+  return result;
 }
 
 export function collection(root: JsonObject, extra: JsonObject = {}): JsonObject {
