@@ -8,12 +8,24 @@ import type { NewTaskDto } from '../http/wire/new-task.ts';
 import type { RuleDto } from '../http/wire/rule.ts';
 import type { BasicTaskDto, TaskDto } from '../http/wire/task.ts';
 import type { ProgressDto, UpdateTaskDto } from '../http/wire/update.ts';
-import { errorOf, HeddleApiError } from './error.ts';
-import { readEvents } from './event-stream.ts';
+import type { NewWorkflowDto } from '../http/wire/new-workflow.ts';
+import type {
+  ChildrenDto,
+  SubmittedWorkflowDto,
+  TaskResultDto,
+  WorkflowChangeDto,
+  WorkflowDto,
+  WorkflowTreeDto,
+} from '../http/wire/workflow.ts';
+import { HeddleApiError } from './error.ts';
+import { follow } from './follow.ts';
+import { JobsClient } from './jobs.ts';
 import { Transport, type ClientOptions } from './transport.ts';
+import { WorkClient } from './work-client.ts';
 
 export { HeddleApiError } from './error.ts';
 export type { ClientOptions } from './transport.ts';
+export type { ClaimedWork, WorkClient } from './work-client.ts';
 
 export interface Page {
   page?: number;
@@ -45,16 +57,38 @@ export interface Submitted<Task> {
 /** One event of a batch's stream. After `end` nothing follows. */
 export type BatchEvent = { type: 'change' | 'end' } & BatchChangeDto;
 
-const RECONNECT_MS = 1000;
-const RECONNECT_MAX_MS = 15_000;
+/** One event of a workflow's stream. After `end` nothing follows. */
+export type WorkflowEvent = { type: 'change' | 'end' } & WorkflowChangeDto;
+
+export interface WorkflowListFilter extends Page {
+  /** Only those with tasks that have not ended, or only those without. */
+  open?: boolean;
+  state?: WorkflowDto['state'];
+}
+
+export interface ResultFilter {
+  page_size?: number;
+  /** Only results of tasks whose ids come after this one. */
+  after?: string;
+  /** Only of tasks in this container or below it. */
+  container_id?: string;
+  /** Only of what stands before this task in its container. */
+  before_task_id?: string;
+}
+
+const RESULTS_PER_PAGE = 100;
 
 /** The API, typed. Failures are HeddleApiError; what `fetch` throws when the server cannot be reached passes through. */
 export class HeddleClient {
+  readonly jobs: JobsClient;
+  readonly work: WorkClient;
   readonly #transport: Transport;
   readonly #sleep: ClientOptions['sleep'];
 
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
+    this.work = new WorkClient(this.#transport);
+    this.jobs = new JobsClient(this.#transport);
     this.#sleep = options.sleep;
   }
 
@@ -156,31 +190,72 @@ export class HeddleClient {
    * stopped (with the `sleep` option); a task may be told twice, none is left out.
    */
   async *watchBatch(id: string, signal?: AbortSignal): AsyncGenerator<BatchEvent> {
-    let cursor: string | undefined;
-    let failures = 0;
-    while (!isAborted(signal)) {
-      try {
-        const headers = { accept: 'text/event-stream', 'last-event-id': cursor };
-        const response = await this.#transport.send('GET', `${batchPath(id)}/events`, {
-          headers,
-          ...(signal === undefined ? {} : { signal }),
-        });
-        if (response.body === null) throw await errorOf(response);
-        for await (const event of readEvents(response.body as ReadableStream<Uint8Array>)) {
-          failures = 0;
-          if (event.id !== null) cursor = event.id;
-          const type = event.name === 'end' ? 'end' : 'change';
-          yield { type, ...(JSON.parse(event.data) as BatchChangeDto) };
-          if (type === 'end') return;
-        }
-      } catch (error) {
-        if (isAborted(signal)) return;
-        if (isFinal(error) || this.#sleep === undefined) throw error;
-      }
-      if (this.#sleep === undefined) return;
-      failures += 1;
-      await this.#sleep(Math.min(RECONNECT_MS * 2 ** (failures - 1), RECONNECT_MAX_MS), signal);
+    yield* follow<BatchChangeDto>(this.#transport, `${batchPath(id)}/events`, this.#sleep, signal);
+  }
+
+  /** Stores a tree and starts it; a repeat with the same UUID as the root's id changes nothing. */
+  submitWorkflow(
+    workflow: NewWorkflowDto,
+    options: Pick<SubmitOptions, 'idempotencyKey'> = {},
+  ): Promise<SubmittedWorkflowDto> {
+    const headers = { 'idempotency-key': options.idempotencyKey };
+    return this.#transport.json('POST', '/v1/workflows', { body: workflow, headers });
+  }
+
+  listWorkflows(filter: WorkflowListFilter = {}): Promise<WorkflowDto[]> {
+    return this.#transport.json('GET', '/v1/workflows', { query: { ...filter } });
+  }
+
+  /** The workflow with its tree: at most 10,000 nodes, and containers say how many children are left out. */
+  getWorkflow(id: string, part: { depth?: number; tasks?: boolean } = {}): Promise<WorkflowTreeDto> {
+    return this.#transport.json('GET', workflowPath(id), { query: { ...part } });
+  }
+
+  /** One page of a container's children, by position. */
+  listChildren(id: string, containerId: string, page: Page = {}): Promise<ChildrenDto> {
+    const path = `${workflowPath(id)}/containers/${encodeURIComponent(containerId)}/children`;
+    return this.#transport.json('GET', path, { query: { ...page } });
+  }
+
+  /** What its tasks left behind, page by page. */
+  async *workflowResults(id: string, filter: ResultFilter = {}): AsyncGenerator<TaskResultDto> {
+    let { after } = filter;
+    const { page_size = RESULTS_PER_PAGE } = filter;
+    for (;;) {
+      const query = { ...filter, page_size, after };
+      const page = await this.#transport.json<TaskResultDto[]>('GET', `${workflowPath(id)}/results`, { query });
+      yield* page;
+      if (page.length < page_size) return;
+      after = page.at(-1)!.task_id;
     }
+  }
+
+  /** Cancels all its tasks that have not ended; returns how many. */
+  async cancelWorkflow(id: string): Promise<number> {
+    return (await this.#workflowCall<{ canceled: number }>(id, 'cancel')).canceled;
+  }
+
+  /** Nothing of it starts until it is resumed; returns how many tasks were paused. */
+  async pauseWorkflow(id: string): Promise<number> {
+    return (await this.#workflowCall<{ paused: number }>(id, 'pause')).paused;
+  }
+
+  async resumeWorkflow(id: string): Promise<number> {
+    return (await this.#workflowCall<{ resumed: number }>(id, 'resume')).resumed;
+  }
+
+  /** Re-opens what failed, timed out or was canceled and what comes after it; returns how many tasks that is. */
+  async retryWorkflow(id: string): Promise<number> {
+    return (await this.#workflowCall<{ retried: number }>(id, 'retry')).retried;
+  }
+
+  #workflowCall<Answer>(id: string, verb: string): Promise<Answer> {
+    return this.#transport.json('POST', `${workflowPath(id)}/${verb}`);
+  }
+
+  /** Follows a workflow as `watchBatch` does a batch: all its nodes first, then those that change, until `end`. */
+  async *watchWorkflow(id: string, signal?: AbortSignal): AsyncGenerator<WorkflowEvent> {
+    yield* follow<WorkflowChangeDto>(this.#transport, `${workflowPath(id)}/events`, this.#sleep, signal);
   }
 
   listWebhooks(filter: Page & { state?: DeliveryDto['state']; task_id?: string } = {}): Promise<DeliveryDto[]> {
@@ -255,12 +330,6 @@ function batchPath(id: string): string {
   return `/v1/batches/${encodeURIComponent(id)}`;
 }
 
-/** A refusal that will be the same the next time. */
-function isFinal(error: unknown): boolean {
-  return error instanceof HeddleApiError && error.status < 500 && error.status !== 429;
-}
-
-/** A function, since the signal changes while others run. */
-function isAborted(signal: AbortSignal | undefined): boolean {
-  return signal?.aborted ?? false;
+function workflowPath(id: string): string {
+  return `/v1/workflows/${encodeURIComponent(id)}`;
 }
