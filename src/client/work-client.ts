@@ -1,0 +1,77 @@
+import type {
+  ClaimedWorkDto,
+  ClaimWorkDto,
+  CompleteWorkDto,
+  CreateChildrenDto,
+  CreatedChildrenDto,
+  FailWorkDto,
+  WorkDto,
+  WorkHeartbeatDto,
+  WorkOutcomeDto,
+  WorkResultsDto,
+} from '../http/wire/work.ts';
+import type { TaskResultDto } from '../http/wire/workflow.ts';
+import type { Transport } from './transport.ts';
+
+/** A task that was claimed, as far as its worker's calls go. */
+export type ClaimedWork = Pick<WorkDto, 'id' | 'attempt'>;
+
+/** The calls of a worker that pulls its tasks. A HeddleApiError of the status 404 or 409 says: stop work on the task. */
+export class WorkClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Tasks to run; none where nothing became ready within `wait_secs`. */
+  async claim(request: ClaimWorkDto, signal?: AbortSignal): Promise<WorkDto[]> {
+    const options = { body: request, ...(signal === undefined ? {} : { signal }) };
+    return (await this.#transport.json<ClaimedWorkDto>('POST', '/v1/work/claim', options)).tasks;
+  }
+
+  /** Extends the lease of the task. */
+  async heartbeat(task: ClaimedWork, counts: Omit<WorkHeartbeatDto, 'attempt'> = {}): Promise<void> {
+    await this.#say(task, 'heartbeat', counts);
+  }
+
+  complete(task: ClaimedWork, completion: Omit<CompleteWorkDto, 'attempt'> = {}): Promise<WorkOutcomeDto> {
+    return this.#say(task, 'complete', completion);
+  }
+
+  fail(task: ClaimedWork, reason: FailWorkDto['reason']): Promise<WorkOutcomeDto> {
+    return this.#say(task, 'fail', { reason });
+  }
+
+  /** Hands the task back: others may have it at once. */
+  release(task: ClaimedWork): Promise<WorkOutcomeDto> {
+    return this.#say(task, 'release', {});
+  }
+
+  /** Adds nodes to the workflow of a generator; what became of each is in the answer. */
+  async createChildren(
+    task: ClaimedWork,
+    children: Omit<CreateChildrenDto, 'attempt'>,
+  ): Promise<CreatedChildrenDto['nodes']> {
+    return (await this.#say<CreatedChildrenDto>(task, 'children', children)).nodes;
+  }
+
+  /** The results of all that stands before the task in its container, page by page. */
+  async *results(taskId: string, pageSize?: number): AsyncGenerator<TaskResultDto> {
+    let after: string | undefined;
+    do {
+      const query = { after, limit: pageSize };
+      const page = await this.#transport.json<WorkResultsDto>('GET', pathOf(taskId, 'results'), { query });
+      yield* page.results;
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+  }
+
+  #say<Answer>({ id, attempt }: ClaimedWork, verb: string, body: object): Promise<Answer> {
+    return this.#transport.json<Answer>('POST', pathOf(id, verb), { body: { attempt, ...body } });
+  }
+}
+
+function pathOf(taskId: string, verb: string): string {
+  return `/v1/work/${encodeURIComponent(taskId)}/${verb}`;
+}
