@@ -1,3 +1,204 @@
+import { Fragment, useCallback, useEffect, useState } from 'react';
+import { jobHistory, listJobs } from '../api/jobs.ts';
+import type { Job } from '../api/jobs.ts';
+import { Trouble } from '../live/trouble.tsx';
+import { usePolled } from '../live/use-polled.ts';
+import { Pager } from '../pager.tsx';
+import { parseTime, useNow } from '../times.ts';
+import { TopBar } from '../top-bar.tsx';
+import { cronInWords } from './cron-words.ts';
+import { JobActions } from './job-actions.tsx';
+import { JobDetails } from './job-details.tsx';
+import { RunChip, RunMarks } from './run-state.tsx';
+import { ZonedTime } from './zoned-time.tsx';
+
+const PAGE_SIZE = 25;
+const RECENT_RUNS = 8;
+/** The last runs of every job in the list are asked for less often than the list. */
+const RECENT_REFRESH_MS = 10_000;
+
+interface Query {
+  page: number;
+  /** The job whose history is open, by name. */
+  job: string | null;
+}
+
+function readQuery(): Query {
+  const search = new URLSearchParams(location.search);
+  const page = Number(search.get('page') ?? 0);
+  return { page: Number.isInteger(page) && page > 0 ? page : 0, job: search.get('job') };
+}
+
+function writeQuery({ page, job }: Query): void {
+  const search = new URLSearchParams();
+  if (page > 0) search.set('page', String(page));
+  if (job !== null) search.set('job', job);
+  history.replaceState(null, '', search.size > 0 ? `/jobs?${search}` : '/jobs');
+}
+
+/** The jobs: when each runs next, how its last runs went; a row opens its history. */
 export function JobsPage() {
-  return null;
+  const [query, setQuery] = useState(readQuery);
+  const { page } = query;
+  const read = useCallback((signal: AbortSignal) => listJobs({ page, pageSize: PAGE_SIZE }, signal), [page]);
+  const { value: jobs, error, heardAtMs, reread } = usePolled(read);
+  const now = useNow(1000);
+  useEffect(() => {
+    document.title = 'Jobs · Heddle';
+  }, []);
+  const go = (next: Query): void => {
+    writeQuery(next);
+    setQuery(next);
+  };
+  return (
+    <div className="page">
+      <TopBar />
+      <main className="batches">
+        <div className="batches-head">
+          <h1>Jobs</h1>
+          <p className="quiet">Workflows that start by the clock</p>
+        </div>
+        {error !== null && <Trouble error={error} heardAtMs={heardAtMs} />}
+        {jobs === null && error === null && <p className="quiet">Loading…</p>}
+        {jobs !== null && jobs.length > 0 && (
+          <table className="batch-table job-table">
+            <thead>
+              <tr>
+                <th scope="col">Job</th>
+                <th scope="col">Schedule</th>
+                <th scope="col">Next run</th>
+                <th scope="col">Last runs</th>
+                <th scope="col">
+                  <span className="visually-hidden">Operations</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {jobs.map((job) => (
+                <JobRows
+                  key={job.id}
+                  job={job}
+                  now={now}
+                  open={query.job === job.name}
+                  onOpen={(open) => go({ page, job: open ? job.name : null })}
+                  onChanged={reread}
+                />
+              ))}
+            </tbody>
+          </table>
+        )}
+        {jobs?.length === 0 && (page > 0 ? <p className="notice">There are no further jobs.</p> : <NoJobs />)}
+        <Pager page={page} rows={jobs} pageSize={PAGE_SIZE} onPage={(next) => go({ page: next, job: null })} />
+      </main>
+    </div>
+  );
+}
+
+interface JobRowsProps {
+  job: Job;
+  now: number;
+  open: boolean;
+  onOpen: (open: boolean) => void;
+  onChanged: () => void;
+}
+
+function JobRows({ job, now, open, onOpen, onChanged }: JobRowsProps) {
+  const [stamp, setStamp] = useState(0);
+  const detailsId = `details-${job.id}`;
+  return (
+    <Fragment>
+      <tr data-open={open}>
+        <td className="job-name">
+          <button
+            type="button"
+            className="link"
+            aria-expanded={open}
+            aria-controls={open ? detailsId : undefined}
+            onClick={() => onOpen(!open)}
+          >
+            <span aria-hidden="true">{open ? '▾' : '▸'}</span> {job.name}
+          </button>
+          {job.paused && (
+            <span className="paused-mark" title={job.paused_reason ?? 'Nothing starts by its schedule'}>
+              paused
+            </span>
+          )}
+          {job.paused_reason !== null && <span className="failed-count run-reason">{job.paused_reason}</span>}
+        </td>
+        <td className="job-schedule">
+          <Schedule job={job} />
+        </td>
+        <td>
+          <NextRun job={job} now={now} />
+        </td>
+        <td>
+          <RecentRuns key={stamp} job={job} />
+        </td>
+        <td className="job-operations">
+          <JobActions
+            job={job}
+            onDone={() => {
+              setStamp((last) => last + 1);
+              onChanged();
+            }}
+          />
+        </td>
+      </tr>
+      {open && (
+        <tr className="job-more">
+          <td colSpan={5} id={detailsId}>
+            <JobDetails job={job} now={now} stamp={stamp} />
+          </td>
+        </tr>
+      )}
+    </Fragment>
+  );
+}
+
+function Schedule({ job }: { job: Job }) {
+  const words = cronInWords(job.cron);
+  return (
+    <>
+      {words !== null && <span className="schedule-words">{words}</span>}
+      <span className={words === null ? '' : 'quiet'}>
+        <code>{job.cron}</code> · {job.time_zone}
+      </span>
+    </>
+  );
+}
+
+function NextRun({ job, now }: { job: Job; now: number }) {
+  const at = parseTime(job.next_run_at);
+  if (at !== null) return <ZonedTime atMs={at} zone={job.time_zone} now={now} />;
+  return <span className="quiet">{job.paused ? 'when it is resumed' : job.recurrence === 0 ? 'used up' : 'none'}</span>;
+}
+
+function RecentRuns({ job }: { job: Job }) {
+  const read = useCallback(
+    (signal: AbortSignal) => jobHistory(job.id, { page: 0, pageSize: RECENT_RUNS }, signal),
+    // A next run that moved on means that there is a new one.
+    [job.id, job.next_run_at],
+  );
+  const { value: runs } = usePolled(read, RECENT_REFRESH_MS);
+  const last = runs?.[0];
+  if (runs === null) return null;
+  if (last === undefined) return <span className="quiet">never ran</span>;
+  return (
+    <span className="recent-runs">
+      <RunChip run={last} />
+      <RunMarks runs={runs} />
+    </span>
+  );
+}
+
+function NoJobs() {
+  return (
+    <div className="notice">
+      <p>There are no jobs yet.</p>
+      <p className="quiet">
+        A job starts a workflow by the clock: send one to <code>POST /v1/jobs</code>, or run{' '}
+        <code>heddle job create FILE</code>. Its runs then appear here and among the <a href="/workflows">workflows</a>.
+      </p>
+    </div>
+  );
 }

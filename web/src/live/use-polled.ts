@@ -13,7 +13,10 @@ export interface Polled<Value> {
 }
 
 /** Reads something again every few seconds while the tab is seen. `read` starts afresh whenever it is another one. */
-export function usePolled<Value>(read: (signal: AbortSignal) => Promise<Value>): Polled<Value> {
+export function usePolled<Value>(
+  read: (signal: AbortSignal) => Promise<Value>,
+  intervalMs = REFRESH_MS,
+): Polled<Value> {
   const [state, setState] = useState<Omit<Polled<Value>, 'reread'>>({ value: null, error: null, heardAtMs: null });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
@@ -28,7 +31,7 @@ export function usePolled<Value>(read: (signal: AbortSignal) => Promise<Value>):
         setState((last) => ({ ...last, error }));
         if (error instanceof ApiError && !error.transient) return;
       }
-      if (!stopped.signal.aborted) timer = setTimeout(() => void again(), REFRESH_MS);
+      if (!stopped.signal.aborted) timer = setTimeout(() => void again(), intervalMs);
     };
     const again = async (): Promise<void> => {
       if (document.visibilityState === 'visible') return readOnce();
@@ -39,7 +42,7 @@ export function usePolled<Value>(read: (signal: AbortSignal) => Promise<Value>):
       stopped.abort();
       clearTimeout(timer);
     };
-  }, [read, turn]);
+  }, [read, turn, intervalMs]);
   const reread = useCallback(() => setTurn((last) => last + 1), []);
   return { ...state, reread };
 }
