@@ -9,7 +9,7 @@ import type { App, RouteContext } from './context.ts';
 
 const ASSETS_MAX_AGE = '365d';
 
-/** The page: one document under `/` and `/view`, and what it loads. Open to everybody; it logs in with a token. */
+/** The page: one document under a few addresses, and what it loads. Open to everybody; it logs in with a token. */
 export async function pageRoutes(app: App, { config }: RouteContext): Promise<void> {
   const directory = config.pageDirectory;
   const built = directory !== null && existsSync(join(directory, 'index.html'));
@@ -32,7 +32,7 @@ export async function pageRoutes(app: App, { config }: RouteContext): Promise<vo
     }
     return reply.sendFile('index.html', directory, { immutable: false, maxAge: 0 });
   };
-  for (const url of ['/', '/view']) {
+  for (const url of ['/', '/view', '/workflows', '/jobs']) {
     app.route({ method: 'GET', url, config: { scope: null }, schema: { hide: true }, handler: sendPage });
   }
 }
