@@ -57,6 +57,11 @@ const READ_BODIES: Statement = {
   text: `select id, body from queue_body where id = any($1::uuid[])`,
 };
 
+const TOUCH_BODIES: Statement = {
+  name: 'queue_bodies.touch',
+  text: `update queue_body set touched_at = clock_timestamp() where id = any($1::uuid[])`,
+};
+
 const DELETE_BODIES: Statement = {
   name: 'queue_bodies.delete',
   text: `delete from queue_body b using unnest($1::uuid[], $2::uuid[]) as u(id, receipt)
@@ -159,6 +164,10 @@ export async function loadBodies(
 export async function readBodies(queryable: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await queryable.query<{ id: string; body: string }>(READ_BODIES, [uuidArray(ids)]);
   return new Map(rows.map(({ id, body }) => [id, body]));
+}
+
+export async function touchBodies(queryable: Queryable, ids: readonly string[]): Promise<void> {
+  await queryable.query(TOUCH_BODIES, [uuidArray(ids)]);
 }
 
 /** Deletes those bodies that no later delivery has loaded. */

@@ -1,0 +1,284 @@
+import type * as Sdk from '@aws-sdk/client-sqs';
+import type { BatchResultErrorEntry, Message, MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
+
+import { HeddleError } from '../domain/errors.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { Permits } from '../runtime/permits.ts';
+import type { Random } from '../runtime/random.ts';
+import { setsOf } from './limits.ts';
+import { sqsDeadNameOf, sqsNameOf, type SqsAddress } from './sqs-address.ts';
+import { ENVELOPE_ATTRIBUTE, REQUEST_BYTES_MAX } from './sqs-envelope.ts';
+
+export type SqsSdk = typeof Sdk;
+
+/** Messages of one call. */
+export const CALL_MAX = 10;
+/** Calls under way at once for one set; long polls do not count. */
+const CALLS_UNDER_WAY_MAX = 8;
+const TRIES_MAX = 5;
+const RETRY = { base_ms: 100, factor: 2, max_ms: 2_000, jitter: 0.5 };
+/** What SQS keeps at most. */
+const RETENTION_SECS = 1_209_600;
+/** Consumers that are not Heddle's leave it to SQS to bury; Heddle's bury earlier, with the reason. */
+const REDRIVE_SLACK = 5;
+
+/** An entry that SQS did not take, after all tries. */
+export interface Refusal<Entry> {
+  entry: Entry;
+  code: string;
+  message: string;
+  /** Trying again does not help. */
+  final: boolean;
+}
+
+export interface SqsConnectionOptions {
+  sdk: SqsSdk;
+  client: SQSClient;
+  address: SqsAddress;
+  maxReceives: number;
+  clock: Clock;
+  random: Random;
+}
+
+export interface ReceiveCall {
+  url: string;
+  max: number;
+  waitSecs: number;
+  visibilitySecs: number;
+  signal?: AbortSignal;
+}
+
+/** Calls to SQS: queues by name, sets in calls of ten, entries that failed tried again. */
+export class SqsConnection {
+  readonly #options: SqsConnectionOptions;
+  readonly #permits = new Permits(CALLS_UNDER_WAY_MAX);
+  readonly #urls = new Map<string, Promise<string>>();
+
+  constructor(options: SqsConnectionOptions) {
+    this.#options = options;
+  }
+
+  get fifo(): boolean {
+    return this.#options.address.fifo;
+  }
+
+  urlOf(queue: string): Promise<string> {
+    return this.#urlOf(sqsNameOf(this.#options.address, queue), true);
+  }
+
+  deadUrl(): Promise<string> {
+    return this.#urlOf(sqsDeadNameOf(this.#options.address), false);
+  }
+
+  /** What `name` counts, approximately, as SQS says. */
+  async counts(url: string): Promise<{ visible: number; in_flight: number; delayed: number }> {
+    const { sdk } = this.#options;
+    const { Attributes: counts = {} } = await this.call((client) =>
+      client.send(
+        new sdk.GetQueueAttributesCommand({
+          QueueUrl: url,
+          AttributeNames: [
+            'ApproximateNumberOfMessages',
+            'ApproximateNumberOfMessagesNotVisible',
+            'ApproximateNumberOfMessagesDelayed',
+          ],
+        }),
+      ),
+    );
+    return {
+      visible: Number(counts['ApproximateNumberOfMessages'] ?? 0),
+      in_flight: Number(counts['ApproximateNumberOfMessagesNotVisible'] ?? 0),
+      delayed: Number(counts['ApproximateNumberOfMessagesDelayed'] ?? 0),
+    };
+  }
+
+  async receive(call: ReceiveCall): Promise<Message[]> {
+    const { sdk } = this.#options;
+    const command = new sdk.ReceiveMessageCommand({
+      QueueUrl: call.url,
+      MaxNumberOfMessages: Math.min(call.max, CALL_MAX),
+      WaitTimeSeconds: call.waitSecs,
+      VisibilityTimeout: call.visibilitySecs,
+      MessageSystemAttributeNames: ['ApproximateReceiveCount', 'SentTimestamp'],
+      MessageAttributeNames: [ENVELOPE_ATTRIBUTE],
+    });
+    const options = call.signal === undefined ? {} : { abortSignal: call.signal };
+    const { Messages: messages = [] } = await this.call((client) => client.send(command, options));
+    return messages;
+  }
+
+  send(url: string, entries: readonly SqsEntry[], inOrder: boolean): Promise<Refusal<SqsEntry>[]> {
+    const { sdk } = this.#options;
+    return this.#inCalls(entries, inOrder, (client, batch) =>
+      client.send(
+        new sdk.SendMessageBatchCommand({
+          QueueUrl: url,
+          Entries: batch.map(({ body, attributes, delaySecs, group, deduplicationId }, index) => ({
+            Id: String(index),
+            MessageBody: body,
+            MessageAttributes: attributes,
+            ...(this.fifo
+              ? { MessageGroupId: group, MessageDeduplicationId: deduplicationId }
+              : { DelaySeconds: delaySecs }),
+          })),
+        }),
+      ),
+    );
+  }
+
+  delete(url: string, handles: readonly string[]): Promise<Refusal<HandleEntry>[]> {
+    const { sdk } = this.#options;
+    return this.#inCalls(handles.map(entryOf), false, (client, batch) =>
+      client.send(
+        new sdk.DeleteMessageBatchCommand({
+          QueueUrl: url,
+          Entries: batch.map(({ handle }, index) => ({ Id: String(index), ReceiptHandle: handle })),
+        }),
+      ),
+    );
+  }
+
+  hide(url: string, handles: readonly string[], secs: number): Promise<Refusal<HandleEntry>[]> {
+    const { sdk } = this.#options;
+    return this.#inCalls(handles.map(entryOf), false, (client, batch) =>
+      client.send(
+        new sdk.ChangeMessageVisibilityBatchCommand({
+          QueueUrl: url,
+          Entries: batch.map(({ handle }, index) => ({
+            Id: String(index),
+            ReceiptHandle: handle,
+            VisibilityTimeout: secs,
+          })),
+        }),
+      ),
+    );
+  }
+
+  /** Runs one call; what keeps SQS from answering comes out as QUEUE_UNAVAILABLE. */
+  async call<T>(run: (client: SQSClient) => Promise<T>): Promise<T> {
+    try {
+      return await run(this.#options.client);
+    } catch (error) {
+      const { name, message } = error as Error;
+      throw new HeddleError('QUEUE_UNAVAILABLE', `SQS does not do what it is asked to: ${name}: ${message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  close(): void {
+    this.#options.client.destroy();
+  }
+
+  /** Calls of at most ten entries and as many bytes as a request may have; one after the other where order counts. */
+  async #inCalls<Entry extends { bytes: number }>(
+    entries: readonly Entry[],
+    inOrder: boolean,
+    call: (client: SQSClient, batch: Entry[]) => Promise<{ Failed?: BatchResultErrorEntry[] | undefined }>,
+  ): Promise<Refusal<Entry>[]> {
+    const sets = setsOf(entries, CALL_MAX, REQUEST_BYTES_MAX);
+    const run = async (set: Entry[]): Promise<Refusal<Entry>[]> => {
+      using _permit = await this.#permits.acquire();
+      return await this.#trying(set, call);
+    };
+    if (!inOrder) return (await Promise.all(sets.map(run))).flat();
+    const refused: Refusal<Entry>[] = [];
+    for (const set of sets) refused.push(...(await run(set)));
+    return refused;
+  }
+
+  async #trying<Entry>(
+    set: readonly Entry[],
+    call: (client: SQSClient, batch: Entry[]) => Promise<{ Failed?: BatchResultErrorEntry[] | undefined }>,
+  ): Promise<Refusal<Entry>[]> {
+    const { clock, random } = this.#options;
+    const refused: Refusal<Entry>[] = [];
+    for (let batch = [...set], tries = 1; ; tries += 1) {
+      const { Failed: failed = [] } = await this.call((client) => call(client, batch));
+      const refusals = failed.map((failure) => refusalOf(batch[Number(failure.Id)]!, failure));
+      refused.push(...refusals.filter(({ final }) => final || tries === TRIES_MAX));
+      batch = refusals.filter(({ final }) => !final).map(({ entry }) => entry);
+      if (batch.length === 0 || tries === TRIES_MAX) return refused;
+      await clock.sleep(backoffMs(RETRY, tries, () => random.next()));
+    }
+  }
+
+  #urlOf(name: string, hasDeadLetters: boolean): Promise<string> {
+    const known = this.#urls.get(name);
+    if (known !== undefined) return known;
+    const found = this.#findOrCreate(name, hasDeadLetters);
+    this.#urls.set(name, found);
+    // Asked again the next time.
+    found.catch(() => this.#urls.delete(name));
+    return found;
+  }
+
+  async #findOrCreate(name: string, hasDeadLetters: boolean): Promise<string> {
+    const { sdk, client, address } = this.#options;
+    try {
+      const { QueueUrl: url } = await client.send(
+        new sdk.GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: address.account }),
+      );
+      return url!;
+    } catch (error) {
+      const missing = /QueueDoesNotExist|NonExistentQueue/.test((error as Error).name);
+      if (missing && address.create) return await this.#create(name, hasDeadLetters);
+      const advice = missing ? `The queue ${name} does not exist; create it, or add create=1 to QUEUE_URL` : undefined;
+      throw new HeddleError('QUEUE_UNAVAILABLE', advice ?? `SQS: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  async #create(name: string, hasDeadLetters: boolean): Promise<string> {
+    const { sdk, address, maxReceives } = this.#options;
+    const attributes: Record<string, string> = { MessageRetentionPeriod: String(RETENTION_SECS) };
+    if (address.fifo) {
+      attributes['FifoQueue'] = 'true';
+      attributes['DeduplicationScope'] = 'messageGroup';
+      attributes['FifoThroughputLimit'] = 'perMessageGroupId';
+    }
+    if (hasDeadLetters) {
+      attributes['RedrivePolicy'] = JSON.stringify({
+        deadLetterTargetArn: await this.#arnOf(await this.deadUrl()),
+        maxReceiveCount: maxReceives + REDRIVE_SLACK,
+      });
+    }
+    const { QueueUrl: url } = await this.call((client) =>
+      client.send(new sdk.CreateQueueCommand({ QueueName: name, Attributes: attributes })),
+    );
+    return url!;
+  }
+
+  async #arnOf(url: string): Promise<string> {
+    const { sdk } = this.#options;
+    const { Attributes: attributes } = await this.call((client) =>
+      client.send(new sdk.GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['QueueArn'] })),
+    );
+    return attributes!['QueueArn']!;
+  }
+}
+
+/** A message as it is sent. */
+export interface SqsEntry {
+  body: string;
+  attributes: Record<string, MessageAttributeValue>;
+  /** Of the body and the attributes. */
+  bytes: number;
+  delaySecs: number;
+  group: string;
+  deduplicationId: string;
+}
+
+interface HandleEntry {
+  handle: string;
+  bytes: number;
+}
+
+function entryOf(handle: string): HandleEntry {
+  return { handle, bytes: handle.length };
+}
+
+function refusalOf<Entry>(entry: Entry, failure: BatchResultErrorEntry): Refusal<Entry> {
+  const { Code: code = 'unknown', Message: message = '', SenderFault: senderFault = false } = failure;
+  return { entry, code, message, final: senderFault };
+}

@@ -1,0 +1,304 @@
+import type { Message } from '@aws-sdk/client-sqs';
+
+import { HeddleError } from '../domain/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { newId } from '../runtime/random.ts';
+import type { Database, Queryable } from '../store/database.ts';
+import { checkMessages, checkQueueName, checkReceive, closedError, cutReason, type CheckedMessage } from './limits.ts';
+import { writeOutgoing } from './outgoing.ts';
+import type { DeadLetter, MessageQueue, OutgoingMessage, QueueDepth, ReceivedMessage, ReceiveOptions } from './port.ts';
+import { SqsBodies } from './sqs-bodies.ts';
+import { CALL_MAX, type Refusal, type SqsConnection } from './sqs-connection.ts';
+import { SqsDeadLetters } from './sqs-dead.ts';
+import { messageOfSqs, readReceipt, writeReceipt, type SqsMessage, type SqsReceipt } from './sqs-envelope.ts';
+import { SqsHeld } from './sqs-held.ts';
+import { sendToDead, sendToSqs } from './sqs-send.ts';
+
+export interface SqsQueueOptions {
+  connection: SqsConnection;
+  /** Keeps what SQS cannot carry, and what is sent within transactions; null where the process has no database. */
+  database: Database | null;
+  maxReceives: number;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The longest that SQS delays a message, hides one, and lets a call wait. */
+const DELAY_MS_MAX = 900_000;
+const VISIBILITY_SECS_MAX = 43_200;
+const WAIT_SECS_MAX = 20;
+/** Receipts that are over, and messages that are gone. */
+const OVER = /ReceiptHandleIsInvalid|MessageNotInflight|InvalidParameterValue/;
+
+/** Queues of Amazon SQS, or of what speaks its protocol. Times are in whole seconds there, rounded up. */
+export class SqsQueue implements MessageQueue {
+  readonly driver = 'sqs';
+  readonly #connection: SqsConnection;
+  readonly #database: Database | null;
+  readonly #maxReceives: number;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #bodies: SqsBodies;
+  readonly #dead: SqsDeadLetters;
+  readonly #held: SqsHeld;
+  readonly #closing = new AbortController();
+  readonly #polls = new Set<Promise<unknown>>();
+
+  constructor({ connection, database, maxReceives, clock, log }: SqsQueueOptions) {
+    this.#connection = connection;
+    this.#database = database;
+    this.#maxReceives = maxReceives;
+    this.#clock = clock;
+    this.#log = log;
+    this.#bodies = new SqsBodies(database, log);
+    this.#dead = new SqsDeadLetters(connection, this.#bodies);
+    this.#held = new SqsHeld(clock);
+  }
+
+  async send(queue: string, messages: readonly OutgoingMessage[]): Promise<void> {
+    this.#refuseClosed();
+    if (messages.length === 0) return;
+    const checked = checkMessages(queue, messages);
+    const later = checked.filter((message) => this.#waitsInOutbox(message));
+    if (later.length > 0) await writeOutgoing(this.#databaseFor('a delay that SQS does not offer'), queue, later, null);
+    const now = checked.filter((message) => !this.#waitsInOutbox(message));
+    if (now.length > 0) await sendToSqs(this.#connection, this.#bodies, queue, now);
+  }
+
+  async sendIn(tx: Queryable, queue: string, messages: readonly OutgoingMessage[]): Promise<void> {
+    this.#refuseClosed();
+    await writeOutgoing(tx, queue, checkMessages(queue, messages), null);
+  }
+
+  async receive(queue: string, options: ReceiveOptions): Promise<ReceivedMessage[]> {
+    checkQueueName(queue);
+    checkReceive(options);
+    const deadline = this.#clock.monotonic() + options.wait_ms;
+    while (!this.#closing.signal.aborted && options.signal?.aborted !== true) {
+      const leftSecs = Math.ceil(Math.max(0, deadline - this.#clock.monotonic()) / 1_000);
+      const found = await this.#poll(queue, options, Math.min(leftSecs, WAIT_SECS_MAX));
+      const messages = await this.#handOut(queue, found, options.visibility_ms);
+      if (messages.length > 0) return messages;
+      if (found.length === 0 && this.#clock.monotonic() >= deadline) return [];
+    }
+    return [];
+  }
+
+  /**
+   * Takes over messages that somebody else received, the records of a Lambda event say, so that they can be settled here.
+   *
+   * @param visibilityMs for how long they are hidden from others
+   */
+  async adopt(queue: string, records: readonly Message[], visibilityMs: number): Promise<ReceivedMessage[]> {
+    return await this.#handOut(
+      queue,
+      records.map((record) => messageOfSqs(queue, record)),
+      visibilityMs,
+    );
+  }
+
+  async extend(queue: string, receipts: readonly string[], visibilityMs: number): Promise<void> {
+    this.#held.extend(receipts, visibilityMs);
+    await this.#hide(queue, receipts, secsOf(visibilityMs));
+  }
+
+  async delete(queue: string, receipts: readonly string[]): Promise<void> {
+    const read = receipts.map(readReceipt).filter((receipt) => receipt !== null);
+    if (read.length === 0) return;
+    const url = await this.#connection.urlOf(queue);
+    const refused = await this.#connection.delete(
+      url,
+      read.map(({ handle }) => handle),
+    );
+    this.#held.drop(receipts);
+    this.#expectOver(refused);
+    await this.#bodies.delete(read.flatMap(({ body }) => body ?? []));
+  }
+
+  async release(queue: string, receipts: readonly string[], delayMs = 0): Promise<void> {
+    this.#held.drop(receipts);
+    await this.#hide(queue, receipts, secsOf(delayMs));
+  }
+
+  async bury(queue: string, letters: readonly { receipt: string; reason: string }[]): Promise<void> {
+    const held = letters.flatMap(({ receipt, reason }) => {
+      const message = this.#held.get(receipt);
+      return message === undefined ? [] : [{ message, reason: cutReason(reason) }];
+    });
+    await this.#bury(queue, held);
+    this.#held.drop(letters.map(({ receipt }) => receipt));
+  }
+
+  listDead(queue: string | null, page: { offset: number; limit: number }): Promise<DeadLetter[]> {
+    return this.#dead.list(queue, page);
+  }
+
+  redrive(queue: string, ids: readonly string[] | null): Promise<number> {
+    this.#refuseClosed();
+    return this.#dead.redrive(queue, ids);
+  }
+
+  /** As SQS counts: approximately; `dead` are those of all queues together. */
+  async depth(queue: string): Promise<QueueDepth> {
+    const [counts, dead] = await Promise.all([
+      this.#connection.urlOf(queue).then((url) => this.#connection.counts(url)),
+      this.#connection.deadUrl().then((url) => this.#connection.counts(url)),
+    ]);
+    return { ...counts, dead: dead.visible + dead.in_flight };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#polls);
+    this.#connection.close();
+  }
+
+  #waitsInOutbox({ delay_ms: delayMs }: CheckedMessage): boolean {
+    return delayMs > DELAY_MS_MAX || (this.#connection.fifo && delayMs > 0);
+  }
+
+  /**
+   * Asks for messages. An abort ends the wait, not the call: SQS may have handed out messages at that moment, and they
+   * are given back instead of being hidden until their visibility ends.
+   */
+  async #poll(queue: string, options: ReceiveOptions, waitSecs: number): Promise<SqsMessage[]> {
+    const polled = this.#ask(queue, options, waitSecs);
+    const settled = polled.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#polls.add(settled);
+    void settled.then(() => this.#polls.delete(settled));
+    const messages = await unlessAborted(polled, options.signal);
+    if (messages !== null) return messages;
+    const givenBack = polled
+      .then((late) => this.#giveBack(queue, late))
+      .catch((error: unknown) => this.#log.debug({ err: error, queue }, 'A wait that was ended early failed'));
+    this.#polls.add(givenBack);
+    void givenBack.then(() => this.#polls.delete(givenBack));
+    return [];
+  }
+
+  /** One call that may wait; where it brings all it can, further ones at the same time for the rest. */
+  async #ask(queue: string, { max, visibility_ms }: ReceiveOptions, waitSecs: number): Promise<SqsMessage[]> {
+    const url = await this.#connection.urlOf(queue);
+    const call = { url, visibilitySecs: Math.max(1, secsOf(visibility_ms)), signal: this.#closing.signal };
+    try {
+      const first = await this.#connection.receive({ ...call, max, waitSecs });
+      const rest = first.length === CALL_MAX ? max - CALL_MAX : 0;
+      const calls = Array.from({ length: Math.ceil(rest / CALL_MAX) }, (_, index) =>
+        this.#connection.receive({ ...call, max: rest - index * CALL_MAX, waitSecs: 0 }),
+      );
+      const answers = await Promise.allSettled(calls);
+      const more = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+      return [...first, ...more].map((message) => messageOfSqs(queue, message));
+    } catch (error) {
+      if (this.#closing.signal.aborted) return [];
+      throw error;
+    }
+  }
+
+  async #giveBack(queue: string, messages: readonly SqsMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const handles = messages.map(({ handle }) => handle);
+    await this.#connection.hide(await this.#connection.urlOf(queue), handles, 0);
+  }
+
+  /** What was received too often is buried instead; what has its body in the database gets it. */
+  async #handOut(queue: string, found: readonly SqsMessage[], visibilityMs: number): Promise<ReceivedMessage[]> {
+    const poison = found.filter((message) => message.receive_count > this.#maxReceives);
+    if (poison.length > 0) {
+      await this.#bury(
+        queue,
+        poison.map((message) => {
+          const deliveries = message.receive_count - 1;
+          const reason = `received ${deliveries} times and never settled`;
+          return { message: { ...message, receive_count: deliveries }, reason };
+        }),
+      );
+    }
+    const messages = found.filter((message) => message.receive_count <= this.#maxReceives);
+    const receipts = messages.map(receiptOf);
+    const bodies = await this.#bodies.load(receipts.flatMap(({ body }) => body ?? []));
+    const handledBefore: string[] = [];
+    const handedOut = messages.flatMap((message, index): ReceivedMessage[] => {
+      const receipt = receipts[index]!;
+      const body = receipt.body === null ? message.raw : bodies.get(receipt.body.id);
+      if (body === undefined) {
+        handledBefore.push(message.handle);
+        return [];
+      }
+      const written = writeReceipt(receipt);
+      this.#held.add(written, message, visibilityMs);
+      const { receive_count, sent_at, envelope } = message;
+      return [{ id: envelope.id, body, receipt: written, receive_count, sent_at }];
+    });
+    if (handledBefore.length > 0) {
+      this.#log.debug({ queue, messages: handledBefore.length }, 'Messages whose bodies are gone were handled before');
+      await this.#connection.delete(await this.#connection.urlOf(queue), handledBefore);
+    }
+    return handedOut;
+  }
+
+  /** Sent to the dead letters first, deleted afterwards: a process that dies in between leaves it twice. */
+  async #bury(queue: string, letters: readonly { message: SqsMessage; reason: string }[]): Promise<void> {
+    if (letters.length === 0) return;
+    await this.#bodies.touch(letters.flatMap(({ message }) => message.envelope.body_id ?? []));
+    const named = letters.map(({ message, reason }) => ({
+      message: { ...message, envelope: { ...message.envelope, queue } },
+      reason,
+    }));
+    await sendToDead(this.#connection, named);
+    const handles = letters.map(({ message }) => message.handle);
+    this.#expectOver(await this.#connection.delete(await this.#connection.urlOf(queue), handles));
+  }
+
+  async #hide(queue: string, receipts: readonly string[], secs: number): Promise<void> {
+    const handles = receipts.map(readReceipt).flatMap((receipt) => receipt?.handle ?? []);
+    if (handles.length === 0) return;
+    this.#expectOver(await this.#connection.hide(await this.#connection.urlOf(queue), handles, secs));
+  }
+
+  /** Receipts that are over are ignored; anything else that was refused fails the call. */
+  #expectOver(refused: readonly Refusal<unknown>[]): void {
+    const faults = refused.filter(({ code }) => !OVER.test(code));
+    if (faults.length === 0) return;
+    const details = faults.slice(0, 10).map(({ code, message }) => `${code}: ${message}`);
+    throw new HeddleError('QUEUE_UNAVAILABLE', `SQS refused ${faults.length} receipts`, { details });
+  }
+
+  #databaseFor(purpose: string): Database {
+    if (this.#database !== null) return this.#database;
+    throw new HeddleError('VALIDATION_FAILED', `A message needs the database for ${purpose}; this process has none`);
+  }
+
+  #refuseClosed(): void {
+    if (this.#closing.signal.aborted) throw closedError();
+  }
+}
+
+function receiptOf({ envelope, handle }: SqsMessage): SqsReceipt {
+  const body = envelope.body_id === undefined ? null : { id: envelope.body_id, receipt: newId() };
+  return { id: envelope.id, body, handle };
+}
+
+function secsOf(ms: number): number {
+  return Math.min(VISIBILITY_SECS_MAX, Math.ceil(ms / 1_000));
+}
+
+/** The promise's value, or null as soon as the signal aborts. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | null> {
+  if (signal === undefined) return await promise;
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<null>((resolve) => {
+    onAbort = () => resolve(null);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) resolve(null);
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort!);
+  }
+}
