@@ -20,6 +20,7 @@ export const ERROR_CATALOGUE = {
   TOO_MANY_REQUESTS: { status: 429, retryable: true, title: 'Too many requests wait already' },
   INTERNAL: { status: 500, retryable: false, title: 'Heddle failed; the log names the reason' },
   DATABASE_UNAVAILABLE: { status: 503, retryable: true, title: 'The database cannot be reached' },
+  QUEUE_UNAVAILABLE: { status: 503, retryable: true, title: 'The queue service cannot be reached' },
   SHUTTING_DOWN: { status: 503, retryable: true, title: 'The server is stopping' },
 } as const;
 

@@ -70,6 +70,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
       return { exit_code: CLIENT_EXIT.denied, next: 'use a token whose scopes include this operation' };
     case 'TOO_MANY_REQUESTS':
     case 'DATABASE_UNAVAILABLE':
+    case 'QUEUE_UNAVAILABLE':
     case 'SHUTTING_DOWN':
       return {
         exit_code: CLIENT_EXIT.unavailable,
