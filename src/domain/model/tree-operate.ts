@@ -31,7 +31,7 @@ export function cancelWorkflow(model: Model, id: WorkflowId, now: number): Workf
 
 export function pauseWorkflow(model: Model, id: WorkflowId, now: number): WorkflowAnswer {
   if (!isTree(model, id)) return null;
-  model.paused.add(id);
+  if (openTasks(model, id).length > 0) model.paused.add(id);
   return pause(model, openTasks(model, id), now).filter(({ result }) => result === 'applied').length;
 }
 
@@ -41,15 +41,15 @@ export function resumeWorkflow(model: Model, id: WorkflowId, now: number): Workf
   return resume(model, openTasks(model, id), now).filter(({ result }) => result === 'applied').length;
 }
 
-/** Runs again what ended badly, and what came after that. */
+/** Runs again what ended badly, and what came after that; counts the former. */
 export function retryWorkflow(model: Model, id: WorkflowId): WorkflowAnswer {
   if (!isTree(model, id)) return null;
   if (openTasks(model, id).length > 0) return 'conflict';
   const bad = tasksOf(model, id).filter((task) => isBadEnd(task.state));
-  const reopened = reopenInTrees(
+  reopenInTrees(
     model,
     bad.map((task) => task.definition.id),
   );
   settleTrees(model);
-  return reopened.size;
+  return bad.length;
 }

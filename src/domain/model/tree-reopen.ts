@@ -6,8 +6,8 @@ import { containerOf, nodesBelow } from './tree.ts';
 
 /**
  * Opens these tasks of trees again, with everything later in the sequences around them, since it worked on what they
- * left; also what is later than containers that they may fill. The containers around all of it are open again. Returns
- * the tasks.
+ * left; also what is later than containers that they may fill. The containers around all of it are open again, and the
+ * workflow is not paused any more. Returns the tasks.
  */
 export function reopenInTrees(model: Model, ids: readonly TaskId[]): Set<TaskId> {
   const tasks = new Set<TaskId>();
@@ -28,7 +28,9 @@ export function reopenInTrees(model: Model, ids: readonly TaskId[]): Set<TaskId>
   for (const id of tasks) {
     const task = taskOf(model, id);
     reopen(task);
-    if (ids.includes(id)) task.run_at = null;
+    task.run_at = null;
+    task.expected_created = null;
+    model.paused.delete(task.workflow_id);
   }
   return tasks;
 }

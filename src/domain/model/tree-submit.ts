@@ -3,7 +3,8 @@ import type { NewContainerNode, NewNode, NewTaskNode } from '../workflow.ts';
 import { isTerminal } from '../task-state.ts';
 import type { Model, ModelContainer, NodeId } from './state.ts';
 import { newModelTask } from './submit.ts';
-import { nodesBelow, withAncestors } from './tree.ts';
+import { containerOf, isSealed, nodesBelow } from './tree.ts';
+import { emptyContainers, fillBesideGenerators } from './tree-fillers.ts';
 import { settleTrees } from './tree-settle.ts';
 
 /** Adds a workflow that is a tree; one that is there already stays as it is. */
@@ -11,7 +12,7 @@ export function submitWorkflow(model: Model, root: NewContainerNode, now: number
   if (model.containers.has(root.id)) return;
   const id: string = root.id;
   addNode(model, root, { workflow_id: id, parent_id: null, generator_id: null }, now);
-  fillBesideGenerators(model, [root.id]);
+  fillBesideGenerators(model, root.id);
   settleTrees(model);
 }
 
@@ -24,31 +25,75 @@ export interface ModelCreation {
 
 export type CreationAnswer = 'created' | 'exists' | 'rejected';
 
-/** Adds what generators made, one after the other. */
+/**
+ * Adds what generators made. Nodes go in by rounds: what names a container that is not there may find it among those of
+ * the round before, so that the order within a set does not matter.
+ */
 export function createNodes(model: Model, creations: readonly ModelCreation[], now: number): CreationAnswer[] {
-  return creations.map((creation) => {
-    const answer = createNode(model, creation, now);
+  const answers = new Map<NodeId, CreationAnswer>();
+  let round = creations.filter((creation, at) => at === creations.findIndex((other) => idOf(other) === idOf(creation)));
+  while (round.length > 0) {
+    const places = round.map((creation) => placeOf(model, creation));
+    for (const [at, into] of places.entries()) {
+      const creation = round[at]!;
+      if (typeof into !== 'string') addCreated(model, creation, into, now);
+      answers.set(idOf(creation), typeof into !== 'string' ? 'created' : into === 'exists' ? 'exists' : 'rejected');
+    }
     settleTrees(model);
-    return answer;
+    const made = round.filter((_, at) => typeof places[at] !== 'string').map(idOf);
+    round = round.filter(({ parent }, at) => places[at] === 'no_container' && isAmong(model, made, parent!));
+  }
+  return creations.map((creation, at) => {
+    const isRepeat = creations.findIndex((other) => idOf(other) === idOf(creation)) < at;
+    const answer = answers.get(idOf(creation))!;
+    return isRepeat && answer === 'created' ? 'exists' : answer;
   });
 }
 
-function createNode(model: Model, { generator_id, node, parent }: ModelCreation, now: number): CreationAnswer {
-  const id: string = node.type === 'task' ? node.task.id : node.id;
+function idOf({ node }: ModelCreation): NodeId {
+  return node.type === 'task' ? node.task.id : node.id;
+}
+
+function isAmong(model: Model, made: readonly NodeId[], parent: string): boolean {
+  const containers = made.flatMap((id) => {
+    const container = model.containers.get(id);
+    return container === undefined ? [] : [id, ...nodesBelow(model, container)];
+  });
+  return containers.some((id) => id === parent || model.containers.get(id)?.local_id === parent);
+}
+
+function placeOf(
+  model: Model,
+  { generator_id, parent, ...creation }: ModelCreation,
+): ModelContainer | 'exists' | 'rejected' | 'no_container' {
+  const id = idOf({ generator_id, parent, ...creation });
   if (model.tasks.has(id) || model.containers.has(id)) return 'exists';
   const generator = model.tasks.get(generator_id);
   if (generator === undefined || generator.place === null || isTerminal(generator.state)) return 'rejected';
-  const own = generator.place.container_id;
-  const into = parent === null ? model.containers.get(own) : namedContainer(model, generator.workflow_id, parent);
-  if (into === undefined || isTerminal(into.state)) return 'rejected';
+  const into =
+    parent === null
+      ? containerOf(model, generator.place.container_id)
+      : namedContainer(model, generator.workflow_id, parent);
+  if (into === undefined) return 'no_container';
+  return isTerminal(into.state) ? 'rejected' : into;
+}
+
+/**
+ * Containers beside a generator that it puts something into, and empty ones that it makes, wait for it from then on. One
+ * whose turn has not come (a late message of an attempt before a retry) keeps nothing open: its turn may wait for just
+ * that container.
+ */
+function addCreated(model: Model, { generator_id, node }: ModelCreation, into: ModelContainer, now: number): void {
+  const id: string = node.type === 'task' ? node.task.id : node.id;
+  const generator = model.tasks.get(generator_id)!;
+  const keepsOpen = !isSealed(model, generator);
   into.children = [...into.children, id];
   addNode(model, node, { workflow_id: generator.workflow_id, parent_id: into.id, generator_id }, now);
-  if (into.id !== own) into.fillers = new Set([...into.fillers, generator_id]);
-  if (node.type === 'container') {
-    for (const empty of emptyContainers(model, [id])) empty.fillers = new Set([...empty.fillers, generator_id]);
-    fillBesideGenerators(model, [id]);
-  }
-  return 'created';
+  if (keepsOpen && into.id !== generator.place!.container_id) into.fillers = new Set([...into.fillers, generator_id]);
+  if (node.type === 'task') return;
+  fillBesideGenerators(model, id);
+  if (!keepsOpen) return;
+  for (const empty of emptyContainers(model, id)) empty.fillers = new Set([...empty.fillers, generator_id]);
 }
 
 /** Names go before ids; of several containers of one name the oldest is meant. */
@@ -62,6 +107,7 @@ function namedContainer(model: Model, workflowId: WorkflowId, name: string): Mod
 interface Whereabouts {
   workflow_id: WorkflowId;
   parent_id: ContainerId | null;
+  /** Of the outermost node of what a generator made. */
   generator_id: TaskId | null;
 }
 
@@ -81,7 +127,7 @@ function addNode(model: Model, node: NewNode, where: Whereabouts, now: number): 
     fillers: new Set(),
     disabled_by: null,
   });
-  for (const child of node.children) addNode(model, child, { ...where, parent_id: node.id }, now);
+  for (const child of node.children) addNode(model, child, { ...where, parent_id: node.id, generator_id: null }, now);
 }
 
 /** A paused workflow takes tasks, but starts none. */
@@ -105,25 +151,4 @@ function addTask(
     task.paused_at = now;
   }
   model.tasks.set(node.task.id, task);
-}
-
-function emptyContainers(model: Model, ids: readonly NodeId[]): ModelContainer[] {
-  const containers = ids.flatMap((id) => model.containers.get(id) ?? []);
-  return containers.flatMap((container) =>
-    container.children.length === 0 ? [container] : emptyContainers(model, container.children),
-  );
-}
-
-/** An empty container waits for every generator that runs beside it: whose lowest common ancestor with it is parallel. */
-function fillBesideGenerators(model: Model, roots: readonly ContainerId[]): void {
-  const below = roots.flatMap((id) => nodesBelow(model, model.containers.get(id)!));
-  const generators = below.filter((id) => model.tasks.get(id)?.place?.generates === true);
-  for (const empty of emptyContainers(model, roots)) {
-    const ancestors = withAncestors(model, empty.id);
-    const beside = generators.filter((id) => {
-      const around = new Set(withAncestors(model, model.tasks.get(id)!.place!.container_id));
-      return ancestors.find((container) => around.has(container))?.mode === 'parallel';
-    });
-    empty.fillers = new Set([...empty.fillers, ...beside]);
-  }
 }
