@@ -1,8 +1,10 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ManagerMessage, StartTaskMessage } from '../message.ts';
 import type { NewNode, NewTaskNode } from '../workflow.ts';
+import { encodeActions } from './actions.ts';
 import { isGeneratorKind, TIMEOUT_DEFAULT_SECS } from './node.ts';
 import { encodeRetry } from './retry.ts';
+import { encodeRule } from './rules.ts';
 
 /**
  * The wire form of a node; parsing it gives the same node again. What has its default value is left out, since the
@@ -38,6 +40,8 @@ function encodeTask({ task, disabled, generates }: NewTaskNode): JsonObject {
     ...(task.priority === 0 ? {} : { priority: task.priority }),
     ...(task.delay_ms === 0 ? {} : { delay: task.delay_ms / 1000 }),
     ...(task.retry === null ? {} : { retry: encodeRetry(task.retry) }),
+    ...(task.rules.length === 0 ? {} : { rules: task.rules.map(encodeRule) }),
+    ...(task.actions.length === 0 ? {} : encodeActions(task.actions)),
     ...(disabled ? { disabled } : {}),
     ...(generates === isGeneratorKind(task.kind) ? {} : { generator: generates }),
   };

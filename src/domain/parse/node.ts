@@ -1,9 +1,11 @@
 import { isUuid } from '../ids.ts';
 import { COMPLETION_POLICIES, CONTAINER_MODES } from '../workflow.ts';
 import type { NewContainerNode, NewNode, NewTaskNode } from '../workflow.ts';
+import { readActions } from './actions.ts';
 import { readInput } from './json-value.ts';
 import type { Members } from './members.ts';
 import { readRetry } from './retry.ts';
+import { readRules } from './rules.ts';
 
 export const CONTAINER_MEMBERS = ['id', 'local_id', 'mode', 'policy', 'children'] as const;
 export const TASK_MEMBERS = [
@@ -19,6 +21,11 @@ export const TASK_MEMBERS = [
   'retry',
   'disabled',
   'generator',
+  'rules',
+  'on_start',
+  'on_success',
+  'on_failure',
+  'on_cancel',
 ] as const;
 
 export const LOCAL_ID_CHARS_MAX = 100;
@@ -83,8 +90,8 @@ export function readTask(node: Members, id: string, localId: string | null): New
       delay_ms: Math.round((node.number('delay', 0, DELAY_MAX_SECS) ?? 0) * 1000),
       metadata: readInput(node.raw('input'), node.at('input'), node.faults),
       expected_count: null,
-      actions: [],
-      rules: [],
+      actions: readActions(node),
+      rules: readRules(node),
       dedupe: [],
       retry: readRetry(node),
       dependencies: [],

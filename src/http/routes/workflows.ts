@@ -6,6 +6,7 @@ import { VALUE_DEPTH_MAX } from '../../domain/parse/json-value.ts';
 import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import type { Engine } from '../../engine/port.ts';
+import { treeAddressFaults } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { Count } from '../wire/basics.ts';
 import { NewWorkflowDto } from '../wire/new-workflow.ts';
@@ -61,6 +62,8 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   const parsed = parseWorkflow(body, context.newId);
   if (!parsed.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: parsed.faults });
   const { name, root } = parsed;
+  const blocked = treeAddressFaults(root, context.config.ssrf);
+  if (blocked.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: blocked });
   const result = await context.operations.submitWorkflow({
     name,
     root,

@@ -13,9 +13,11 @@ import {
   type CompletionPolicy,
   type ContainerMode,
 } from '../../domain/workflow.ts';
+import { NewActionDto } from './action.ts';
 import { Metadata, oneOf } from './basics.ts';
 import { DELAY_MAX_SECS } from './new-task.ts';
 import { RetryDto } from './retry.ts';
+import { RuleDto } from './rule.ts';
 
 const nodeProperties = {
   id: Type.Optional(
@@ -70,6 +72,16 @@ export const NewTreeTaskDto = Type.Object(
       Type.Number({ minimum: 0, maximum: DELAY_MAX_SECS, default: 0, description: 'Seconds before it may start.' }),
     ),
     retry: Type.Optional(RetryDto),
+    rules: Type.Optional(
+      Type.Array(RuleDto, {
+        maxItems: 16,
+        description: 'All of them must admit it. Their fields are members of `input`.',
+      }),
+    ),
+    on_start: Type.Optional(NewActionDto),
+    on_success: Type.Optional(Type.Array(NewActionDto, { maxItems: 16 })),
+    on_failure: Type.Optional(Type.Array(NewActionDto, { maxItems: 16 })),
+    on_cancel: Type.Optional(Type.Array(NewActionDto, { maxItems: 16 })),
     disabled: Type.Optional(Type.Boolean({ default: false, description: 'It never runs and does not count.' })),
     generator: Type.Optional(
       Type.Boolean({

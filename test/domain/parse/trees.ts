@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Action, Rule } from '../../../src/domain/task.ts';
 import type {
   CompletionPolicy,
   ContainerMode,
@@ -39,6 +40,18 @@ function localId(): fc.Arbitrary<string | null> {
   return fc.option(fc.constantFrom('a', 'b', 'name with spaces', 'é', '__proto__'));
 }
 
+/** In the order of the triggers, as they are read back. */
+const ACTIONS: Action[] = [
+  { trigger: 'start', params: { url: 'https://example.com/start', verb: 'Post', body: null, headers: { 'x-a': 'b' } } },
+  { trigger: 'failure', params: { url: 'https://example.com/failed', verb: 'Put' }, max_tries: 3, give_up_secs: 60 },
+  { trigger: 'failure', params: { url: 'https://example.com/told', verb: 'Get', body: { a: [1] } } },
+];
+
+const RULES: Rule[] = [
+  { type: 'concurrency', matcher: { kind: 'work', fields: ['tenant'] }, max: 2 },
+  { type: 'capacity', matcher: { kind: 'other', fields: [] }, max: 100 },
+];
+
 function taskArbitrary(): fc.Arbitrary<NewTaskNode> {
   return plainRecord({
     type: fc.constant('task' as const),
@@ -56,8 +69,8 @@ function taskArbitrary(): fc.Arbitrary<NewTaskNode> {
       delay_ms: fc.constantFrom(0, 500, 1001),
       metadata: fc.constantFrom({}, { a: [1, { b: null }], c: 'é' }),
       expected_count: fc.constant(null),
-      actions: fc.constant([]),
-      rules: fc.constant([]),
+      actions: fc.constantFrom<Action[]>([], ACTIONS),
+      rules: fc.constantFrom<Rule[]>([], RULES),
       dedupe: fc.constant([]),
       retry: fc.constantFrom(null, { max_attempts: 3, base_ms: 1500, factor: 1.5, max_ms: 60_000, jitter: 0 }),
       dependencies: fc.constant([]),

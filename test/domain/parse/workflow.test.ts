@@ -51,6 +51,48 @@ test('a task gets the defaults of everything it leaves out', () => {
   );
 });
 
+test('webhooks and rules are read, and what is wrong with them is named', () => {
+  const { task } = parseTask({
+    kind: 'work',
+    on_start: { kind: 'Webhook', params: { url: 'https://example.com', verb: 'Post', body: { a: 1 } } },
+    on_failure: [{ kind: 'Webhook', params: { url: 'https://example.com/f', verb: 'Get' }, max_tries: 2 }],
+    rules: [{ type: 'Concurency', matcher: { kind: 'work', status: 'Running', fields: ['a'] }, max_concurency: 3 }],
+  });
+  assert.deepEqual(
+    task.actions.map(({ trigger, params, max_tries }) => [trigger, params.url, max_tries]),
+    [
+      ['start', 'https://example.com', undefined],
+      ['failure', 'https://example.com/f', 2],
+    ],
+  );
+  assert.deepEqual(task.rules, [{ type: 'concurrency', matcher: { kind: 'work', fields: ['a'] }, max: 3 }]);
+  const hook = (params: object): object => ({
+    kind: 'Webhook',
+    params: { url: 'https://example.com', verb: 'Get', ...params },
+  });
+  for (const [extra, expected] of [
+    [{ on_start: hook({ url: 'ftp://example.com' }) }, /on_start\.params\.url: must start with http/],
+    [{ on_start: hook({ verb: 'POST' }) }, /on_start\.params\.verb: must be .*did you mean "Post"/],
+    [{ on_success: hook({}) }, /on_success: must be an array/],
+    [
+      { on_success: [hook({ headers: { host: 'x' } })] },
+      /on_success\[0\]\.params\.headers\.host: is set by the connection/,
+    ],
+    [{ on_cancel: [{ kind: 'Mail', params: {} }] }, /on_cancel\[0\]\.kind: must be "Webhook"/],
+    [{ rules: [{ type: 'Capacity', matcher: { kind: 'a', fields: [] } }] }, /rules\[0\]\.max_capacity: is required/],
+    [
+      { rules: [{ type: 'Concurrency', matcher: { kind: 'a', fields: [1] }, max_concurrency: 1 }] },
+      /matcher\.fields: must be/,
+    ],
+    [
+      { rules: [{ type: 'Concurrency', matcher: { kind: 'a', fields: [] }, max_concurrency: 1, max_concurency: 1 }] },
+      /both spellings/,
+    ],
+  ] as const) {
+    assert.match(faultsOfChildren({ kind: 'work', ...extra }).join('\n'), expected);
+  }
+});
+
 test('an id that is a UUID is the id itself, any other is a name', () => {
   const byId = parseTask({ id: ID.toUpperCase(), kind: 'work' }).task;
   assert.deepEqual([byId.id, byId.local_id, byId.name], [ID, null, 'work']);

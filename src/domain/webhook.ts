@@ -1,0 +1,45 @@
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Headers that belong to the connection, not to the message. */
+const CONNECTION_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** What is wrong with the address of a webhook, before anybody looks where it leads; null where nothing is. */
+export function webhookUrlFault(url: string): string | null {
+  const parsed = URL.parse(url);
+  if (parsed === null) return 'must be an absolute URL, such as https://example.com/hook';
+  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') return 'must start with http:// or https://';
+  if (parsed.username !== '' || parsed.password !== '') {
+    return 'must not carry a user or password; send an Authorization header';
+  }
+  return null;
+}
+
+/** What is wrong with the headers of a webhook, by name. */
+export function* webhookHeaderFaults(
+  headers: Readonly<Record<string, unknown>>,
+): Generator<[name: string, fault: string]> {
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (!HEADER_NAME.test(name) || name.length > 255) yield [name, 'is not a valid header name'];
+    else if (CONNECTION_HEADERS.has(lower)) yield [name, 'is set by the connection; leave it out'];
+    else if (seen.has(lower)) yield [name, 'is given more than once (names of headers ignore case); keep one'];
+    else if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
+      yield [name, 'must be a string of printable Latin-1 characters without line breaks'];
+    }
+    seen.add(lower);
+  }
+}
