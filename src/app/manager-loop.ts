@@ -156,6 +156,14 @@ export class ManagerLoop {
   }
 }
 
+const DAY_MS = 86_400_000;
+
+/** SQS hands a message out again for 14 days at most; in this database it is not there for long, weekends included. */
+export function inboxKeepMs({ inboxKeepSecs }: { inboxKeepSecs: number }, { driver }: MessageQueue): number {
+  if (inboxKeepSecs > 0) return inboxKeepSecs * 1_000;
+  return (driver === 'sqs' ? 14 : 3) * DAY_MS;
+}
+
 /** Tells the queue what became of a batch: handled messages go, failed ones come again later, buried ones never. */
 async function settle(
   queue: MessageQueue,

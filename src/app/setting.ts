@@ -1,4 +1,5 @@
 import { parseCidr } from '../dispatch/address-ranges.ts';
+import { parseSqsAddress } from '../queue/sqs-address.ts';
 import { levelFromRustLog, type LogLevel } from '../runtime/log.ts';
 import { parseWebhookSecret } from '../runtime/signing.ts';
 
@@ -103,6 +104,22 @@ export function choice<Word extends string>(
 
 export function text(declaration: Declaration<string>): Setting<string> {
   return setting(declaration, { allowed: 'a text', parse: (given) => ({ value: given }), show: (value) => value });
+}
+
+/** Where queues are: `postgres` or an address of SQS. */
+export function queueUrl(declaration: Declaration<string>): Setting<string> {
+  return setting(declaration, {
+    allowed: '`postgres`, or `sqs://REGION/ACCOUNT/PREFIX`',
+    parse: (given) => {
+      try {
+        if (given !== 'postgres') parseSqsAddress(given);
+        return { value: given };
+      } catch {
+        return null;
+      }
+    },
+    show: (value) => value,
+  });
 }
 
 /** An address whose scheme is one of `schemes`; null where none is set. */

@@ -140,6 +140,29 @@ export const SETTING_GROUPS = {
         'Accepted for compatibility; counter updates share commits and wait for theirs, so no channel is left to size',
     }),
   },
+  'Queues and the manager': {
+    queueUrl: kind.queueUrl({
+      name: 'QUEUE_URL',
+      fallback: 'postgres',
+      description: 'Where the queues are: `postgres` (this database), or `sqs://REGION/ACCOUNT/PREFIX`',
+    }),
+    managerReceivers: kind.integer({
+      name: 'HEDDLE_MANAGER_RECEIVERS',
+      fallback: 2,
+      min: 0,
+      max: 100,
+      description:
+        'Batches of messages that this server takes at once; 0 leaves them to others, never more than `POOL_MAX_SIZE`',
+    }),
+    inboxKeepSecs: kind.integer({
+      name: 'HEDDLE_INBOX_KEEP_SECS',
+      fallback: 0,
+      fallbackText: '`259200`; `1209600` with SQS',
+      min: 60,
+      max: YEAR_SECS,
+      description: 'How long a handled message is known, so that it has no second effect when it is delivered again',
+    }),
+  },
   HTTP: {
     paginationDefault: kind.integer({
       name: 'PAGINATION_DEFAULT',

@@ -6,12 +6,15 @@ import { MaintenanceLoop, RetentionLoop } from '../dispatch/maintenance-loop.ts'
 import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-schedule.ts';
 import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
 import { StartLoop } from '../dispatch/start-loop.ts';
-import { createEngine } from '../engine/engine.ts';
+import { createEngine, type TransactionalEngine } from '../engine/engine.ts';
+import { createManager } from '../engine/manager/manager.ts';
 import type { Engine } from '../engine/port.ts';
+import type { JobContext } from '../engine/schedule/context.ts';
 import { createJobs } from '../engine/schedule/jobs.ts';
 import type { Jobs } from '../engine/schedule/port.ts';
 import { buildServer, type App } from '../http/server.ts';
-import { PostgresQueue } from '../queue/postgres.ts';
+import { openQueue, type OpenedQueue } from '../queue/open.ts';
+import type { MessageQueue } from '../queue/port.ts';
 import { CircuitBreaker } from '../runtime/breaker.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -25,6 +28,7 @@ import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
 import { gaugeLoop } from './gauges.ts';
 import { freePort, listenFailure, localUrl } from './listener.ts';
+import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
 import { requireSchema } from './schema-state.ts';
 import type { SettingValues } from './settings.ts';
@@ -76,7 +80,7 @@ interface Base extends SystemOptions {
  */
 export async function startSystem(options: SystemOptions): Promise<System> {
   const base = await startBase(options);
-  const { settings, database, clock, random, stopping } = base;
+  const { settings, database, clock, random, log, stopping } = base;
   await requireSchema(database);
   const stores = {
     tokens: new TokenStore({ database, clock, random }),
@@ -84,19 +88,21 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     secrets: new SecretStore({ database, clock, random }),
   };
   const tokensRequired = await requireTokens(settings, stores.tokens, clock);
-  const engine = startEngine(base);
+  const { queue } = await startQueue(base);
+  const engine = startEngine(base, queue);
+  const jobs: JobContext = { database, queue, log, newId, now: () => null };
   // Known before the server is built, because handles name it.
   const port = await freePort(settings);
   const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
   const policy = ssrfPolicy(base);
   const { secrets } = stores;
   const { webhookSecrets: webhookKeys } = settings;
-  const { log } = base;
   const identity = await SigningIdentity.load({ secrets, webhookKeys, hostUrl, version: VERSION, clock, log });
   identity.start();
   stopping.add('the signing keys', () => identity.stop());
-  await startHttp(base, { engine, jobs: startJobs(base), ...stores, hostUrl, port, policy, tokensRequired });
+  await startHttp(base, { engine, jobs: createJobs(jobs), ...stores, hostUrl, port, policy, tokensRequired });
   startLoops(base, engine, identity, policy);
+  startManager(base, { engine, queue, jobs });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
@@ -144,9 +150,11 @@ async function startBase(options: SystemOptions): Promise<Base> {
   return { ...options, metrics, tracing, breaker, database };
 }
 
-function startEngine({ database, clock, random, log, metrics, settings, stopping }: Base): Engine {
+function startEngine(base: Base, queue: MessageQueue): TransactionalEngine {
+  const { database, clock, random, log, metrics, settings, stopping } = base;
   const engine = createEngine({
     database,
+    queue,
     clock,
     random,
     log,
@@ -159,10 +167,40 @@ function startEngine({ database, clock, random, log, metrics, settings, stopping
   return engine;
 }
 
-function startJobs({ database, clock, log, stopping }: Base): Jobs {
-  const queue = new PostgresQueue({ database, clock, log });
-  stopping.add('the queue', () => queue.close());
-  return createJobs({ database, queue, log, newId, now: () => null });
+/** Stopped after the loops that use it, and its own services before it. */
+async function startQueue({ settings, database, clock, random, log, stopping }: Base): Promise<OpenedQueue> {
+  const opened = await openQueue({ url: settings.queueUrl, database, clock, random, log });
+  stopping.add('the queue', () => opened.queue.close());
+  for (const service of opened.services) {
+    service.start();
+    stopping.add('a service of the queue', () => service.stop());
+  }
+  return opened;
+}
+
+interface ManagerParts {
+  engine: TransactionalEngine;
+  queue: MessageQueue;
+  jobs: JobContext;
+}
+
+function startManager(base: Base, { engine, queue, jobs }: ManagerParts): void {
+  const { settings, database, clock, random, log, metrics, stopping } = base;
+  const holder = `${hostname()}/${process.pid}`;
+  const manager = createManager({ engine, database, jobs, clock, log, metrics, newId, holder });
+  const loop = new ManagerLoop({
+    manager,
+    queue,
+    engine,
+    receivers: Math.min(settings.managerReceivers, settings.poolMaxSize),
+    intervalMs: settings.workerLoopIntervalMs,
+    inboxKeepMs: inboxKeepMs(settings, queue),
+    clock,
+    random,
+    log,
+  });
+  loop.start();
+  stopping.add('the manager', () => loop.stop());
 }
 
 function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
