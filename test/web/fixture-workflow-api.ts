@@ -90,7 +90,7 @@ export class FixtureWorkflowApi implements FixtureApi {
     else if (part === undefined) sendJson(response, this.tree(workflow));
     else if (part === 'events') this.stream(workflow, request, response);
     else if (part === 'results') sendJson(response, results(workflow, search));
-    else if (part === 'containers') sendJson(response, children(workflow, container!, search));
+    else if (part === 'containers') sendJson(response, this.children(workflow, container!, search));
     else sendProblem(response, 404, 'No such resource');
   }
 
@@ -108,7 +108,7 @@ export class FixtureWorkflowApi implements FixtureApi {
   }
 
   /** Nodes nearest to the root, as many as fit into one answer. */
-  private tree(workflow: FixtureWorkflow): unknown {
+  tree(workflow: FixtureWorkflow): unknown {
     this.treesRead += 1;
     let room = this.nodesMax - 1;
     let truncated = false;
@@ -131,6 +131,15 @@ export class FixtureWorkflowApi implements FixtureApi {
       }
     }
     return { ...summary(workflow), truncated, root };
+  }
+
+  /** One page of a container's children. */
+  children(workflow: FixtureWorkflow, id: string, search: URLSearchParams): unknown {
+    const container = pathTo(workflow.root, id).at(-1) as FixtureContainer;
+    const page = Number(search.get('page'));
+    const size = Number(search.get('page_size'));
+    const nodes = container.children.slice(page * size, (page + 1) * size);
+    return { container: bare(container), children: nodes.map((node) => (node.type === 'task' ? node : bare(node))) };
   }
 
   private operate(workflow: FixtureWorkflow, operation: string, response: ServerResponse): void {
@@ -221,14 +230,6 @@ function summary(workflow: FixtureWorkflow): Record<string, unknown> {
     ended_at,
     archived: false,
   };
-}
-
-function children(workflow: FixtureWorkflow, id: string, search: URLSearchParams): unknown {
-  const container = pathTo(workflow.root, id).at(-1) as FixtureContainer;
-  const page = Number(search.get('page'));
-  const size = Number(search.get('page_size'));
-  const nodes = container.children.slice(page * size, (page + 1) * size);
-  return { container: bare(container), children: nodes.map((node) => (node.type === 'task' ? node : bare(node))) };
 }
 
 function results(workflow: FixtureWorkflow, search: URLSearchParams): unknown[] {
