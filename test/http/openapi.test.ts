@@ -30,7 +30,7 @@ before(async () => {
   document = (await server.app.inject('/v1/openapi.json')).json<Document>();
   const printed = server.app.printRoutes({ commonPrefix: false, includeHooks: false });
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
-    for (const path of [...Object.keys(document.paths), '/', '/view']) {
+    for (const path of [...Object.keys(document.paths), ...PAGES]) {
       const url = path.replace(/\{(\w+)\}/g, ':$1');
       if (server.app.hasRoute({ method, url })) routes.push({ method, url: path });
     }
@@ -40,7 +40,7 @@ before(async () => {
 
 after(() => server.app.close());
 
-const PAGES = new Set(['/', '/view']);
+const PAGES = new Set(['/', '/view', '/workflows', '/jobs']);
 
 describe('the description of the API', () => {
   test('is OpenAPI 3.1 and names every route, with summary, answers, problems and security', () => {

@@ -167,7 +167,7 @@ test('the page is served at / and /view, its assets for good, and nothing beside
   await writeFile(join(directory, 'assets', 'main-1.js'), 'export {}');
   await writeFile(join(directory, 'secret.txt'), 'secret');
   const { app } = await serverFor(context, { config: { pageDirectory: directory, authRequired: true } });
-  for (const url of ['/', '/view', '/view?batch=1']) {
+  for (const url of ['/', '/view', '/view?batch=1', '/workflows', '/jobs']) {
     const page = await app.inject(url);
     assert.equal(page.statusCode, 200);
     assert.match(String(page.headers['content-type']), /^text\/html/);
