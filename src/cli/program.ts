@@ -4,6 +4,7 @@ import { NODE_MIN, VERSION } from '../app/package.ts';
 import { registerBatchCommands } from './commands/batch.ts';
 import { registerConfigCommand } from './commands/config.ts';
 import { registerDoctorCommand } from './commands/doctor.ts';
+import { registerJobCommands } from './commands/job.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
@@ -31,6 +32,7 @@ export function createProgram(): Command {
   registerTokenCommand(program);
   registerBatchCommands(program);
   registerTaskCommands(program);
+  registerJobCommands(program);
   registerWebhookCommands(program);
   return program;
 }

@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { Command, CommanderError } from 'commander';
 
 import { registerBatchCommands } from '../../src/cli/commands/batch.ts';
+import { registerJobCommands } from '../../src/cli/commands/job.ts';
 import { registerTaskCommands } from '../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../src/cli/commands/webhook.ts';
 import type { CommandIo } from '../../src/cli/output/client-command.ts';
@@ -76,6 +77,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   });
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
+  registerJobCommands(program, io);
   registerWebhookCommands(program, io);
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 
 import type { Command } from 'commander';
@@ -6,6 +5,7 @@ import type { Command } from 'commander';
 import { clientCommand, type ClientContext, type CommandIo } from '../output/client-command.ts';
 import type { ClientExit } from '../output/exit-codes.ts';
 import { UsageFailure } from '../output/failure.ts';
+import { readJsonFile, sourceName } from '../output/json-file.ts';
 import { count } from '../output/text.ts';
 import type { NewTask } from '../output/wire.ts';
 import { follow } from './batch-watch.ts';
@@ -36,7 +36,7 @@ async function submit(
   file: string,
 ): Promise<ClientExit | undefined> {
   const { client, output, url, io } = context;
-  const tasks = parseTasks(await readSource(file, io.stdin), file === '-' ? 'standard input' : file);
+  const tasks = await readTasks(file, io.stdin);
   const { batchId, tasks: created } = await client.submit(tasks, {
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(name === undefined ? {} : { batchName: name }),
@@ -64,39 +64,11 @@ function tellCreated({ output }: ClientContext, batchId: string, created: number
   output.line(`see it at ${page}`);
 }
 
-async function readSource(file: string, stdin: Readable): Promise<string> {
-  if (file === '-') {
-    const chunks: Buffer[] = [];
-    for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array | string));
-    return Buffer.concat(chunks).toString('utf8');
-  }
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageFailure(
-      `${file} cannot be read: ${READ_FAULTS[(error as NodeJS.ErrnoException).code ?? ''] ?? String(error)}`,
-    );
-  }
-}
-
-const READ_FAULTS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a directory',
-  EACCES: 'permission denied',
-  ENAMETOOLONG: 'the name is too long',
-};
-
 const FORM = 'a batch is an array of tasks: [{ "name": "first", "kind": "demo" }]';
 
 /** The server checks each task; here is told what it would answer without naming the file. */
-function parseTasks(text: string, source: string): NewTask[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    const details = [(error as Error).message];
-    throw new UsageFailure(`${source} is not valid JSON`, { details, next: FORM });
-  }
+async function readTasks(file: string, stdin: Readable): Promise<NewTask[]> {
+  const value = await readJsonFile(file, stdin, FORM);
   if (Array.isArray(value)) return value as NewTask[];
-  throw new UsageFailure(`${source} does not hold an array`, { next: FORM });
+  throw new UsageFailure(`${sourceName(file)} does not hold an array`, { next: FORM });
 }

@@ -59,7 +59,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'NOT_FOUND':
       return {
         exit_code: CLIENT_EXIT.notFound,
-        next: 'list what there is: heddle batch list, heddle task list, heddle webhook list',
+        next: 'list what there is: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list',
       };
     case 'UNAUTHENTICATED':
       return {
@@ -78,7 +78,10 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
       };
     case 'CONFLICT':
     case 'STALE_ATTEMPT':
-      return { exit_code: CLIENT_EXIT.failed, next: 'see where the task stands: heddle task get ID' };
+      return {
+        exit_code: CLIENT_EXIT.failed,
+        next: 'see where it stands: heddle task get ID, heddle workflow get ID, heddle job get JOB',
+      };
     case 'IDEMPOTENCY_MISMATCH':
       return { exit_code: CLIENT_EXIT.failed, next: 'use another key, or submit the same file again' };
     case 'SSRF_BLOCKED':

@@ -1,0 +1,72 @@
+import type { Readable } from 'node:stream';
+
+import type { ClientContext } from '../output/client-command.ts';
+import { UsageFailure } from '../output/failure.ts';
+import { readJsonFile, sourceName } from '../output/json-file.ts';
+import type { JobChange, NewJob } from '../output/wire.ts';
+import { tellJob } from './job-show.ts';
+
+interface ScheduleOptions {
+  timeZone?: string;
+  recurrence?: number | 'forever';
+  overlap?: NonNullable<NewJob['overlap']>;
+  catchUp?: NonNullable<NewJob['catch_up']>;
+}
+
+export interface JobCreateOptions extends ScheduleOptions {
+  cron: string;
+  workflow: string;
+  paused?: boolean;
+}
+
+export interface JobUpdateOptions extends ScheduleOptions {
+  name?: string;
+  cron?: string;
+  workflow?: string;
+}
+
+export async function createJob(context: ClientContext, options: JobCreateOptions, name: string): Promise<undefined> {
+  const { cron, workflow: file, paused } = options;
+  const job: NewJob = {
+    name,
+    cron,
+    ...scheduleOf(options),
+    ...(paused === undefined ? {} : { paused }),
+    workflow: await readWorkflow(file, context.io.stdin),
+  };
+  tellJob(context, await context.client.jobs.create(job));
+  return undefined;
+}
+
+export async function updateJob(context: ClientContext, options: JobUpdateOptions, key: string): Promise<undefined> {
+  const { name, cron, workflow: file } = options;
+  const change: JobChange = {
+    ...(name === undefined ? {} : { name }),
+    ...(cron === undefined ? {} : { cron }),
+    ...scheduleOf(options),
+    ...(file === undefined ? {} : { workflow: await readWorkflow(file, context.io.stdin) }),
+  };
+  if (Object.keys(change).length === 0) {
+    throw new UsageFailure('nothing is to be changed', { next: 'name what: heddle job update JOB --cron @hourly' });
+  }
+  tellJob(context, await context.client.jobs.update(key, change));
+  return undefined;
+}
+
+function scheduleOf({ timeZone, recurrence, overlap, catchUp }: ScheduleOptions) {
+  return {
+    ...(timeZone === undefined ? {} : { time_zone: timeZone }),
+    ...(recurrence === undefined ? {} : { recurrence: recurrence === 'forever' ? null : recurrence }),
+    ...(overlap === undefined ? {} : { overlap }),
+    ...(catchUp === undefined ? {} : { catch_up: catchUp }),
+  };
+}
+
+const FORM = 'a workflow is an object: { "root": { "mode": "sequential", "children": [{ "kind": "demo" }] } }';
+
+/** The server checks its nodes; here is told what it would answer without naming the file. */
+async function readWorkflow(file: string, stdin: Readable): Promise<NewJob['workflow']> {
+  const value = await readJsonFile(file, stdin, FORM);
+  if (typeof value === 'object' && value !== null && 'root' in value) return value as NewJob['workflow'];
+  throw new UsageFailure(`${sourceName(file)} does not hold a workflow`, { next: FORM });
+}

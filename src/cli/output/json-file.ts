@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+
+import { UsageFailure } from './failure.ts';
+
+const READ_FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'permission denied',
+  ENAMETOOLONG: 'the name is too long',
+};
+
+/**
+ * The JSON that a file holds; `-` reads standard input.
+ *
+ * @param form what the file should hold, told where it does not
+ * @throws UsageFailure
+ */
+export async function readJsonFile(file: string, stdin: Readable, form: string): Promise<unknown> {
+  const text = await readSource(file, stdin);
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    const details = [(error as Error).message];
+    throw new UsageFailure(`${sourceName(file)} is not valid JSON`, { details, next: form });
+  }
+}
+
+/** How messages name what was read. */
+export function sourceName(file: string): string {
+  return file === '-' ? 'standard input' : file;
+}
+
+async function readSource(file: string, stdin: Readable): Promise<string> {
+  if (file === '-') {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array | string));
+    return Buffer.concat(chunks).toString('utf8');
+  }
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageFailure(
+      `${file} cannot be read: ${READ_FAULTS[(error as NodeJS.ErrnoException).code ?? ''] ?? String(error)}`,
+    );
+  }
+}
