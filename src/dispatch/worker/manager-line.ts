@@ -48,6 +48,11 @@ export class ManagerLine implements NodeSink {
     return this.#coalescer.waiting;
   }
 
+  /** Whether it gave up: what was not sent by then is not sent. */
+  get closed(): boolean {
+    return this.#abandon.signal.aborted;
+  }
+
   /** Resolves when the queue has the message. */
   async post(message: Exclude<ManagerMessage, HeartbeatTaskMessage>): Promise<void> {
     await this.#coalescer.add({ id: newId(), body: encodeManagerMessage(message) });

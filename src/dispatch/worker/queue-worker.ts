@@ -1,4 +1,3 @@
-import type { CompletionState } from '../../domain/message.ts';
 import type { Outcome } from '../../domain/task-state.ts';
 import type { MessageQueue } from '../../queue/port.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
@@ -7,11 +6,12 @@ import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 import type { Random } from '../../runtime/random.ts';
 import { FetchAhead } from '../fetch-ahead.ts';
-import { Completion, reasonOf } from '../kind/completion.ts';
+import { Completion } from '../kind/completion.ts';
 import type { KindDefinition } from '../kind/define-kind.ts';
 import { NO_RESULTS, type ResultReader } from '../kind/result-stream.ts';
 import { runKind, type RunPorts } from '../kind/run-kind.ts';
 import type { Attempt } from './attempt.ts';
+import { Conclusions } from './conclusions.ts';
 import { controlWatch } from './control-watch.ts';
 import { Intake } from './intake.ts';
 import { KindLane } from './kind-lane.ts';
@@ -63,13 +63,6 @@ const SEND_GRACE_MS = 5000;
 /** Longest stretch of handlers that return at once before other work gets a turn. */
 const BURST_MS = 10;
 
-const STATE_OF_OUTCOME = {
-  succeeded: 'Succeeded',
-  failed: 'Failed',
-  timed_out: 'Timeout',
-  partially_failed: 'PartiallyFailed',
-} as const satisfies Record<Outcome, CompletionState>;
-
 /**
  * Runs tasks that arrive through queues, one queue a kind: receives no more than it can run, shows that they are alive
  * while they run, says how they ended, and only then deletes their messages. A worker runs once: after a stop, make
@@ -86,9 +79,8 @@ export class QueueWorker {
   readonly #pulse: Pulse;
   readonly #services: readonly { start(): void; stop(): Promise<void> }[];
   readonly #running = new Map<Attempt, KindLane>();
-  readonly #concluding = new Set<Promise<void>>();
+  readonly #conclusions: Conclusions;
   readonly #receiving = new AbortController();
-  readonly #counts: Record<Outcome, number> = { succeeded: 0, failed: 0, timed_out: 0, partially_failed: 0 };
   #receivers: Promise<void>[] = [];
   #working = false;
   #nextLane = 0;
@@ -103,7 +95,8 @@ export class QueueWorker {
     this.#lanes = kinds.map((kind) => new KindLane(kind, this.#concurrency, queue, log));
     this.#line = new ManagerLine({ queue, clock, random, log });
     this.#ahead = new FetchAhead(RECEIVE_MAX * kinds.length, clock.monotonic());
-    const giveUp = (lane: KindLane, attempt: Attempt): void => this.#giveUp(lane, attempt);
+    const giveUp = (lane: KindLane, attempt: Attempt): void =>
+      this.#conclusions.conclude(lane, attempt, handedOutInVain(attempt));
     this.#intake = new Intake({ control, clock, log, giveUp });
     this.#pulse = new Pulse({
       line: this.#line,
@@ -111,11 +104,13 @@ export class QueueWorker {
       held: () => this.#held(),
       leaseMs,
       visibilityMs: this.#visibilityMs,
-      onOverdue: (lane, attempt) => this.#conclude(lane, attempt, new Completion('timed_out')),
+      onOverdue: (lane, attempt) => this.#conclusions.conclude(lane, attempt, new Completion('timed_out')),
       onStale: (lane, attempts) => void this.#handBack(lane, attempts),
       clock,
       log,
     });
+    const onRoom = (): void => this.#wakeLanes();
+    this.#conclusions = new Conclusions({ line: this.#line, pulse: this.#pulse, intake: this.#intake, onRoom });
     const announce = new Loop({
       name: 'announcement',
       intervalMs: options.announceMs ?? 10_000,
@@ -130,7 +125,7 @@ export class QueueWorker {
 
   counts(): WorkerCounts {
     const waiting = this.#lanes.reduce((sum, lane) => sum + lane.backlog.length, 0);
-    return { running: this.#running.size, waiting, ended: { ...this.#counts } };
+    return { running: this.#running.size, waiting, ended: { ...this.#conclusions.counts } };
   }
 
   start(): void {
@@ -146,7 +141,8 @@ export class QueueWorker {
    */
   async stop(graceMs: number): Promise<void> {
     this.#receiving.abort(new Error('the worker stops'));
-    await Promise.all(this.#services.map((service) => service.stop()));
+    // Waited for at the end: an announcement may be stuck in a line that only gives up then.
+    const services = this.#services.map((service) => service.stop());
     await Promise.all(this.#receivers);
     await Promise.all(this.#lanes.map((lane) => this.#handBack(lane, lane.backlog)));
     await this.#idleWithin(graceMs);
@@ -154,10 +150,10 @@ export class QueueWorker {
     await this.#idleWithin(ABORT_GRACE_MS);
     const left = [...this.#running].filter(([attempt]) => !attempt.settled);
     if (left.length > 0) this.#options.log.warn({ tasks: left.length }, 'tasks that went on are handed back');
-    await Promise.all(left.map(([attempt, lane]) => this.#handBack(lane, [attempt])));
+    await Promise.all(left.map(([attempt, lane]) => this.#conclusions.handBack(lane, [attempt])));
     await this.#line.close(SEND_GRACE_MS);
-    await Promise.all(this.#concluding);
-    await this.#pulse.stop();
+    await this.#conclusions.settled();
+    await Promise.all([...services, this.#pulse.stop()]);
   }
 
   async #announce(): Promise<'idle'> {
@@ -194,7 +190,7 @@ export class QueueWorker {
 
   /** How many messages of a kind to ask for: what can run, what will within a moment, and a fair share of both. */
   #room(lane: KindLane): number {
-    if (this.#concluding.size >= UNSENT_MAX) return 0;
+    if (this.#conclusions.underWay >= UNSENT_MAX) return 0;
     const waiting = this.#lanes.reduce((sum, { backlog }) => sum + backlog.length, 0);
     const free = this.#concurrency + this.#ahead.tasks - this.#running.size - waiting;
     const own = lane.limit + Math.min(this.#ahead.tasks, lane.limit) - lane.running - lane.backlog.length;
@@ -233,14 +229,14 @@ export class QueueWorker {
   /** Starts one attempt; true where it ended at once. */
   #begin(lane: KindLane, attempt: Attempt): boolean {
     if (attempt.ending !== undefined) {
-      this.#conclude(lane, attempt, new Completion('failed'));
+      this.#conclusions.conclude(lane, attempt, new Completion('failed'));
       return true;
     }
     attempt.noteActive();
     this.#pulse.beat(attempt);
     const completion = runKind(lane.definition, attempt.task, attempt, this.#portsOf(attempt));
     if (completion instanceof Completion) {
-      this.#conclude(lane, attempt, completion);
+      this.#conclusions.conclude(lane, attempt, completion);
       return true;
     }
     this.#running.set(attempt, lane);
@@ -248,7 +244,7 @@ export class QueueWorker {
     void completion.then((each) => {
       this.#running.delete(attempt);
       lane.running -= 1;
-      this.#conclude(lane, attempt, each);
+      this.#conclusions.conclude(lane, attempt, each);
       this.#work();
       this.#noteEnded(1);
     });
@@ -275,77 +271,12 @@ export class QueueWorker {
     };
   }
 
-  #conclude(lane: KindLane, attempt: Attempt, completion: Completion): void {
-    if (attempt.settled) return;
-    attempt.settled = true;
-    const concluding = this.#settle(lane, attempt, completion).finally(() => {
-      this.#concluding.delete(concluding);
-      this.#wakeLanes();
-    });
-    this.#concluding.add(concluding);
-  }
-
-  async #settle(lane: KindLane, attempt: Attempt, completion: Completion): Promise<void> {
-    const { ending } = attempt;
-    const succeeded = completion.outcome === 'succeeded';
-    if (ending === 'handed_back' && !succeeded) return this.#release(lane, [attempt]);
-    if (ending === 'unwanted') return this.#done(lane, attempt);
-    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : completion;
-    try {
-      await this.#report(attempt, said);
-      this.#counts[said.outcome] += 1;
-      await this.#done(lane, attempt);
-    } catch (error) {
-      attempt.log.error({ err: error }, 'the end of a task could not be sent; it is handed back');
-      await this.#release(lane, [attempt]);
-    }
-  }
-
-  async #report(attempt: Attempt, completion: Completion): Promise<void> {
-    if (attempt.newSuccess + attempt.newFailures > 0) this.#pulse.beat(attempt);
-    try {
-      await this.#post(attempt, completion);
-    } catch (error) {
-      if (this.#receiving.signal.aborted) throw error;
-      const reason = `the end of the task could not be sent: ${reasonOf(error)}`;
-      await this.#post(attempt, new Completion('failed', { reason }));
-    }
-  }
-
-  async #post({ start }: Attempt, completion: Completion): Promise<void> {
-    await this.#line.post({
-      type: 'CompleteTask',
-      task_id: start.task.id,
-      state: STATE_OF_OUTCOME[completion.outcome],
-      root_container_id: start.root_container_id,
-      data: completion.result ?? null,
-      expected_task_count: completion.expected_created ?? null,
-      attempt: start.task.attempt,
-      reason: completion.reason ?? null,
-    });
-  }
-
-  #giveUp(lane: KindLane, attempt: Attempt): void {
-    const reason = `its message was handed out ${attempt.receiveCount} times, and no worker brought it to an end`;
-    this.#conclude(lane, attempt, new Completion('failed', { reason }));
-  }
-
-  async #done(lane: KindLane, attempt: Attempt): Promise<void> {
-    await lane.settlement.done(attempt.receipts);
-    this.#intake.forget(attempt, true);
-  }
-
+  /** Takes attempts out of the backlog that waited long enough. */
   async #handBack(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
-    const given = attempts.filter((attempt) => !attempt.settled);
-    for (const attempt of given) attempt.settled = true;
-    const kept = lane.backlog.filter((attempt) => !attempt.settled);
+    const given = new Set(attempts);
+    const kept = lane.backlog.filter((attempt) => !given.has(attempt));
     lane.backlog.splice(0, lane.backlog.length, ...kept);
-    await this.#release(lane, given);
-  }
-
-  async #release(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
-    for (const attempt of attempts) this.#intake.forget(attempt, false);
-    await lane.settlement.handBack(attempts.flatMap(({ receipts }) => receipts));
+    await this.#conclusions.handBack(lane, [...given]);
   }
 
   #held(): Map<KindLane, Attempt[]> {
@@ -374,6 +305,7 @@ export class QueueWorker {
   }
 }
 
-function timedOut(attempt: Attempt): Completion {
-  return new Completion('timed_out', { reason: `no sign of progress for ${attempt.start.task.timeout_secs} s` });
+function handedOutInVain(attempt: Attempt): Completion {
+  const reason = `its message was handed out ${attempt.receiveCount} times, and no worker brought it to an end`;
+  return new Completion('failed', { reason });
 }
