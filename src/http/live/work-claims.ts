@@ -23,6 +23,10 @@ export class WorkClaims {
     this.#clock = clock;
   }
 
+  get closing(): boolean {
+    return this.#closing;
+  }
+
   /**
    * Claims now, or as soon as something is ready within `waitMs`; none after that, and none where the caller is gone.
    *

@@ -5,7 +5,9 @@ import { HeddleError } from '../../domain/errors.ts';
 import type { JsonValue } from '../../domain/json.ts';
 import { VALUE_DEPTH_MAX } from '../../domain/parse/json-value.ts';
 import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
-import { parseNode } from '../../domain/parse/workflow.ts';
+import { Faults } from '../../domain/parse/faults.ts';
+import { placeOf } from '../../domain/parse/path.ts';
+import { readCreatedNode } from '../../domain/parse/workflow.ts';
 import type { NewNode } from '../../domain/workflow.ts';
 import type { Heartbeat, HeartbeatResult, Report, TransitionOutcome } from '../../engine/port.ts';
 import { Coalescer } from '../../runtime/coalescer.ts';
@@ -92,6 +94,8 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
         wait_secs * 1000,
         hangUpOf(reply),
       );
+      // A connection that is kept would keep the server from closing.
+      if (claims.closing) void reply.header('connection', 'close');
       return { tasks: claimed.map(workToWire) };
     },
   });
@@ -290,15 +294,11 @@ nothing twice.`,
 
 /** The nodes, or every fault of all of them. */
 function readNodes(given: readonly unknown[], newId: () => string): NewNode[] {
-  const faults: string[] = [];
-  const nodes = given.flatMap((value, index) => {
-    const parsed = parseNode(value, newId, `nodes[${index}]`);
-    if (parsed.ok) return [parsed.node];
-    faults.push(...parsed.faults);
-    return [];
-  });
-  if (faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.slice(0, 100) });
-  return nodes;
+  const faults = new Faults();
+  const place = placeOf(null, 'nodes');
+  const nodes = given.map((value, index) => readCreatedNode(value, placeOf(place, index), faults, newId));
+  if (faults.list.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.list });
+  return nodes.filter((node) => node !== null);
 }
 
 function resultsRoute(app: App, { engine, config }: RouteContext): void {
