@@ -11,6 +11,7 @@ import { registerTaskCommands } from './commands/task.ts';
 import { registerTokenCommand } from './commands/token.ts';
 import { registerUpCommand } from './commands/up.ts';
 import { registerWebhookCommands } from './commands/webhook.ts';
+import { registerWorkflowCommands } from './commands/workflow.ts';
 
 /** The whole command line. Its errors are thrown as CommanderError. */
 export function createProgram(): Command {
@@ -32,6 +33,7 @@ export function createProgram(): Command {
   registerTokenCommand(program);
   registerBatchCommands(program);
   registerTaskCommands(program);
+  registerWorkflowCommands(program);
   registerJobCommands(program);
   registerWebhookCommands(program);
   return program;

@@ -8,6 +8,7 @@ import { registerBatchCommands } from '../../src/cli/commands/batch.ts';
 import { registerJobCommands } from '../../src/cli/commands/job.ts';
 import { registerTaskCommands } from '../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../src/cli/commands/webhook.ts';
+import { registerWorkflowCommands } from '../../src/cli/commands/workflow.ts';
 import type { CommandIo } from '../../src/cli/output/client-command.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { eventually } from '../support/eventually.ts';
@@ -77,6 +78,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   });
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
+  registerWorkflowCommands(program, io);
   registerJobCommands(program, io);
   registerWebhookCommands(program, io);
   try {

@@ -188,13 +188,11 @@ describe('plain progress', () => {
     const progress = new BatchProgress(batch);
     const lines = new ProgressLines(new Output({ stdout, stderr: stdout, json: false, clock }), progress);
     const all = Array.from({ length: 10 }, (_, id) => task(id, 'Pending'));
-    lines.update(progress.apply({ type: 'change', batch, tasks: all }));
+    lines.update(progress.apply({ batch, tasks: all }));
     assert.deepEqual(stdout.lines, ['[0.0 s] 0/10 ended (10 Pending)']);
     for (const status of ['Running', 'Success'] as const) {
       await clock.advance(200);
-      lines.update(
-        progress.apply({ type: 'change', batch, tasks: all.slice(0, 6).map(({ id }) => task(Number(id), status)) }),
-      );
+      lines.update(progress.apply({ batch, tasks: all.slice(0, 6).map(({ id }) => task(Number(id), status)) }));
     }
     assert.equal(stdout.lines.length, 1);
     await clock.advance(600);
@@ -202,7 +200,7 @@ describe('plain progress', () => {
       stdout.lines[1],
       '[1.0 s] 0/10 ended (6 Success, 4 Pending): task 0 Success, task 1 Success, task 2 Success, task 3 Success, 2 more',
     );
-    lines.update(progress.apply({ type: 'end', batch: { ...batch, remaining: 9 }, tasks: [] }));
+    lines.update(progress.apply({ batch: { ...batch, remaining: 9 }, tasks: [] }));
     lines.stop();
     await clock.advance(5000);
     assert.equal(stdout.lines.length, 2, 'nothing new is no line');

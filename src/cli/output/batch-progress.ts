@@ -1,27 +1,38 @@
-import { isEnded, STATUSES, type Status, type StatusCounts } from './status.ts';
-import type { BasicTask, Batch, BatchEvent } from './wire.ts';
+import { BATCH_WORDS, type StatusCounts, type Vocabulary } from './status.ts';
+import type { BasicTask, Batch } from './wire.ts';
+
+/** What a display needs of a batch or a workflow. */
+export type Followed = Pick<Batch, 'id' | 'name' | 'task_count' | 'remaining' | 'created_at' | 'ended_at'>;
+
+/** What a display needs of a task, whichever names its states go by. */
+export type FollowedTask = { status: string } & Pick<
+  BasicTask,
+  'id' | 'name' | 'attempt' | 'success' | 'failures' | 'expected_count' | 'started_at' | 'failure_reason'
+>;
 
 /** A task's step from one status to another, as the stream told it. */
 export interface Transition {
-  task: BasicTask;
+  task: FollowedTask;
   /** Null where the task was told for the first time. */
-  from: Status | null;
+  from: string | null;
 }
 
-/** What is known of a batch that is being followed. */
+/** What is known of a batch, or of a workflow, that is being followed. */
 export class BatchProgress {
-  batch: Batch;
-  readonly tasks = new Map<string, BasicTask>();
-  readonly #counts = new Map<Status, number>();
-  readonly #underWay = new Map<string, BasicTask>();
-  #running: BasicTask[] | null = null;
+  batch: Followed;
+  readonly words: Vocabulary;
+  readonly tasks = new Map<string, FollowedTask>();
+  readonly #counts = new Map<string, number>();
+  readonly #underWay = new Map<string, FollowedTask>();
+  #running: FollowedTask[] | null = null;
 
-  constructor(batch: Batch) {
+  constructor(batch: Followed, words: Vocabulary = BATCH_WORDS) {
     this.batch = batch;
+    this.words = words;
   }
 
   /** Takes one event in; returns the tasks whose status or attempt changed. */
-  apply({ batch, tasks }: BatchEvent): Transition[] {
+  apply({ batch, tasks }: { batch: Followed; tasks: readonly FollowedTask[] }): Transition[] {
     this.batch = batch;
     const transitions: Transition[] = [];
     this.#running = null;
@@ -30,7 +41,7 @@ export class BatchProgress {
       this.tasks.set(task.id, task);
       if (before !== undefined) this.#add(before.status, -1);
       this.#add(task.status, 1);
-      if (task.status === 'Running' || task.status === 'Claimed') this.#underWay.set(task.id, task);
+      if (this.words.underWay.has(task.status)) this.#underWay.set(task.id, task);
       else this.#underWay.delete(task.id);
       if (before?.status !== task.status || before.attempt !== task.attempt) {
         transitions.push({ task, from: before?.status ?? null });
@@ -39,13 +50,13 @@ export class BatchProgress {
     return transitions;
   }
 
-  #add(status: Status, difference: number): void {
+  #add(status: string, difference: number): void {
     this.#counts.set(status, (this.#counts.get(status) ?? 0) + difference);
   }
 
   get counts(): StatusCounts {
     return Object.fromEntries(
-      STATUSES.flatMap((status) => {
+      Object.keys(this.words.looks).flatMap((status) => {
         const number = this.#counts.get(status) ?? 0;
         return number > 0 ? [[status, number] as const] : [];
       }),
@@ -61,7 +72,7 @@ export class BatchProgress {
   }
 
   /** Tasks under way, the longest running first. Sorted once an event: a display asks several times a second. */
-  get running(): readonly BasicTask[] {
+  get running(): readonly FollowedTask[] {
     this.#running ??= [...this.#underWay.values()].sort(
       (a, b) => (a.started_at ?? '~').localeCompare(b.started_at ?? '~') || a.id.localeCompare(b.id),
     );
@@ -69,12 +80,14 @@ export class BatchProgress {
   }
 
   /** Tasks that ended otherwise than by success. */
-  get unsuccessful(): BasicTask[] {
-    return [...this.tasks.values()].filter(({ status }) => isEnded(status) && status !== 'Success');
+  get unsuccessful(): FollowedTask[] {
+    return [...this.tasks.values()].filter(
+      ({ status }) => this.words.ended.has(status) && status !== this.words.success,
+    );
   }
 
   get succeeded(): boolean {
-    return this.batch.remaining === 0 && (this.#counts.get('Success') ?? 0) === this.total;
+    return this.batch.remaining === 0 && (this.#counts.get(this.words.success) ?? 0) === this.total;
   }
 
   /** Milliseconds from the submission to its end, or to `nowMs`. */

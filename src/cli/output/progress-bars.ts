@@ -1,10 +1,8 @@
 import cliProgress from 'cli-progress';
 
-import type { BatchProgress } from './batch-progress.ts';
+import type { BatchProgress, FollowedTask } from './batch-progress.ts';
 import type { Output } from './output.ts';
-import { STATUS_LOOKS, STATUSES } from './status.ts';
 import { count, cut, displayWidth, duration, pad, printable } from './text.ts';
-import type { BasicTask } from './wire.ts';
 
 /** Tasks under way that are shown by name. */
 const RUNNING_LINES = 6;
@@ -66,22 +64,21 @@ export class ProgressBars {
   }
 
   #batchLine(): string {
-    const { total, ended, batch } = this.#progress;
+    const { total, ended, batch, words } = this.#progress;
     const percent = total === 0 ? 100 : Math.floor((100 * ended) / total);
     const elapsed = duration(this.#progress.elapsedMs(this.#output.clock.now()));
     const tail = ` ${ended}/${total} ${percent}% ${elapsed}`;
-    const name = cut(printable(batch.name ?? 'batch'), Math.max(5, this.#columns - BAR_COLUMNS - tail.length - 1));
+    const name = cut(printable(batch.name ?? words.noun), Math.max(5, this.#columns - BAR_COLUMNS - tail.length - 1));
     return `${this.#output.paint('bold', name)} ${this.#bar(ended, total, BAR_COLUMNS, 'green')}${tail}`;
   }
 
   #countsLine(): string {
-    const { counts } = this.#progress;
+    const { counts, words } = this.#progress;
     let left = this.#columns;
     const shown: string[] = [];
-    for (const status of STATUSES) {
+    for (const [status, { symbol, style }] of Object.entries(words.looks)) {
       const number = counts[status] ?? 0;
       if (number === 0) continue;
-      const { symbol, style } = STATUS_LOOKS[status];
       const text = `${symbol} ${number} ${status}`;
       if ((left -= displayWidth(text) + 2) < 0) break;
       shown.push(this.#output.paint(style, text));
@@ -90,18 +87,18 @@ export class ProgressBars {
   }
 
   #runningLine(index: number): string {
-    const { running } = this.#progress;
+    const { running, words } = this.#progress;
     const task = running[index];
     if (task === undefined) return '';
     const hidden = running.length - index;
     if (index === this.#slots - 1 && hidden > 1) return `  and ${count(hidden, 'more task')} under way`;
-    const { symbol, style } = STATUS_LOOKS[task.status];
+    const { symbol, style } = words.looks[task.status]!;
     const nameColumns = Math.min(TASK_NAME_COLUMNS, this.#columns - 34);
     const name = pad(cut(printable(task.name), nameColumns), nameColumns);
     return `  ${this.#output.paint(style, symbol)} ${name} ${this.#taskTail(task)}`;
   }
 
-  #taskTail(task: BasicTask): string {
+  #taskTail(task: FollowedTask): string {
     const { success, failures, expected_count, attempt, started_at } = task;
     const done = success + failures;
     const elapsed = started_at === null ? '' : duration(this.#output.clock.now() - Date.parse(started_at));

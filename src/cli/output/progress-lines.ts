@@ -50,7 +50,7 @@ export class ProgressLines {
     const news = describe(this.#waiting);
     this.#waiting = [];
     this.#output.line(
-      `[${elapsed}] ${ended}/${total} ended (${countsInWords(counts)})${news === '' ? '' : `: ${news}`}`,
+      `[${elapsed}] ${ended}/${total} ended (${countsInWords(counts, this.#progress.words)})${news === '' ? '' : `: ${news}`}`,
     );
   }
 }

@@ -1,11 +1,10 @@
 import type { HeddleClient } from '../../client/client.ts';
-import { BatchProgress, type Transition } from './batch-progress.ts';
+import { BatchProgress, type Followed, type FollowedTask, type Transition } from './batch-progress.ts';
 import type { Output } from './output.ts';
 import { ProgressBars } from './progress-bars.ts';
 import { ProgressLines } from './progress-lines.ts';
-import { countsInWords, STATUS_LOOKS, type StatusCounts } from './status.ts';
+import { BATCH_WORDS, countsInWords, STATUS_LOOKS, type StatusCounts, type Vocabulary } from './status.ts';
 import { count, duration, printable } from './text.ts';
-import type { Batch } from './wire.ts';
 
 export interface WatchOptions {
   output: Output;
@@ -16,7 +15,7 @@ export interface WatchOptions {
 }
 
 export interface WatchResult {
-  batch: Batch;
+  batch: Followed;
   by_status: StatusCounts;
   /** False where following was stopped before the last task ended. */
   ended: boolean;
@@ -24,7 +23,7 @@ export interface WatchResult {
   succeeded: boolean;
 }
 
-interface Display {
+export interface Display {
   update(transitions: readonly Transition[]): void;
   print(line: string): void;
   stop(): void;
@@ -58,7 +57,8 @@ export async function watchBatch(client: HeddleClient, batchId: string, options:
   return result;
 }
 
-function displayFor(output: Output, progress: BatchProgress): Display {
+/** Bars on a terminal, plain lines elsewhere, nothing where JSON is written. */
+export function displayFor(output: Output, progress: BatchProgress): Display {
   if (output.live) return new ProgressBars(output, progress);
   if (!output.json) return new ProgressLines(output, progress);
   return { update: () => undefined, print: (line) => output.notice(line), stop: () => undefined };
@@ -86,13 +86,19 @@ function writeSummary(output: Output, progress: BatchProgress): void {
     output.line(`${output.paint(style, symbol)} ${name}: ${all} succeeded in ${elapsed}`);
     return;
   }
-  output.line(`${output.paint('red', '✖')} ${name}: ended in ${elapsed} with ${countsInWords(counts)}`);
-  const { unsuccessful } = progress;
-  for (const task of unsuccessful.slice(0, FAILURES_SHOWN)) {
-    const { symbol, style } = STATUS_LOOKS[task.status];
-    const reason = task.failure_reason === null ? '' : `: ${printable(task.failure_reason)}`;
-    output.line(`  ${output.paint(style, `${symbol} ${task.status}`)} ${printable(task.name)} (${task.id})${reason}`);
-  }
+  output.line(`${output.paint('red', '✖')} ${name}: ended in ${elapsed} with ${countsInWords(counts, BATCH_WORDS)}`);
+  writeUnsuccessful(output, progress, `heddle task list --batch ${batch.id} --status Failure`);
+}
+
+/** Names tasks that did not succeed, with their reasons; `command` shows those that are left out. */
+export function writeUnsuccessful(output: Output, { unsuccessful, words }: BatchProgress, command: string): void {
+  for (const task of unsuccessful.slice(0, FAILURES_SHOWN)) output.line(`  ${lineOf(output, task, words)}`);
   const more = unsuccessful.length - FAILURES_SHOWN;
-  if (more > 0) output.line(`  and ${more} more; see them with: heddle task list --batch ${batch.id} --status Failure`);
+  if (more > 0) output.line(`  and ${more} more; see them with: ${command}`);
+}
+
+function lineOf(output: Output, { id, name, status, failure_reason }: FollowedTask, { looks }: Vocabulary): string {
+  const { symbol, style } = looks[status]!;
+  const reason = failure_reason === null ? '' : `: ${printable(failure_reason)}`;
+  return `${output.paint(style, `${symbol} ${status}`)} ${printable(name)} (${id})${reason}`;
 }

@@ -1,7 +1,8 @@
-import type { BasicTask } from './wire.ts';
+import type { BasicTask, Workflow } from './wire.ts';
 import type { Style } from './output.ts';
 
 export type Status = BasicTask['status'];
+export type WorkflowState = Workflow['state'];
 
 export interface StatusLook {
   symbol: string;
@@ -22,14 +23,51 @@ export const STATUS_LOOKS: Readonly<Record<Status, StatusLook>> = {
 
 export const STATUSES = Object.keys(STATUS_LOOKS) as readonly Status[];
 
-export function isEnded(status: Status): boolean {
-  return status === 'Success' || status === 'Failure' || status === 'Canceled';
+/** How each state of a workflow's nodes looks, in the order in which counts are shown. */
+export const STATE_LOOKS: Readonly<Record<WorkflowState, StatusLook>> = {
+  Succeeded: { symbol: '✔', style: 'green' },
+  PartiallyFailed: { symbol: '◐', style: 'yellow' },
+  Failed: { symbol: '✖', style: 'red' },
+  Timeout: { symbol: '⧖', style: 'red' },
+  Disabled: { symbol: '⊘', style: 'gray' },
+  Running: { symbol: '▶', style: 'cyan' },
+  PendingTaskCreation: { symbol: '⊕', style: 'cyan' },
+  Pending: { symbol: '◌', style: 'gray' },
+};
+
+export const STATES = Object.keys(STATE_LOOKS) as readonly WorkflowState[];
+
+/** What a display must know of the names it shows. */
+export interface Vocabulary {
+  /** In the order in which counts are shown. */
+  looks: Readonly<Record<string, StatusLook>>;
+  underWay: ReadonlySet<string>;
+  ended: ReadonlySet<string>;
+  success: string;
+  /** What the whole is called. */
+  noun: 'batch' | 'workflow';
 }
 
-export type StatusCounts = Partial<Record<Status, number>>;
+export const BATCH_WORDS: Vocabulary = {
+  looks: STATUS_LOOKS,
+  underWay: new Set<Status>(['Running', 'Claimed']),
+  ended: new Set<Status>(['Success', 'Failure', 'Canceled']),
+  success: 'Success',
+  noun: 'batch',
+};
 
-/** `2 Running, 1 Waiting`, in the order of the looks; statuses without tasks are left out. */
-export function countsInWords(counts: StatusCounts): string {
-  const shown = STATUSES.filter((status) => (counts[status] ?? 0) > 0);
-  return shown.map((status) => `${counts[status] ?? 0} ${status}`).join(', ');
+export const WORKFLOW_WORDS: Vocabulary = {
+  looks: STATE_LOOKS,
+  underWay: new Set<WorkflowState>(['Running', 'PendingTaskCreation']),
+  ended: new Set<WorkflowState>(['Succeeded', 'PartiallyFailed', 'Failed', 'Timeout', 'Disabled']),
+  success: 'Succeeded',
+  noun: 'workflow',
+};
+
+export type StatusCounts = Partial<Record<string, number>>;
+
+/** `2 Running, 1 Waiting`, in the order of the looks; names without tasks are left out. */
+export function countsInWords(counts: StatusCounts, { looks }: Vocabulary): string {
+  const shown = Object.keys(looks).filter((name) => (counts[name] ?? 0) > 0);
+  return shown.map((name) => `${counts[name] ?? 0} ${name}`).join(', ');
 }

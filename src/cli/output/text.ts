@@ -55,7 +55,7 @@ export function duration(ms: number): string {
   return `${Math.round(minutes / 1440)} days`;
 }
 
-/** `1 task`, `2 tasks`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+/** `1 task`, `2 tasks`; `plural` where it is not made by an `s`. */
+export function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : plural}`;
 }

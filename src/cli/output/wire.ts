@@ -1,4 +1,4 @@
-import type { BatchEvent, HeddleClient } from '../../client/client.ts';
+import type { BatchEvent, HeddleClient, WorkflowEvent } from '../../client/client.ts';
 
 /** The answers of the API, as the typed client gives them. */
 type Answer<Method extends (...given: never[]) => Promise<unknown>> = Awaited<ReturnType<Method>>;
@@ -17,4 +17,9 @@ export type JobDetail = Answer<HeddleClient['jobs']['get']>;
 export type JobRun = Answer<HeddleClient['jobs']['history']>[number];
 export type NewJob = Parameters<HeddleClient['jobs']['create']>[0];
 export type JobChange = Parameters<HeddleClient['jobs']['update']>[1];
-export type { BatchEvent };
+export type Workflow = Answer<HeddleClient['listWorkflows']>[number];
+export type WorkflowTree = Answer<HeddleClient['getWorkflow']>;
+export type TreeNode = WorkflowTree['root']['children'][number];
+export type TreeTask = WorkflowEvent['tasks'][number];
+export type NewWorkflow = Parameters<HeddleClient['submitWorkflow']>[0];
+export type { BatchEvent, WorkflowEvent };

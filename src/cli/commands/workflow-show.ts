@@ -1,0 +1,126 @@
+import type { ClientContext } from '../output/client-command.ts';
+import { UsageFailure } from '../output/failure.ts';
+import type { Output } from '../output/output.ts';
+import { STATE_LOOKS, type WorkflowState } from '../output/status.ts';
+import { writeFields, writeTable } from '../output/table.ts';
+import { count, duration, printable } from '../output/text.ts';
+import type { TreeNode, Workflow, WorkflowTree } from '../output/wire.ts';
+
+export interface WorkflowListOptions {
+  open?: boolean;
+  ended?: boolean;
+  state?: WorkflowState;
+  page?: number;
+  pageSize?: number;
+}
+
+export async function listWorkflows(
+  { client, output }: ClientContext,
+  { open = false, ended = false, state, page, pageSize }: WorkflowListOptions,
+): Promise<undefined> {
+  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { next: 'give one of them' });
+  const workflows = await client.listWorkflows({
+    ...(open ? { open: true } : ended ? { open: false } : {}),
+    ...(state === undefined ? {} : { state }),
+    ...(page === undefined ? {} : { page }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  });
+  output.result(workflows, () => writeWorkflows(output, workflows));
+  return undefined;
+}
+
+function writeWorkflows(output: Output, workflows: readonly Workflow[]): void {
+  if (workflows.length === 0) {
+    output.line('there are no such workflows');
+    return;
+  }
+  const now = output.clock.now();
+  writeTable(
+    output,
+    [
+      { header: 'ID', value: ({ id }) => id },
+      { header: 'STATE', value: stateOf, style: ({ state }) => STATE_LOOKS[state].style },
+      { header: 'NAME', value: ({ name }) => name ?? '-', flexible: true },
+      {
+        header: 'ENDED',
+        value: ({ task_count, remaining }) => `${task_count - remaining}/${task_count}`,
+        align: 'right',
+      },
+      { header: 'CREATED', value: ({ created_at }) => `${duration(now - Date.parse(created_at))} ago` },
+      { header: 'TOOK', value: tookOf },
+    ],
+    workflows,
+  );
+}
+
+function stateOf({ state, paused }: Workflow): string {
+  return paused ? `${state}, paused` : state;
+}
+
+function tookOf({ created_at, ended_at }: Workflow): string {
+  return ended_at === null ? 'not ended' : duration(Date.parse(ended_at) - Date.parse(created_at));
+}
+
+export interface WorkflowGetOptions {
+  depth?: number;
+  /** False with `--no-tasks`. */
+  tasks: boolean;
+}
+
+export async function showWorkflow(
+  { client, output }: ClientContext,
+  { depth, tasks }: WorkflowGetOptions,
+  id: string,
+): Promise<undefined> {
+  const tree = await client.getWorkflow(id, { ...(depth === undefined ? {} : { depth }), ...(tasks ? {} : { tasks }) });
+  output.result(tree, () => writeTree(output, tree));
+  return undefined;
+}
+
+function writeTree(output: Output, tree: WorkflowTree): void {
+  const { symbol, style } = STATE_LOOKS[tree.state];
+  writeFields(output, [
+    ['id', tree.id],
+    ['name', tree.name === null ? null : printable(tree.name)],
+    ['state', output.paint(style, `${symbol} ${stateOf(tree)}`)],
+    ['ended', `${tree.task_count - tree.remaining} of ${count(tree.task_count, 'task')}`],
+    ['created', tree.created_at],
+    ['took', tookOf(tree)],
+    ['archived', tree.archived ? 'yes' : null],
+  ]);
+  output.line();
+  // On a stack of its own: a tree may be deeper than calls can be.
+  const pending: { node: TreeNode; indent: string }[] = [{ node: tree.root, indent: '' }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { node, indent } = next;
+    output.line(`${indent}${lineOf(output, node)}`);
+    if (node.type === 'task') continue;
+    const inner = `${indent}  `;
+    if (node.children_omitted > 0)
+      output.line(`${inner}… ${count(node.children_omitted, 'child', 'children')} not shown`);
+    for (const child of node.children.toReversed()) pending.push({ node: child, indent: inner });
+  }
+}
+
+function lineOf(output: Output, node: TreeNode): string {
+  const { symbol, style } = STATE_LOOKS[node.state];
+  const reason = node.reason === null ? '' : `: ${printable(node.reason)}`;
+  return `${output.paint(style, symbol)} ${labelOf(node)} ${output.paint(style, node.state)}${reason}`;
+}
+
+function labelOf(node: TreeNode): string {
+  const policy = node.policy === 'FailOnFailure' ? '' : `, ${node.policy}`;
+  if (node.type === 'container') {
+    const { children, open } = node.counts;
+    const waits = node.fillers > 0 ? ', may grow' : '';
+    const what = `${node.mode}, ${children - open}/${children} ended${waits}${policy}`;
+    return node.local_id === null ? `(${what})` : `${printable(node.local_id)} (${what})`;
+  }
+  const { expansion } = node;
+  const made =
+    expansion === null
+      ? ''
+      : `, made ${expansion.created}${expansion.expected === null ? '' : `/${expansion.expected}`}`;
+  const again = node.attempt > 1 ? `, attempt ${node.attempt}` : '';
+  return `${printable(node.name)} [${printable(node.kind)}${made}${again}${policy}] ${node.id}`;
+}

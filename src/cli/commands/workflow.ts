@@ -1,0 +1,138 @@
+import { Option, type Command } from 'commander';
+
+import type { HeddleClient } from '../../client/client.ts';
+import {
+  clientCommand,
+  parseId,
+  processIo,
+  wholeNumber,
+  type ClientContext,
+  type CommandIo,
+} from '../output/client-command.ts';
+import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
+import { STATES } from '../output/status.ts';
+import { count } from '../output/text.ts';
+import { watchWorkflow } from '../output/workflow-progress.ts';
+import { submitWorkflow, type WorkflowSubmitOptions } from './workflow-submit.ts';
+import { listWorkflows, showWorkflow, type WorkflowGetOptions, type WorkflowListOptions } from './workflow-show.ts';
+
+const DEPTH_MAX = 1000;
+
+/** Adds `heddle workflow …`. */
+export function registerWorkflowCommands(program: Command, io: CommandIo = processIo): void {
+  const workflow = program.command('workflow').description('submit, follow and steer workflows: trees of tasks');
+  clientCommand<WorkflowSubmitOptions>(
+    workflow
+      .command('submit')
+      .description('store the workflow of a JSON file and start it')
+      .argument('<file>', 'a JSON object with `root`; - reads standard input')
+      .option('--watch', 'follow it to its end; fails unless it succeeded')
+      .option('--name <name>', 'what people call the workflow, instead of the name in the file')
+      .option('--idempotency-key <key>', 'a repeat with the same key creates nothing and answers the same'),
+    io,
+    (context, options, file) => submitWorkflow(context, options, file, followWorkflow),
+  );
+  addReads(workflow, io);
+  for (const verb of VERBS) addVerb(workflow, io, verb);
+}
+
+function addReads(workflow: Command, io: CommandIo): void {
+  clientCommand<WorkflowListOptions>(
+    workflow
+      .command('list')
+      .description('list workflows, newest first')
+      .option('--open', 'only those with tasks that have not ended')
+      .option('--ended', 'only those without')
+      .addOption(new Option('--state <state>', 'only those in this state').choices(STATES))
+      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
+      .option('--page-size <number>', 'workflows a page', wholeNumber(1, 10_000)),
+    io,
+    listWorkflows,
+  );
+  clientCommand<WorkflowGetOptions>(
+    workflow
+      .command('get')
+      .description('show a workflow with its tree')
+      .argument('<id>', 'id of the workflow', parseId)
+      .option('--depth <levels>', 'levels below the root; all by default', wholeNumber(0, DEPTH_MAX))
+      .option('--no-tasks', 'containers only'),
+    io,
+    showWorkflow,
+  );
+  clientCommand(
+    workflow
+      .command('watch')
+      .description('follow a workflow to its end; fails unless it succeeded')
+      .argument('<id>', 'id of the workflow', parseId),
+    io,
+    async (context, _options, id) => followWorkflow(context, id),
+  );
+}
+
+/** Follows a workflow until it has ended or Ctrl-C is pressed. */
+async function followWorkflow({ client, output, io }: ClientContext, id: string): Promise<ClientExit> {
+  const stop = new AbortController();
+  const unsubscribe = io.onInterrupt(() => stop.abort());
+  try {
+    const { ended, succeeded } = await watchWorkflow(client, id, { output, signal: stop.signal });
+    if (!ended) return stop.signal.aborted ? CLIENT_EXIT.interrupted : CLIENT_EXIT.unavailable;
+    return succeeded ? CLIENT_EXIT.ok : CLIENT_EXIT.failed;
+  } finally {
+    unsubscribe();
+  }
+}
+
+interface Verb {
+  name: 'cancel' | 'pause' | 'resume' | 'retry';
+  description: string;
+  /** The member that counts tasks. */
+  counts: string;
+  /** What is told where nothing had to be done. */
+  none: string;
+  run: (client: HeddleClient, id: string) => Promise<number>;
+}
+
+const VERBS: readonly Verb[] = [
+  {
+    name: 'cancel',
+    description: 'cancel all tasks of a workflow that have not ended',
+    counts: 'canceled',
+    none: 'had ended already; nothing was canceled',
+    run: (client, id) => client.cancelWorkflow(id),
+  },
+  {
+    name: 'pause',
+    description: 'let nothing of a workflow start until it is resumed',
+    counts: 'paused',
+    none: 'has nothing to pause',
+    run: (client, id) => client.pauseWorkflow(id),
+  },
+  {
+    name: 'resume',
+    description: 'let a paused workflow go on',
+    counts: 'resumed',
+    none: 'has nothing to resume',
+    run: (client, id) => client.resumeWorkflow(id),
+  },
+  {
+    name: 'retry',
+    description: 're-open what failed, timed out or was canceled, and what comes after it',
+    counts: 'retried',
+    none: 'has nothing to retry',
+    run: (client, id) => client.retryWorkflow(id),
+  },
+];
+
+function addVerb(workflow: Command, io: CommandIo, { name, description, counts, none, run }: Verb): void {
+  clientCommand(
+    workflow.command(name).description(description).argument('<id>', 'id of the workflow', parseId),
+    io,
+    async ({ client, output }, _options, id) => {
+      const changed = await run(client, id);
+      output.result({ workflow_id: id, [counts]: changed }, () =>
+        output.line(changed === 0 ? `workflow ${id} ${none}` : `${counts} ${count(changed, 'task')}`),
+      );
+      return undefined;
+    },
+  );
+}
