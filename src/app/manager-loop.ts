@@ -75,7 +75,7 @@ export class ManagerLoop {
   }
 
   async #receive(signal: AbortSignal): Promise<'again'> {
-    const { queue, manager, clock, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
+    const { queue, manager, clock, random, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
     const messages = await queue.receive(MANAGER_QUEUE, {
       max: batchMax,
       wait_ms: WAIT_MS,
@@ -86,7 +86,7 @@ export class ManagerLoop {
     const keepHidden = this.#keepHidden(messages, visibilityMs);
     try {
       const run = await manager.run(messages, clock.now(), { upkeep: false });
-      await settle(queue, messages, run, (receives) => this.#releaseDelayMs(receives));
+      await settle(queue, messages, run, random);
       // What keeps a run from its end keeps the next one from it too: the loop waits a little longer each time.
       if (run.error !== null) throw run.error;
     } finally {
@@ -112,10 +112,6 @@ export class ManagerLoop {
     };
     arm();
     return { end: () => cancel() };
-  }
-
-  #releaseDelayMs(receives: number): number {
-    return backoffMs(RELEASE_BACKOFF, Math.max(1, receives), () => this.#options.random.next());
   }
 
   async #look(): Promise<'idle'> {
@@ -169,7 +165,7 @@ async function settle(
   queue: MessageQueue,
   messages: readonly ReceivedMessage[],
   { failed, buried }: ManagerRun,
-  delayMs: (receives: number) => number,
+  random: Random,
 ): Promise<void> {
   const reasons = new Map(buried.map(({ id, reason }) => [id, reason]));
   const again = new Set(failed);
@@ -185,9 +181,24 @@ async function settle(
     return reason === undefined ? [] : [{ receipt, reason }];
   });
   if (letters.length > 0) await queue.bury(MANAGER_QUEUE, letters);
-  const released = messages.filter(({ id }) => again.has(id));
-  for (const receives of new Set(released.map(({ receive_count }) => receive_count))) {
-    const receipts = released.filter(({ receive_count }) => receive_count === receives).map(({ receipt }) => receipt);
-    await queue.release(MANAGER_QUEUE, receipts, delayMs(receives));
+  await settleFailed(
+    queue,
+    messages.filter(({ id }) => again.has(id)),
+    random,
+  );
+}
+
+/** Hands messages that failed back, each to come again the later the more often it has come. */
+export async function settleFailed(
+  queue: MessageQueue,
+  failed: readonly ReceivedMessage[],
+  random: Random,
+): Promise<void> {
+  for (const [receives, messages] of Map.groupBy(failed, ({ receive_count }) => receive_count)) {
+    await queue.release(
+      MANAGER_QUEUE,
+      messages.map(({ receipt }) => receipt),
+      backoffMs(RELEASE_BACKOFF, Math.max(1, receives), () => random.next()),
+    );
   }
 }
