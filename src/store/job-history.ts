@@ -40,6 +40,15 @@ const FINISH: Statement = {
     returning h.job_id`,
 };
 
+const FAIL_LOST: Statement = {
+  name: 'job_history.fail_lost',
+  text: `update recon.job_history h set state = 'Failed', completed_at = $2, reason = $4
+    where h.job_id = any($1::uuid[]) and h.state = 'Running' and h.completed_at is null and h.started_at < $3
+      and not exists (select from workflow w where w.id = h.workflow_id)
+      and not exists (select from archive_workflow a where a.id = h.workflow_id)
+    returning h.job_id`,
+};
+
 /** Of each job the run that has waited longest, where nothing keeps it any more. */
 const NEXT_QUEUED: Statement = {
   name: 'job_history.next_queued',
@@ -139,6 +148,16 @@ export async function endRuns(tx: Queryable, runs: readonly EndedRun[]): Promise
   const rows = runs.map((run) => ({ ...run, ended_at: time(run.ended_at) }));
   const ended = await tx.query<{ job_id: string }>(FINISH, [JSON.stringify(rows)]);
   return [...new Set(ended.map(({ job_id }) => job_id))];
+}
+
+/** Ends runs of locked jobs that were started before `startedBefore` and have no workflow; returns the jobs of those. */
+export async function failLostRuns(
+  tx: Queryable,
+  jobIds: readonly string[],
+  { now, startedBefore, reason }: { now: number; startedBefore: number; reason: string },
+): Promise<string[]> {
+  const lost = await tx.query<{ job_id: string }>(FAIL_LOST, [[...jobIds], time(now), time(startedBefore), reason]);
+  return [...new Set(lost.map(({ job_id }) => job_id))];
 }
 
 /** Of each of these jobs at most one run that waited and may start now. */

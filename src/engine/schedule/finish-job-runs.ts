@@ -1,7 +1,10 @@
+import type { OpenRuns } from '../../domain/schedule.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { Queryable } from '../../store/database.ts';
 import {
+  countOpenRuns,
   endRuns,
+  failLostRuns,
   jobsOfRuns,
   nextQueuedRuns,
   skipQueuedRuns,
@@ -12,6 +15,10 @@ import { lockJobs, pauseJobs, readDefinitions, readNow } from '../../store/jobs.
 import type { JobContext } from './context.ts';
 import type { JobRunEnd } from './port.ts';
 import { readDefinition, sendRuns } from './send-runs.ts';
+
+/** A message to the manager is handled within seconds; one that takes so long will not be. */
+const LOST_AFTER_MS = 6 * 3_600_000;
+const LOST = 'its workflow never began: its message was lost, or is among the dead letters of the queue manager';
 
 /**
  * Records how the workflows of jobs ended, within the transaction that saw them end, and starts the runs that waited
@@ -62,6 +69,25 @@ async function record(context: JobContext, tx: Queryable, ends: readonly EndedRu
   await lockJobs(tx, jobs);
   const ended = await endRuns(tx, ends);
   await startWaitingRuns(context, tx, ended);
+}
+
+/**
+ * What has not ended of each of these jobs, whose locks the caller holds; jobs without any are absent. A run whose
+ * workflow never came to be, because its message is among the dead letters, does not keep its job for ever: it fails.
+ */
+export async function openRunsOf(
+  context: JobContext,
+  tx: Queryable,
+  jobIds: readonly string[],
+  now: number,
+): Promise<Map<string, OpenRuns>> {
+  const open = await countOpenRuns(tx, jobIds);
+  const running = [...open].filter(([, runs]) => runs.running > 0).map(([id]) => id);
+  if (running.length === 0) return open;
+  const lost = await failLostRuns(tx, running, { now, startedBefore: now - LOST_AFTER_MS, reason: LOST });
+  if (lost.length === 0) return open;
+  await startWaitingRuns(context, tx, lost);
+  return countOpenRuns(tx, jobIds);
 }
 
 /**

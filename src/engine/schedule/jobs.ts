@@ -9,11 +9,11 @@ import {
   type WorkflowDefinition,
 } from '../../domain/schedule.ts';
 import type { Queryable } from '../../store/database.ts';
-import { countOpenRuns, getRun, insertRuns, listRuns } from '../../store/job-history.ts';
+import { getRun, insertRuns, listRuns } from '../../store/job-history.ts';
 import { findJob, insertJob, listJobs, lockJob, readNow, removeJob, updateJob, type JobKey } from '../../store/jobs.ts';
 import type { JobContext } from './context.ts';
 import { parseSchedule, scheduleFaults, type Schedule } from './cron.ts';
-import { startWaitingRuns } from './finish-job-runs.ts';
+import { openRunsOf, startWaitingRuns } from './finish-job-runs.ts';
 import type { Jobs } from './port.ts';
 import { definitionFaults, requireDefinition, sendRuns } from './send-runs.ts';
 
@@ -101,7 +101,7 @@ async function resume(
 
 async function trigger(context: JobContext, tx: Queryable, job: JobWithDefinition, now: number) {
   requireDefinition(job.workflow, () => context.newId());
-  const open = (await countOpenRuns(tx, [job.id])).get(job.id) ?? { running: 0, queued: 0 };
+  const open = (await openRunsOf(context, tx, [job.id], now)).get(job.id) ?? { running: 0, queued: 0 };
   const { state, reason } = admit(job.overlap, open);
   if (state === 'Skipped') {
     throw new HeddleError('CONFLICT', `Job ${job.name} is not started: ${reason}`, {

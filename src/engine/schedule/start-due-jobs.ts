@@ -1,10 +1,11 @@
 import { HeddleError } from '../../domain/errors.ts';
 import { planRuns, type Job, type OpenRuns, type PlannedRun, type WorkflowDefinition } from '../../domain/schedule.ts';
 import type { Queryable } from '../../store/database.ts';
-import { countOpenRuns, insertRuns, trimHistory, type NewRun } from '../../store/job-history.ts';
+import { insertRuns, trimHistory, type NewRun } from '../../store/job-history.ts';
 import { advanceJobs, lockDueJobs, nextDueAt, pauseJobs, readDefinitions } from '../../store/jobs.ts';
 import type { JobContext } from './context.ts';
 import { parseSchedule } from './cron.ts';
+import { openRunsOf } from './finish-job-runs.ts';
 import type { DueJobsResult } from './port.ts';
 import { readDefinition, sendRuns } from './send-runs.ts';
 
@@ -32,9 +33,11 @@ export async function startDueJobs(context: JobContext, limit: number): Promise<
     const total: Total = { started: 0, queued: 0, skipped: 0, paused: [], more: jobs.length === limit };
     if (jobs.length === 0) return total;
     // A statement of its own: only what begins after the locks were had sees what their last holders did.
-    const open = await countOpenRuns(
+    const open = await openRunsOf(
+      context,
       tx,
       jobs.map(({ id }) => id),
+      now,
     );
     const plans = jobs.map((job) => planOf(job, open.get(job.id) ?? { running: 0, queued: 0 }, now));
     for (let from = 0; from < plans.length; from += SET_MAX) {

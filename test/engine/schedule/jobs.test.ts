@@ -98,6 +98,36 @@ test('a run whose message was refused fails with the reason and keeps no other f
   assert.equal(runs[0]!.reason, 'too deep');
 });
 
+test('a run whose workflow never came to be does not keep its job for ever; what waited for it starts', async () => {
+  const { jobs, at, start, finish, history, database } = await newJobBench();
+  await jobs.create(newJob({ overlap: 'queue', cron: '0 */4 * * *' }));
+  for (const hour of ['04', '08']) {
+    await at(`2026-06-01T${hour}:00:00Z`);
+    await start();
+  }
+  assert.deepEqual(told(await history('nightly')), ['04:00 Running', '08:00 Queued']);
+  await at('2026-06-01T12:00:00Z');
+  await start();
+  const runs = await history('nightly');
+  assert.deepEqual(told(runs), ['04:00 Failed', '08:00 Running', '12:00 Queued']);
+  assert.match(runs[0]!.reason!, /^its workflow never began/);
+
+  // One that did come to be is waited for, however long it takes.
+  await database.query(
+    {
+      name: 'test.workflow',
+      text: `insert into workflow (id, linked, task_count, remaining, created_at) values ($1, false, 1, 1, now())`,
+    },
+    [runs[1]!.workflow_id],
+  );
+  await at('2026-06-01T20:00:00Z');
+  await start();
+  assert.deepEqual(told(await history('nightly')).slice(0, 3), ['04:00 Failed', '08:00 Running', '12:00 Queued']);
+  // And one that was only late says so itself.
+  await finish([runs[0]!]);
+  assert.equal((await history('nightly'))[0]!.state, 'Succeeded');
+});
+
 for (const [catch_up, overlap, expected] of [
   ['skip', 'skip', ['01:00 Skipped']],
   ['once', 'skip', ['01:00 Skipped', '05:00 Running']],
