@@ -36,7 +36,12 @@ export class PageDriver {
   }
 
   static async open(browser: Browser, baseUrl: string, colorScheme: 'light' | 'dark' = 'light'): Promise<PageDriver> {
-    const context = await browser.newContext({ viewport: { width: 1400, height: 850 }, colorScheme });
+    const context = await browser.newContext({
+      viewport: { width: 1400, height: 850 },
+      colorScheme,
+      locale: 'en-US',
+      timezoneId: 'UTC',
+    });
     context.setDefaultTimeout(DEADLINE_MS);
     return new PageDriver(context, await context.newPage(), baseUrl);
   }

@@ -1,0 +1,341 @@
+/** The page of workflows in a real browser, on canned answers. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { launchBrowser } from './browser.ts';
+import { FixtureServer } from './fixture-server.ts';
+import { FixtureWorkflowApi } from './fixture-workflow-api.ts';
+import { TreeBuilder, crowdedWorkflow, deepWorkflow, scanWorkflow, wideWorkflow } from './fixture-workflows.ts';
+import type { FixtureNode, FixtureWorkflow } from './fixture-workflows.ts';
+import { PageDriver, eventually } from './page-driver.ts';
+
+const WIDE_COUNT = 100_000;
+const MARKUP = '<img src=x onerror="window.__attacked=true">';
+
+const server = new FixtureServer();
+const api = new FixtureWorkflowApi();
+// Made once: it is large, and no test changes it.
+const wide = wideWorkflow(2, WIDE_COUNT);
+let browser: Browser;
+let scan: FixtureWorkflow;
+
+before(async () => {
+  execFileSync(process.execPath, [join(import.meta.dirname, '../../scripts/build-page.ts')], { stdio: 'inherit' });
+  server.apis.push(api);
+  await server.start();
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+beforeEach(() => {
+  server.operations.length = 0;
+  server.refusal = null;
+  api.clear();
+  scan = scanWorkflow(1);
+  for (const workflow of [scan, wide]) api.workflows.set(workflow.id, workflow);
+});
+
+async function withPage(run: (driver: PageDriver) => Promise<void>): Promise<void> {
+  const driver = await PageDriver.open(browser, server.url);
+  try {
+    await run(driver);
+    assert.deepEqual(driver.complaints, []);
+  } finally {
+    await driver.close();
+  }
+}
+
+/** The id of a node by its name. */
+function named(workflow: FixtureWorkflow, name: string): string {
+  const open: FixtureNode[] = [workflow.root];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if ((node.type === 'task' ? node.name : node.local_id) === name) return node.id;
+    if (node.type === 'container') open.push(...node.children);
+  }
+  throw new Error(`no node ${name}`);
+}
+
+async function openTree(driver: PageDriver, workflow: FixtureWorkflow): Promise<void> {
+  api.workflows.set(workflow.id, workflow);
+  await driver.goto(`/view?workflow=${workflow.id}`);
+  await driver.page.getByTestId('signal').getByText('Live').waitFor();
+}
+
+function node(driver: PageDriver, id: string) {
+  return driver.page.locator(`[role=treeitem][data-id="${id}"]`);
+}
+
+/** The part of a node that is clicked: a task as a whole, the head of a container. */
+function head(driver: PageDriver, id: string) {
+  return node(driver, id).locator('.group-head').first();
+}
+
+function itemCount(driver: PageDriver): Promise<number> {
+  return driver.page.getByRole('treeitem').count();
+}
+
+/** Where a node stands on the screen. */
+function boxOf(driver: PageDriver, id: string): Promise<{ x: number; y: number; right: number; bottom: number }> {
+  return driver.read(`(() => {
+    const { x, y, right, bottom } = document.querySelector('[data-id="${id}"]').getBoundingClientRect();
+    return { x, y, right, bottom };
+  })()`);
+}
+
+test('containers are nested: a sequence is a column in order, what is parallel stands side by side', () =>
+  withPage(async (driver) => {
+    await openTree(driver, scan);
+    const [read, scans, write] = await Promise.all(
+      ['Read the inventory', 'scans', 'Write the findings'].map((name) => boxOf(driver, named(scan, name))),
+    );
+    assert.ok(read!.bottom < scans!.y && scans!.bottom < write!.y, 'one below the other');
+    const [dns, tls] = await Promise.all(['dns', 'tls'].map((name) => boxOf(driver, named(scan, name))));
+    assert.ok(dns!.right < tls!.x && dns!.y === tls!.y, 'one beside the other');
+    assert.ok(dns!.x > scans!.x && dns!.bottom < scans!.bottom, 'within what holds them');
+    assert.equal(await itemCount(driver), 31);
+    const failed = node(driver, named(scan, 'Scan 10.0.3.0/24'));
+    assert.equal(await failed.getAttribute('aria-label'), 'Scan 10.0.3.0/24, Failed, TcpSyn');
+    await driver.page.getByText('13 of 24').first().waitFor();
+  }));
+
+test('a change repaints its node and the counts around it, and draws nothing else again', () =>
+  withPage(async (driver) => {
+    await openTree(driver, scan);
+    const running = named(scan, 'Scan 10.0.9.0/24');
+    const colour = (): Promise<string> =>
+      driver.read(`getComputedStyle(document.querySelector('[data-id="${running}"] .mark')).backgroundColor`);
+    const before = await colour();
+    await driver.read(`(() => {
+      window.__changed = new Set();
+      new MutationObserver((records) => {
+        for (const { target } of records) {
+          const item = (target.nodeType === 1 ? target : target.parentElement).closest('[role=treeitem]');
+          // The clocks of running tasks tick by themselves.
+          if (item !== null && !item.matches('.s-running.task')) window.__changed.add(item.dataset.id);
+        }
+      }).observe(document.querySelector('[role=tree]'), { subtree: true, childList: true, characterData: true, attributes: true });
+    })()`);
+    api.change(scan.id, running, { state: 'Succeeded', status: 'Success', ended_at: new Date().toISOString() });
+    await driver.page.getByText('14 of 24').first().waitFor();
+    assert.notEqual(await colour(), before);
+    const changed = await driver.read<string[]>('[...window.__changed]');
+    const around = ['workers', 'tcp', 'scans', 'scan'].map((name) => named(scan, name));
+    assert.deepEqual(changed.sort(), [running, ...around].sort());
+    assert.equal(api.treesRead, 1, 'the tree was not read again');
+  }));
+
+test('what a generator creates appears by itself', () =>
+  withPage(async (driver) => {
+    await openTree(driver, scan);
+    const names = named(scan, 'names');
+    await head(driver, names).getByText('0 of 0').waitFor();
+    const tree = new TreeBuilder(0x99);
+    api.add(scan.id, names, [tree.task('Resolve a', 'Running'), tree.task('Resolve b', 'Pending')]);
+    await driver.page.getByRole('treeitem', { name: /^Resolve b/ }).waitFor();
+    assert.equal(await itemCount(driver), 33);
+  }));
+
+test('100,000 tasks side by side are a group with its counts, opened page by page', () =>
+  withPage(async (driver) => {
+    const startedAt = performance.now();
+    await openTree(driver, wide);
+    const shownMs = performance.now() - startedAt;
+    assert.equal(await itemCount(driver), 4);
+    const parts = named(wide, 'parts');
+    await head(driver, parts).getByText('49,000 succeeded').waitFor();
+    await head(driver, parts).getByText('1,000 failed').waitFor();
+    await head(driver, parts).locator('.twisty').click();
+    await node(driver, parts).getByTestId('page-range').getByText('1–100 of 100,000').waitFor();
+    assert.equal(await itemCount(driver), 104);
+    await driver.button('Last page');
+    await driver.page.getByRole('treeitem', { name: /^Part 100000,/ }).waitFor();
+    assert.equal(await itemCount(driver), 104);
+    await driver.button('Previous page');
+    await driver.page.getByRole('treeitem', { name: /^Part 99900,/ }).waitFor();
+    api.change(wide.id, named(wide, 'Part 99900'), { state: 'Running' });
+    await driver.page.getByRole('treeitem', { name: /^Part 99900, Running/ }).waitFor();
+    console.log(`# ${WIDE_COUNT} tasks: shown in ${Math.round(shownMs)} ms`);
+  }));
+
+test('whatever is opened, the page draws 2,000 nodes and no more, and says so', () =>
+  withPage(async (driver) => {
+    const crowd = crowdedWorkflow(3);
+    await openTree(driver, crowd);
+    assert.equal(await itemCount(driver), 41);
+    await driver.read(`(() => {
+      for (const twisty of document.querySelectorAll('.twisty')) twisty.click();
+    })()`);
+    await driver.page.getByText('2,000 nodes are drawn').waitFor();
+    assert.equal(await itemCount(driver), 2000);
+    const last = node(driver, named(crowd, 'group 40'));
+    await last.getByRole('button', { name: 'Show this group alone' }).click();
+    await driver.page.getByRole('treeitem', { name: /^Task 40\.90,/ }).waitFor();
+    assert.equal(await itemCount(driver), 91);
+  }));
+
+test('a hundred levels stay usable: found by name, shown where it stands, and back up', () =>
+  withPage(async (driver) => {
+    const deep = deepWorkflow(4, 100);
+    await openTree(driver, deep);
+    assert.ok((await itemCount(driver)) < 20);
+    await driver.page.keyboard.press('/');
+    await driver.page.keyboard.type('bottom');
+    await driver.page.keyboard.press('Enter');
+    assert.equal(await driver.text('task-name'), 'The bottom');
+    const box = await boxOf(driver, named(deep, 'The bottom'));
+    assert.ok(box.x > 0 && box.right < 1028, 'it is on the screen');
+    const path = driver.page.getByRole('navigation', { name: 'Levels above' });
+    await path.getByRole('button', { name: 'level 97' }).click();
+    await node(driver, named(deep, 'level 97')).waitFor();
+    await path.getByLabel('92 levels between').selectOption({ label: '50: level 50' });
+    await node(driver, named(deep, 'Step 50')).waitFor();
+    await path.getByRole('button', { name: 'Up one level' }).click();
+    await node(driver, named(deep, 'Step 49')).waitFor();
+    await path.getByRole('button', { name: 'Whole workflow' }).click();
+    await node(driver, named(deep, 'Step 1')).waitFor();
+    assert.equal(await path.count(), 0);
+  }));
+
+test('the keyboard walks the tree, opens and closes, chooses, and shows a group alone', () =>
+  withPage(async (driver) => {
+    await openTree(driver, scan);
+    const { keyboard } = driver.page;
+    const at = (): Promise<string> => driver.read("document.activeElement.dataset.id ?? ''");
+    await node(driver, scan.id).focus();
+    await keyboard.press('ArrowDown');
+    assert.equal(await at(), named(scan, 'Read the inventory'));
+    await keyboard.press('ArrowDown');
+    await keyboard.press('ArrowRight');
+    assert.equal(await at(), named(scan, 'tcp'));
+    await keyboard.press('ArrowLeft');
+    const tcp = node(driver, named(scan, 'tcp'));
+    await eventually('it is closed', async () =>
+      (await tcp.getAttribute('aria-expanded')) === 'false' ? true : undefined,
+    );
+    assert.equal(await node(driver, named(scan, 'workers')).count(), 0);
+    await keyboard.press('ArrowRight');
+    await node(driver, named(scan, 'workers')).waitFor();
+    await keyboard.press('Enter');
+    assert.equal(await driver.text('task-name'), 'tcp');
+    assert.equal(await tcp.getAttribute('aria-selected'), 'true');
+    await keyboard.press('z');
+    await eventually('it is alone', async () => ((await itemCount(driver)) === 18 ? true : undefined));
+    await eventually('the keyboard stayed', async () => ((await at()) === named(scan, 'tcp') ? true : undefined));
+    await keyboard.press('Backspace');
+    await eventually('one level up', async () => ((await itemCount(driver)) === 27 ? true : undefined));
+    await eventually('the keyboard stayed', async () => ((await at()) === named(scan, 'tcp') ? true : undefined));
+    await keyboard.press('End');
+    await keyboard.press('Escape');
+    await driver.page.getByRole('complementary', { name: 'Tasks' }).waitFor();
+    assert.equal(await driver.page.locator('[role=treeitem][tabindex="0"]').count(), 1, 'one stop for the Tab key');
+  }));
+
+test('a click shows a node: what it waits for, where it stands, its input and its result', () =>
+  withPage(async (driver) => {
+    await openTree(driver, scan);
+    const details = driver.page.getByTestId('details');
+    await node(driver, named(scan, 'Put it together')).click();
+    assert.equal(await driver.text('task-name'), 'Put it together');
+    await details.getByText('before it in its sequence come workers').waitFor();
+    await details.getByRole('button', { name: 'tcp' }).click();
+    assert.equal(await driver.text('task-name'), 'tcp');
+    await node(driver, named(scan, 'Scan 10.0.3.0/24')).click();
+    await details.getByText('503 after 3 tries: <b>overloaded</b>').waitFor();
+    await details.getByText('any failure lets its sequence go on').waitFor();
+    await node(driver, named(scan, 'Read the inventory')).click();
+    await details.getByTestId('result').getByText('3584').waitFor();
+    await details.getByTestId('metadata').getByText('place').waitFor();
+    await head(driver, named(scan, 'names')).click();
+    await details.getByText('waits for "Plan the names" to end').waitFor();
+  }));
+
+test('the states list what stands in them, and a row leads to its place in the tree', () =>
+  withPage(async (driver) => {
+    await openTree(driver, scan);
+    await driver.page.getByRole('button', { name: /^Timed out 1$/ }).click();
+    const rows = driver.page.locator('.task-list li');
+    await eventually('one row', async () => ((await rows.count()) === 1 ? true : undefined));
+    await head(driver, named(scan, 'tcp')).locator('.twisty').click();
+    await rows.first().getByRole('button').click();
+    assert.equal(await driver.text('task-name'), 'Scan 10.0.5.0/24');
+    assert.equal(await node(driver, named(scan, 'Scan 10.0.5.0/24')).getAttribute('aria-selected'), 'true');
+  }));
+
+test('operations on the workflow ask first, send what they say, and show a refusal', () =>
+  withPage(async (driver) => {
+    await openTree(driver, scan);
+    await driver.button('Pause');
+    await driver.button('Leave it');
+    await driver.button('Pause');
+    await driver.button('Pause the workflow');
+    await driver.page.locator('.summary').getByText('paused').waitFor();
+    await driver.button('Resume');
+    await driver.button('Resume the workflow');
+    server.refusal = { status: 409, error: 'The workflow is not in a state that allows this', details: [] };
+    await driver.button('Cancel');
+    await driver.button('Cancel the workflow');
+    await driver.page.getByRole('alert').getByText('not in a state that allows this').waitFor();
+    await driver.button('Cancel');
+    await driver.button('Cancel the workflow');
+    await driver.page.getByTestId('signal').getByText('Finished').waitFor();
+    await driver.button('Retry');
+    await driver.button('Retry the workflow');
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    const base = `POST /v1/workflows/${scan.id}`;
+    assert.deepEqual(server.operations, [
+      `${base}/pause`,
+      `${base}/resume`,
+      `${base}/cancel`,
+      `${base}/cancel`,
+      `${base}/retry`,
+    ]);
+  }));
+
+test('the list leads to a workflow; filters, an empty list and an unknown id say what to do', () =>
+  withPage(async (driver) => {
+    await driver.goto('/');
+    await driver.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Workflows' }).click();
+    await driver.page.getByRole('link', { name: 'Nightly scan' }).waitFor();
+    await driver.button('Failed');
+    await driver.page.getByText('No workflow has failed.').waitFor();
+    await driver.button('All');
+    await driver.page.getByRole('link', { name: 'Nightly scan' }).click();
+    await driver.page.waitForURL(`**/view?workflow=${scan.id}`);
+    await driver.page.getByTestId('tree').waitFor();
+    assert.equal(await driver.page.getByRole('link', { name: 'Workflows' }).getAttribute('aria-current'), 'true');
+    api.clear();
+    await driver.goto('/workflows');
+    await driver.page.getByText('There are no workflows yet.').waitFor();
+    await driver.goto(`/view?workflow=${scan.id}`);
+    await driver.page.getByRole('heading', { name: 'There is no such workflow' }).waitFor();
+    await driver.goto('/view?workflow=nonsense');
+    await driver.page.getByRole('heading', { name: 'This is not a workflow id' }).waitFor();
+  }));
+
+test('names and reasons are text, never markup; a lost connection is announced and caught up with', () =>
+  withPage(async (driver) => {
+    const tree = new TreeBuilder(5);
+    const task = tree.task(MARKUP, 'Running', { kind: MARKUP, reason: MARKUP });
+    const hostile = tree.finish(MARKUP, tree.sequence(MARKUP, 'Running', [task], { reason: MARKUP }));
+    await openTree(driver, hostile);
+    await node(driver, task.id).click();
+    assert.equal(await driver.text('task-name'), MARKUP);
+    await server.stop();
+    await driver.page.getByText('Shown is how it was at').waitFor();
+    task.state = 'Failed';
+    task.last_updated = new Date().toISOString();
+    await server.start();
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    await eventually('it is repainted', async () =>
+      (await node(driver, task.id).getAttribute('class'))?.includes('s-failure') === true ? true : undefined,
+    );
+    assert.equal(await driver.read('window.__attacked'), undefined);
+    assert.equal(await driver.page.locator('#root img:not([alt=""])').count(), 0);
+    await eventually('one listener only', () => Promise.resolve(api.listeners(hostile.id) === 1 ? true : undefined));
+  }));
