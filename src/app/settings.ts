@@ -154,6 +154,14 @@ export const SETTING_GROUPS = {
       description:
         'Batches of messages that this server takes at once; 0 leaves them to others, never more than `POOL_MAX_SIZE`',
     }),
+    workerLeaseSecs: kind.integer({
+      name: 'WORKER_LEASE_SECS',
+      fallback: 60,
+      min: 5,
+      max: DAY_SECS,
+      description:
+        'How long a task that a queue’s worker runs is kept without a heartbeat; workers send three in this time',
+    }),
     inboxKeepSecs: kind.integer({
       name: 'HEDDLE_INBOX_KEEP_SECS',
       fallback: 0,

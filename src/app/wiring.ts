@@ -160,6 +160,7 @@ function startEngine(base: Base, queue: MessageQueue): TransactionalEngine {
     log,
     metrics,
     claimTimeoutMs: settings.workerClaimTimeoutSecs * 1000,
+    workerLeaseMs: settings.workerLeaseSecs * 1000,
     archiveAfterMs: settings.archiveAfterSecs * 1000,
     deleteAfterMs: settings.deleteAfterSecs * 1000,
   });
