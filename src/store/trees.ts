@@ -9,7 +9,7 @@ const INSERT_TREES: Statement = {
 
 const PLACE_NODES: Statement = {
   name: 'trees.place_nodes',
-  text: `select n, code, workflow_id, container_id, "position", opens, beside, detail from place_nodes($1::jsonb)`,
+  text: `select n, code, workflow_id, container_id, "position", opens, beside, begun, detail from place_nodes($1::jsonb)`,
 };
 
 const STORE_NODES: Statement = {
@@ -101,6 +101,8 @@ export interface Placement {
   opens: boolean | null;
   /** Its container is not the generator's own. */
   beside: boolean | null;
+  /** The turn of the generator has come. */
+  begun: boolean | null;
   detail: string | null;
 }
 

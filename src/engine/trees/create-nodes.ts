@@ -95,7 +95,7 @@ async function storeRound(
   const placed = placements.filter(({ code }) => code === CREATED);
   if (placed.length === 0) return null;
   const builder = new TreeRowBuilder(vocabulary);
-  for (const { n, workflow_id, container_id, position, opens, beside } of placed) {
+  for (const { n, workflow_id, container_id, position, opens, beside, begun } of placed) {
     const { node, generator_id } = creations[n]!;
     builder.add(node, {
       workflow_id: workflow_id!,
@@ -103,8 +103,10 @@ async function storeRound(
       position: position!,
       opens: opens === true,
       generator_id,
+      begun: begun === true,
     });
-    if (beside === true) builder.addFiller(generator_id, container_id!);
+    // One whose turn has not come, whose earlier attempt made this, may wait for just that container.
+    if (beside === true && begun === true) builder.addFiller(generator_id, container_id!);
   }
   return storeNodes(tx, builder.rows, context.now());
 }

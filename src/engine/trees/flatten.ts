@@ -1,5 +1,6 @@
 import { HeddleError } from '../../domain/errors.ts';
 import type { NewContainerNode, NewNode, NewTaskNode } from '../../domain/workflow.ts';
+import { withoutCircles } from './waits-for-itself.ts';
 
 /** A tree as a list: parents before children, siblings in order. */
 export interface FlatNode {
@@ -49,14 +50,14 @@ export function isTask(flat: FlatNode): flat is FlatNode & { node: NewTaskNode }
 
 /**
  * Which generators keep which empty containers from ending: those that may run while the container is open, since the
- * closest container above both runs its children side by side.
+ * closest container above both runs its children side by side. A generator that waits for the container is none of them.
  */
 export function fillersOf(list: readonly FlatNode[]): [generator: string, container: string][] {
   const generators = list.flatMap((flat, index) =>
     isTask(flat) && flat.node.generates && !flat.node.disabled ? [index] : [],
   );
-  const pairs: [string, string][] = [];
-  if (generators.length === 0) return pairs;
+  const pairs: [number, number][] = [];
+  if (generators.length === 0) return [];
   for (const [index, flat] of list.entries()) {
     if (!isContainer(flat) || flat.node.children.length > 0) continue;
     let below = index;
@@ -66,14 +67,14 @@ export function fillersOf(list: readonly FlatNode[]): [generator: string, contai
       if ((above.node as NewContainerNode).mode === 'parallel') {
         for (const generator of generators) {
           if (generator <= at || generator >= above.end || inBranch(generator)) continue;
-          pairs.push([idOf(list[generator]!), flat.node.id]);
+          pairs.push([generator, index]);
         }
         if (pairs.length > FILLERS_MAX) throw tooManyFillers();
       }
       below = at;
     }
   }
-  return pairs;
+  return withoutCircles(list, pairs).map(([generator, container]) => [idOf(list[generator]!), idOf(list[container]!)]);
 }
 
 function tooManyFillers(): HeddleError {

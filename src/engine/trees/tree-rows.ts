@@ -19,6 +19,8 @@ export interface Target {
   /** Its container is open and runs its children side by side: the turn of this node has come. */
   opens: boolean;
   generator_id: string | null;
+  /** The generator's turn has come: what it makes may wait for it. */
+  begun: boolean;
 }
 
 const DISABLED = { state: TASK_STATE_CODE.disabled, reason: 'it was submitted as disabled', cause: null };
@@ -64,7 +66,8 @@ export class TreeRowBuilder {
     for (const pair of fillersOf(list)) this.addFiller(...pair);
     if (target.generator_id === null) return;
     for (const flat of list) {
-      if (isContainer(flat) && flat.node.children.length === 0) this.addFiller(target.generator_id, flat.node.id);
+      if (!target.begun || !isContainer(flat) || flat.node.children.length > 0) continue;
+      this.addFiller(target.generator_id, flat.node.id);
     }
     const made = this.#generators.get(target.generator_id) ?? { g: target.generator_id, n: 0 };
     made.n += 1;

@@ -22,7 +22,7 @@ end $$;
 -- 4 no such container, 5 the container is over.
 create or replace function place_nodes(p_nodes jsonb)
 returns table (n integer, code integer, workflow_id uuid, container_id uuid, "position" integer, opens boolean,
-  beside boolean, detail text)
+  beside boolean, begun boolean, detail text)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
@@ -32,6 +32,7 @@ begin
   return query
   with asked as (
     select x.n, x.i, x.p, g.id as generator_id, g.state as generator_state, g.workflow_id, g.container_id as own,
+      not g.sealed as begun,
       exists (select 1 from task t where t.id = x.i) or exists (select 1 from container k where k.id = x.i)
         or exists (select 1 from archive_task t where t.id = x.i)
         or exists (select 1 from archive_container k where k.id = x.i) as there
@@ -53,7 +54,7 @@ begin
   select j.n, j.code, j.workflow_id, j.into_id,
     case when j.code = 0 then
       j.children + (row_number() over (partition by j.into_id, j.code order by j.n))::integer - 1 end,
-    j.container_state = 3 and j.mode = 1, j.into_id <> j.own, j.reason
+    j.container_state = 3 and j.mode = 1, j.into_id <> j.own, j.begun, j.reason
   from judged j order by j.n;
 end $$;
 
