@@ -180,12 +180,11 @@ law('driving every ready task to its end ends every workflow', (scenario) => {
 law('repeated messages change nothing', (scenario) => {
   playTreesOnModel(scenario, (_, event, after, now) => {
     if (event.type === 'create_nodes') {
-      const again = step(after.model, event, now);
+      // What was rejected may be accepted now, where the set made its container.
+      const creations = event.creations.filter((_, at) => after.creations[at] !== 'rejected');
+      const again = step(after.model, { ...event, creations }, now);
       assert.deepEqual(stateLines(again.model), stateLines(after.model));
-      for (const [at, answer] of after.creations.entries()) {
-        assert.equal(again.creations[at], answer === 'rejected' ? again.creations[at] : 'exists');
-        assert.notEqual(again.creations[at], 'created');
-      }
+      assert.ok(again.creations.every((answer) => answer === 'exists'));
     }
     if (event.type === 'submit_workflow' || event.type === 'complete_generators') {
       assert.deepEqual(step(after.model, event, now).model, after.model);

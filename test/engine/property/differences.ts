@@ -121,7 +121,7 @@ async function slotDifferences(database: Database, model: Model): Promise<string
 }
 
 /** A pending task that no claim can ever meet is lost. */
-async function lostTasks(database: Database, model: Model): Promise<string[]> {
+export async function lostTasks(database: Database, model: Model): Promise<string[]> {
   const rows = await database.query<{ task_id: string }>(READ_CLAIMABLE);
   const reachable = new Set(rows.map((row) => row.task_id));
   return [...model.tasks.values()]

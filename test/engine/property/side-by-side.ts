@@ -193,6 +193,14 @@ export class SideBySide {
       case 'claim':
       case 'start':
       case 'expire':
+      case 'heartbeat':
+      case 'submit_workflow':
+      case 'create_nodes':
+      case 'complete_generators':
+      case 'cancel_workflow':
+      case 'pause_workflow':
+      case 'resume_workflow':
+      case 'retry_workflow':
         throw new Error(`${event.type} is not asked here`);
     }
   }

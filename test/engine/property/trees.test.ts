@@ -1,0 +1,34 @@
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { treeScenarioArbitrary } from '../../domain/tree-scenario.ts';
+import type { TreeSize } from '../../domain/tree-scenario.ts';
+import { openTreesSideBySide } from './connection.ts';
+
+/**
+ * Trees in the database against the model. HEDDLE_PROPERTY_RUNS multiplies the effort with fresh seeds;
+ * HEDDLE_PROPERTY_SEED and HEDDLE_PROPERTY_PATH play again what a failure printed.
+ */
+const EXTRA_RUNS = process.env['HEDDLE_PROPERTY_RUNS'];
+const SEED = process.env['HEDDLE_PROPERTY_SEED'];
+const PATH = process.env['HEDDLE_PROPERTY_PATH'];
+
+const playSideBySide = await openTreesSideBySide();
+
+function agrees(name: string, size: TreeSize, runs: number, limitMs: number): void {
+  test(name, () =>
+    fc.assert(fc.asyncProperty(treeScenarioArbitrary(size), playSideBySide), {
+      numRuns: runs * Number(EXTRA_RUNS ?? 1),
+      // One seed makes `npm test` the same every time.
+      ...(EXTRA_RUNS === undefined ? { seed: 20_260_101 } : {}),
+      ...(SEED === undefined ? {} : { seed: Number(SEED) }),
+      ...(PATH === undefined ? {} : { path: PATH }),
+      interruptAfterTimeLimit: limitMs * Number(EXTRA_RUNS ?? 1),
+      markInterruptAsFailure: false,
+    }),
+  );
+}
+
+agrees('policies and sequences in small trees', { width: 3, depth: 3, commands: 20, workflows: 1 }, 30, 8_000);
+agrees('generators beside everything else', { width: 3, depth: 3, commands: 35, operators: false }, 25, 9_000);
+agrees('operators, leases and time on several trees', { width: 4, depth: 4, commands: 40, delays: true }, 20, 9_000);
+agrees('wide and deep trees', { width: 12, depth: 7, commands: 40, workflows: 1 }, 3, 9_000);
