@@ -14,7 +14,7 @@ import { TaskRun } from './task-run.ts';
 import type { RunEnvironment } from './task-run.ts';
 
 export interface LocalWorkerOptions {
-  engine: Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady'>;
+  engine: Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release'>;
   switchboard: Switchboard;
   holder: string;
   /** Executors under way at once, 24 by default. Those that return at once do not count. */
@@ -59,6 +59,8 @@ export class LocalWorker {
   readonly #queue = new TaskQueue();
   readonly #runs = new Set<TaskRun>();
   readonly #claims = new Set<Promise<unknown>>();
+  /** Claimed, and not to be finished here. */
+  readonly #unfinished: ClaimedTask[] = [];
   /** Tasks that the claims under way may still bring. */
   #asked = 0;
   #state: 'new' | 'running' | 'stopping' = 'new';
@@ -122,8 +124,8 @@ export class LocalWorker {
   }
 
   /**
-   * Claims nothing more, lets what was claimed end within the grace, then aborts the signals. What has not ended a moment
-   * later is reported as failed, for its retry policy to judge.
+   * Claims nothing more, lets what was claimed end within the grace, then aborts the signals. What has not succeeded a
+   * moment later, and what has not begun, is handed back: others may run it at once, as its next attempt.
    */
   async stop(graceMs: number): Promise<void> {
     this.#state = 'stopping';
@@ -135,14 +137,25 @@ export class LocalWorker {
     this.#environment.stopped = true;
     for (const run of this.#runs) run.abort('the worker stopped');
     if (this.#runs.size > 0) await this.#idleWithin(ABORT_GRACE_MS);
-    for (const run of this.#runs) this.#outbox.push(failure(run.task, 'the worker stopped while the task ran'));
+    for (const run of this.#runs) this.#unfinished.push(run.task);
     this.#runs.clear();
-    for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) {
-      this.#outbox.push(failure(task, 'the worker stopped before the task ran'));
-    }
+    for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) this.#unfinished.push(task);
     await this.#environment.progress.drain();
+    await this.#handBack();
     const lost = await this.#outbox.close(REPORT_GRACE_MS);
     if (lost > 0) this.#options.log.error({ lost }, 'reports were not stored before the worker stopped');
+  }
+
+  /** What cannot be handed back comes to its end by its lease or its deadline. */
+  async #handBack(): Promise<void> {
+    const { engine, log } = this.#options;
+    const tasks = this.#unfinished.map(({ id: task_id, attempt }) => ({ task_id, attempt }));
+    for (let at = 0; at < tasks.length; at += this.#maxSet) {
+      const set = tasks.slice(at, at + this.#maxSet);
+      await engine.release(set).catch((error: unknown) => {
+        log.error({ err: error, tasks: set.length }, 'tasks could not be handed back when the worker stopped');
+      });
+    }
   }
 
   #poll(): void {
@@ -263,9 +276,10 @@ export class LocalWorker {
   }
 
   #finish(run: TaskRun, report: Report): void {
-    // One that ended too late was reported at the stop.
+    // One that ended too late was handed back at the stop.
     if (!this.#runs.delete(run)) return;
-    this.#outbox.push(report);
+    if (this.#environment.stopped && report.outcome === 'failed') this.#unfinished.push(run.task);
+    else this.#outbox.push(report);
     this.#work();
     this.#noteEnded(1);
   }

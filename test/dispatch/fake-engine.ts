@@ -97,7 +97,7 @@ export class FakeOutbox implements DeliverySide {
   }
 }
 
-type WorkerSide = Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady'>;
+type WorkerSide = Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release'>;
 
 /** Ready tasks in memory, claimed and reported as by the engine. */
 export class FakeTasks implements WorkerSide {
@@ -106,6 +106,7 @@ export class FakeTasks implements WorkerSide {
   readonly reports: Report[] = [];
   readonly reportSets: number[] = [];
   readonly counted: ProgressReport[] = [];
+  readonly released: { task_id: string; attempt: number }[] = [];
   readonly readySignal = new Signal();
   readonly over = new Set<string>();
   #made = 0;
@@ -158,6 +159,11 @@ export class FakeTasks implements WorkerSide {
     this.reportSets.push(reports.length);
     for (const report of reports) this.reports.push(report);
     return [];
+  }
+
+  release(tasks: readonly { task_id: string; attempt: number }[]): Promise<never[]> {
+    this.released.push(...tasks);
+    return Promise.resolve([]);
   }
 
   progress(reports: readonly ProgressReport[]): Promise<('applied' | 'terminal')[]> {

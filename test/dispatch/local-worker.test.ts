@@ -290,31 +290,33 @@ describe('stopping', () => {
     assert.equal(tasks.ready.length, 1, 'nothing is claimed after the stop');
   });
 
-  it('then aborts the signals, and reports as failed what still does not end', async () => {
+  it('then aborts the signals, and hands back what does not end in success', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();
     const worker = workerOf(
       tasks,
       {
         obeys: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('partial'))),
+        throws: (_, { signal }) =>
+          new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
         hangs: () => new Promise(() => undefined),
       },
-      { clock },
+      { clock, concurrency: 3 },
     );
-    tasks.add(1, 'obeys', { id: 'obeys' });
-    tasks.add(1, 'hangs', { id: 'hangs' });
+    for (const kind of ['obeys', 'throws', 'hangs']) tasks.add(1, kind, { id: kind, attempt: 2 });
     worker.start();
-    await until('two run', () => worker.running === 2);
+    await until('three run', () => worker.running === 3);
     const stopping = worker.stop(5000);
     await clock.advance(20_000);
     await stopping;
     assert.deepEqual(
       tasks.reports.map(({ task_id, outcome, reason }) => [task_id, outcome, reason]),
-      [
-        ['obeys', 'succeeded', undefined],
-        ['hangs', 'failed', 'the worker stopped while the task ran'],
-      ],
+      [['obeys', 'succeeded', undefined]],
     );
+    assert.deepEqual(tasks.released, [
+      { task_id: 'throws', attempt: 2 },
+      { task_id: 'hangs', attempt: 2 },
+    ]);
   });
 });
 

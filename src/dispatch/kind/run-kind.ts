@@ -6,7 +6,7 @@ import type { KindDefinition } from './define-kind.ts';
 import { toJson } from './json-value.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
 import { isNode, isPlaced, type Node, type Parent, type Placed } from './nodes.ts';
-import { streamResults, type ResultReader } from './result-stream.ts';
+import type { ResultReader } from './result-stream.ts';
 
 /** What a run is given by the worker that it happens in. */
 export interface RunHost {
@@ -152,7 +152,7 @@ class KindRun implements KindContext {
 
   #results(): AsyncIterable<EarlierResult> {
     const { signal } = this.#host;
-    return streamResults(this.#ports.results, this.task.id, signal);
+    return this.#ports.results.stream(this.task.id, signal);
   }
 }
 

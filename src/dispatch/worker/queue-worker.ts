@@ -251,7 +251,7 @@ export class QueueWorker {
     return false;
   }
 
-  /** Nodes that leave and pages that arrive are signs of progress. */
+  /** Nodes that leave and results that arrive are signs of progress. */
   #portsOf(attempt: Attempt): RunPorts {
     const results = this.#options.results ?? NO_RESULTS;
     return {
@@ -262,10 +262,11 @@ export class QueueWorker {
         },
       },
       results: {
-        read: async (taskId, after, limit) => {
-          const page = await results.read(taskId, after, limit);
-          attempt.noteActive();
-          return page;
+        stream: async function* (taskId, signal) {
+          for await (const result of results.stream(taskId, signal)) {
+            attempt.noteActive();
+            yield result;
+          }
         },
       },
     };

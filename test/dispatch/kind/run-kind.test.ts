@@ -6,6 +6,7 @@ import * as z from 'zod';
 
 import { defineKind, PartialFailure, type StandardSchema } from '../../../src/index.ts';
 import { Completion } from '../../../src/dispatch/kind/completion.ts';
+import { NO_RESULTS, pagedResults } from '../../../src/dispatch/kind/result-stream.ts';
 import { runKind } from '../../../src/dispatch/kind/run-kind.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { kindTask, resultsOf, runOnce } from './running.ts';
@@ -73,7 +74,7 @@ describe('the end of a run', () => {
   it('needs no promise where the handler needs none', () => {
     const kind = defineKind({ name: 'quick', run: (input) => input['n'] });
     const host = { log: silentLogger, progress: () => Promise.resolve(), signal: new AbortController().signal };
-    const ports = { nodes: { send: () => Promise.resolve() }, results: { read: () => Promise.resolve([]) } };
+    const ports = { nodes: { send: () => Promise.resolve() }, results: NO_RESULTS };
     const ended = runKind(kind, kindTask('quick', { input: { n: 7 } }), host, ports);
     assert.ok(ended instanceof Completion);
     assert.deepEqual([ended.outcome, ended.result, ended.expected_created], ['succeeded', 7, undefined]);
@@ -176,14 +177,12 @@ describe('what a handler has beside its input', () => {
   it('streams the results of what came before, page by page, large ones in small pages', async () => {
     const stored = resultsOf(2500, (n) => ({ n, blob: 'x'.repeat(n < 1500 ? 1 : 100_000) }));
     const pages: number[] = [];
-    const results = {
-      read: (_task: string, after: string | null, limit: number) => {
-        const from = after === null ? 0 : stored.findIndex(({ task_id }) => task_id === after) + 1;
-        const page = stored.slice(from, from + limit);
-        pages.push(page.length);
-        return Promise.resolve(page);
-      },
-    };
+    const results = pagedResults((_task, after, limit) => {
+      const from = after === null ? 0 : stored.findIndex(({ task_id }) => task_id === after) + 1;
+      const page = stored.slice(from, from + limit);
+      pages.push(page.length);
+      return Promise.resolve(page);
+    });
     const kind = defineKind({
       name: 'Aggregator',
       run: async (_, { results: earlier }) => {
@@ -212,7 +211,7 @@ describe('what a handler has beside its input', () => {
         for await (const _each of earlier()) stop.abort(new Error('the task is over'));
       },
     });
-    const results = { read: () => Promise.resolve(stored.slice(0, 200)) };
+    const results = pagedResults(() => Promise.resolve(stored.slice(0, 200)));
     const { completion } = await runOnce(kind, { host: { signal: stop.signal }, ports: { results } });
     assert.deepEqual([completion.outcome, completion.reason], ['failed', 'the task is over']);
   });

@@ -6,6 +6,7 @@ import { newId } from '../../../src/runtime/random.ts';
 import type { Completion } from '../../../src/dispatch/kind/completion.ts';
 import type { KindTask } from '../../../src/dispatch/kind/context.ts';
 import type { KindDefinition } from '../../../src/dispatch/kind/define-kind.ts';
+import { NO_RESULTS } from '../../../src/dispatch/kind/result-stream.ts';
 import { runKind, type RunHost, type RunPorts } from '../../../src/dispatch/kind/run-kind.ts';
 
 export interface RunOptions {
@@ -51,7 +52,7 @@ export async function runOnce(definition: KindDefinition, options: RunOptions = 
   Object.defineProperties(host, Object.getOwnPropertyDescriptors(options.host ?? {}));
   const ports: RunPorts = {
     nodes: { send: (creations) => Promise.resolve(void created.push(...creations)) },
-    results: { read: () => Promise.resolve([]) },
+    results: NO_RESULTS,
     ...options.ports,
   };
   const task = kindTask(definition.name, { input: options.input ?? {}, ...options.task });
