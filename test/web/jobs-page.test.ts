@@ -119,10 +119,13 @@ test('pause, resume and run now do what they say; running asks first, a refusal 
 test('without jobs the page says how to make one, and a server that is away is announced', () =>
   withPage(async (driver) => {
     api.jobs.clear();
+    await driver.ownClock();
     await driver.goto('/jobs');
     await driver.page.getByText('There are no jobs yet.').waitFor();
     await server.stop();
+    await driver.passSeconds(3);
     await driver.page.getByText('The server cannot be reached.').waitFor();
     await server.start();
+    await driver.passSeconds(3);
     await driver.page.getByText('The server cannot be reached.').waitFor({ state: 'detached' });
   }));

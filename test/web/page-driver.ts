@@ -50,6 +50,15 @@ export class PageDriver {
     await this.context.close();
   }
 
+  /** From the next page on, seconds can be made to pass at once; without that they pass as ever. */
+  async ownClock(): Promise<void> {
+    await this.page.clock.install();
+  }
+
+  async passSeconds(seconds: number): Promise<void> {
+    await this.page.clock.fastForward(seconds * 1000);
+  }
+
   async goto(path: string): Promise<void> {
     await this.page.goto(this.baseUrl + path);
   }

@@ -181,23 +181,28 @@ test('a retry re-opens a finished batch, and the page follows it again', () =>
 
 test('auto-refresh reads the whole batch again every few seconds', () =>
   withPage(async (driver) => {
+    await driver.ownClock();
     await driver.gotoGraph(mixedId);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     const task = server.batches.get(mixedId)!.tasks.find((one) => one.id === runningId)!;
     // Changed without an event: only a read can tell.
     Object.assign(task, { status: 'Failure', last_updated: new Date().toISOString() });
     await driver.page.getByLabel('Auto-refresh (5 s)').check();
+    await driver.passSeconds(5);
     await driver.waitForColour(runningId, 'Failure');
   }));
 
 test('a server without streams is asked every few seconds instead', () =>
   withPage(async (driver) => {
     server.withoutStreams = true;
+    await driver.ownClock();
     await driver.gotoGraph(mixedId);
     await driver.page.getByTestId('signal').getByText('Every 5 s').waitFor();
     server.change(mixedId, [runningId], { status: 'Failure' });
+    await driver.passSeconds(5);
     await driver.waitForColour(runningId, 'Failure');
     await server.stop();
+    await driver.passSeconds(5);
     await driver.page.getByText('Shown is how it was at').waitFor();
     await server.start();
     await driver.page.getByTestId('signal').getByText('Every 5 s').waitFor();

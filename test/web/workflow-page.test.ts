@@ -277,6 +277,7 @@ test('operations on the workflow ask first, send what they say, and show a refus
     await driver.page.locator('.summary').getByText('paused').waitFor();
     await driver.button('Resume');
     await driver.button('Resume the workflow');
+    await driver.page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     server.refusal = { status: 409, error: 'The workflow is not in a state that allows this', details: [] };
     await driver.button('Cancel');
     await driver.button('Cancel the workflow');
