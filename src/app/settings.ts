@@ -131,6 +131,26 @@ export const SETTING_GROUPS = {
       max: DAY_SECS,
       description: 'Longest time that a task stays `Claimed` while nobody delivers its start; then it is claimed again',
     }),
+    kindModules: kind.list({
+      name: 'HEDDLE_MODULES',
+      fallback: [],
+      fallbackText: '-',
+      description: 'Modules whose kinds are run in this process, comma-separated paths',
+    }),
+    workerConcurrency: kind.integer({
+      name: 'HEDDLE_WORKER_CONCURRENCY',
+      fallback: 24,
+      min: 1,
+      max: 10_000,
+      description: 'Handlers of such kinds under way at once',
+    }),
+    workerDrainSecs: kind.integer({
+      name: 'HEDDLE_WORKER_DRAIN_SECS',
+      fallback: 30,
+      min: 0,
+      max: DAY_SECS,
+      description: 'Time that the handlers of a `heddle worker` have to end when it stops; then others run their tasks',
+    }),
     batchChannelCapacity: kind.integer({
       name: 'BATCH_CHANNEL_CAPACITY',
       fallback: 100,

@@ -37,6 +37,16 @@ function collectSetting(text: string, before: Record<string, string> = {}): Reco
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
+/** Collects the values of an option that may be repeated. */
+export function collectModule(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
+/** The setting that repeated `--module` options stand for. */
+export function modulesOf({ module }: { module?: readonly string[] }): Record<string, string> {
+  return module === undefined ? {} : { HEDDLE_MODULES: module.join(',') };
+}
+
 /** The settings that the options of a command line name, by variable. */
 export function flagsOf(options: FlagOptions): Record<string, string> {
   const flags: Record<string, string> = { ...options.set };

@@ -42,8 +42,9 @@ export function importsOf(source: SourceText): ImportEdge[] {
   return edges;
 }
 
-/** The room of a file of `src/`; null for a file outside, or one that lies in `src/` itself. */
+/** The room of a file of `src/`; null for a file outside, or one that lies in `src/` itself but for the package's entry. */
 export function roomOf(path: string): string | null {
+  if (path === 'src/index.ts') return 'index.ts';
   const [top, room, ...rest] = path.split('/');
   return top === 'src' && room !== undefined && rest.length > 0 ? room : null;
 }

@@ -29,6 +29,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   client: { imports: [], types: ['http/wire'] },
   cli: { imports: ['client', 'app'] },
   app: { imports: ['*'], except: ['cli'] },
+  /** What modules with kinds import by the package's name. */
+  'index.ts': { imports: ['dispatch/kind', 'domain'] },
 };
 
 /** Rooms that may touch the clock, randomness, timers and the environment; everybody else is given them. */

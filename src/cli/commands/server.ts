@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 import { tell } from './up.ts';
 
 /** `heddle server`: on a database that is there already. */
@@ -8,11 +8,13 @@ export function registerServerCommand(program: Command): void {
   const command = program
     .command('server')
     .description('serve on the database that DATABASE_URL names, until Ctrl-C; any number of servers share the work')
-    .option('--migrate', 'migrate the database first (HEDDLE_MIGRATE)');
+    .option('--migrate', 'migrate the database first (HEDDLE_MIGRATE)')
+    .option('--module <file>', 'run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
   addSettingsOptions(command, ['port', 'host', 'hostUrl'])
     .addHelpText('after', HELP)
-    .action(async (options: Parameters<typeof configurationOf>[0] & { migrate?: boolean }) => {
-      const set = { ...options.set, ...(options.migrate === true ? { HEDDLE_MIGRATE: '1' } : {}) };
+    .action(async (options: Parameters<typeof configurationOf>[0] & { migrate?: boolean; module?: string[] }) => {
+      const migrate = options.migrate === true ? { HEDDLE_MIGRATE: '1' } : {};
+      const set = { ...options.set, ...migrate, ...modulesOf(options) };
       const configuration = configurationOf({ ...options, set });
       const output = outputOf(options);
       const { runServer } = await import('../../app/server.ts');

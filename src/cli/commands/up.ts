@@ -5,17 +5,18 @@ import type { ShownBatch } from '../../app/up.ts';
 import { createClient } from '../output/client-command.ts';
 import type { Output } from '../output/output.ts';
 import { watchBatch } from '../output/progress.ts';
-import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 
 /** `heddle up`: everything on one machine. */
 export function registerUpCommand(program: Command): void {
   const command = program
     .command('up')
-    .description('run everything on this machine, with a database of its own, until Ctrl-C');
+    .description('run everything on this machine, with a database of its own, until Ctrl-C')
+    .option('--module <file>', 'run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
   addSettingsOptions(command, ['port', 'host', 'hostUrl'])
     .addHelpText('after', HELP)
-    .action(async (options: Parameters<typeof configurationOf>[0]) => {
-      const configuration = configurationOf(options);
+    .action(async (options: Parameters<typeof configurationOf>[0] & { module?: string[] }) => {
+      const configuration = configurationOf({ ...options, set: { ...options.set, ...modulesOf(options) } });
       const output = outputOf(options);
       const { runUp } = await import('../../app/up.ts');
       let print: ((line: string) => void) | null = null;

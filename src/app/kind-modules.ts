@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { isKindDefinition, type KindDefinition } from '../dispatch/kind/define-kind.ts';
+import { CommandFailure, ConfigurationError } from './failure.ts';
+
+const OWN_NAME = 'heddle';
+/** This package as modules import it: beside this file's directory, in source or built. */
+const OWN_INDEX = new URL(import.meta.url.endsWith('.ts') ? '../index.ts' : '../index.js', import.meta.url).href;
+
+let hooked = false;
+
+/** Lets modules import this very package by its name, wherever they are and whether or not it is installed there. */
+function resolveOwnName(): void {
+  if (hooked) return;
+  hooked = true;
+  registerHooks({
+    resolve: (specifier, context, next) => next(specifier === OWN_NAME ? OWN_INDEX : specifier, context),
+  });
+}
+
+/**
+ * Loads modules (JavaScript, or TypeScript whose types can be stripped) and collects the kinds that they export: the
+ * default export or a named one, single or in arrays.
+ *
+ * @param paths from `directory`
+ * @throws CommandFailure that names the module and what is wrong with it
+ */
+export async function loadKinds(paths: readonly string[], directory: string): Promise<KindDefinition[]> {
+  resolveOwnName();
+  const byName = new Map<string, { kind: KindDefinition; path: string }>();
+  for (const path of paths) {
+    const kinds = kindsOf(await load(path, resolve(directory, path)));
+    if (kinds.size === 0) {
+      throw new CommandFailure(`The module ${path} exports no kind; export what defineKind returns, or an array of it`);
+    }
+    for (const kind of kinds) {
+      const known = byName.get(kind.name);
+      if (known !== undefined && known.kind !== kind) {
+        throw new CommandFailure(`The kind ${kind.name} is defined twice: in ${known.path} and in ${path}`);
+      }
+      byName.set(kind.name, { kind, path });
+    }
+  }
+  return [...byName.values()].map(({ kind }) => kind);
+}
+
+/** Those of these names. @throws ConfigurationError that names what none of the modules defines */
+export function selectKinds(kinds: readonly KindDefinition[], names: readonly string[]): readonly KindDefinition[] {
+  if (names.length === 0) return kinds;
+  const known = kinds.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new ConfigurationError(
+      unknown.map((name) => `--kind ${name}: no module defines it; there is: ${known.join(', ')}`),
+    );
+  }
+  return kinds.filter(({ name }) => names.includes(name));
+}
+
+async function load(path: string, file: string): Promise<Record<string, unknown>> {
+  if (!existsSync(file)) throw new CommandFailure(`There is no module ${file}`);
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (error) {
+    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    throw new CommandFailure(`The module ${path} cannot be loaded: ${reason}`, { cause: error });
+  }
+}
+
+function kindsOf(module: Record<string, unknown>): Set<KindDefinition> {
+  return new Set(Object.values(module).flat().filter(isKindDefinition));
+}

@@ -1,0 +1,172 @@
+import { hostname } from 'node:os';
+
+import type { KindDefinition } from '../dispatch/kind/define-kind.ts';
+import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
+import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
+import { engineControl, type TaskControl } from '../dispatch/worker/task-control.ts';
+import { createEngine } from '../engine/engine.ts';
+import { openQueue } from '../queue/open.ts';
+import { systemClock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { openDatabase, type Database } from '../store/database.ts';
+import type { Configuration } from './config.ts';
+import { requireReachable } from './database-access.ts';
+import { findRunningDatabase } from './embedded.ts';
+import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from './failure.ts';
+import { loadKinds, selectKinds } from './kind-modules.ts';
+import { processLog, type LogSink } from './process-log.ts';
+import { requireSchema } from './schema-state.ts';
+import { warnOfUnknown } from './server.ts';
+import { accessServer, type ServerAddress } from './server-access.ts';
+import type { SettingValues } from './settings.ts';
+import { aborted, untilInterrupted } from './signals.ts';
+import { StopSequence } from './stop-sequence.ts';
+
+/** What a worker process tells of its life, for the terminal and for scripts. */
+export type WorkerEvent =
+  | {
+      event: 'ready';
+      worker: string;
+      pid: number;
+      kinds: readonly string[];
+      concurrency: number;
+      queue: string;
+      /** Where it asks for cancels and results; null where it cannot. */
+      asks: 'database' | 'server' | null;
+    }
+  | { event: 'stopping'; running: number }
+  | { event: 'stopped'; succeeded: number; failed: number }
+  | { event: 'forced' };
+
+export interface WorkerOptions {
+  configuration: Configuration;
+  /** Kinds to run; all of the modules where empty. */
+  kinds: readonly string[];
+  /** A server to ask, where there is no database. */
+  server: ServerAddress | null;
+  tell: (event: WorkerEvent) => void;
+  /** Takes the log; standard error by default. */
+  logSink?: LogSink;
+}
+
+const HEALTH_INTERVAL_MS = 60_000;
+const CONNECTIONS_MAX = 6;
+
+/** What one start works with. */
+interface Start {
+  settings: SettingValues;
+  kinds: readonly KindDefinition[];
+  server: ServerAddress | null;
+  log: Logger;
+  stopping: StopSequence;
+}
+
+/** `heddle worker`: runs tasks that arrive through the queues of its kinds, until it is interrupted. */
+export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
+  const { configuration, server, tell, logSink } = options;
+  const { values: settings } = configuration;
+  const log = processLog(settings, logSink);
+  warnOfUnknown(configuration, log);
+  if (settings.kindModules.length === 0) {
+    throw new ConfigurationError(['--module (HEDDLE_MODULES): name at least one module that exports kinds']);
+  }
+  const kinds = selectKinds(await loadKinds(settings.kindModules, process.cwd()), options.kinds);
+  return untilInterrupted(
+    async (stop) => {
+      const stopping = new StopSequence(systemClock, log);
+      try {
+        const { worker, ready } = await startWorker({ settings, kinds, server, log, stopping });
+        log.info({ kinds: ready.kinds, queue: ready.queue }, `The worker ${ready.worker} receives tasks`);
+        tell(ready);
+        await aborted(stop);
+        tell({ event: 'stopping', running: worker.counts().running });
+        await worker.stop(settings.workerDrainSecs * 1000);
+        const { succeeded, ...others } = worker.counts().ended;
+        tell({ event: 'stopped', succeeded, failed: Object.values(others).reduce((sum, count) => sum + count, 0) });
+      } finally {
+        await stopping.stop();
+      }
+      return EXIT.ok;
+    },
+    () => tell({ event: 'forced' }),
+  );
+}
+
+async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: WorkerEvent & { event: 'ready' } }> {
+  const { settings, kinds, log, stopping } = start;
+  const common = { clock: systemClock, random: systemRandom, log };
+  const database = await openWorkerDatabase(start);
+  const { control, results, asks } = accessOf(start, database);
+  const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
+    throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
+  });
+  stopping.add('the queue', () => queue.close());
+  const name = `${hostname()}/${process.pid}`;
+  const concurrency = settings.workerConcurrency;
+  const leaseMs = settings.workerLeaseSecs * 1000;
+  const worker = new QueueWorker({ queue, kinds, worker: name, concurrency, leaseMs, control, results, ...common });
+  worker.start();
+  const health = healthLoop(worker, log);
+  health.start();
+  stopping.add('the health line', () => health.stop());
+  const names = kinds.map((kind) => kind.name);
+  const { pid } = process;
+  return { worker, ready: { event: 'ready', worker: name, pid, kinds: names, concurrency, queue: queue.driver, asks } };
+}
+
+/** The configured database, or the one that a `heddle up` runs here; null where queues elsewhere do without. */
+async function openWorkerDatabase({ settings, server, log, stopping }: Start): Promise<Database | null> {
+  const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
+  if (url === null) {
+    if (settings.queueUrl !== 'postgres') return null;
+    throw new ConfigurationError([
+      `DATABASE_URL: is required where the queues are in PostgreSQL, and no \`heddle up\` runs in ${settings.dataDir}`,
+    ]);
+  }
+  // A database that happens to run here is not the one of a server that was named.
+  if (settings.databaseUrl === null && server !== null && settings.queueUrl !== 'postgres') return null;
+  const database = openDatabase({
+    url,
+    maxSize: Math.min(settings.poolMaxSize, CONNECTIONS_MAX),
+    minIdle: 0,
+    acquireRetries: settings.poolAcquireRetries,
+    acquireTimeoutMs: settings.poolTimeoutSecs * 1000,
+    slowQueryMs: settings.slowQueryThresholdMs,
+    clock: systemClock,
+    log,
+    random: systemRandom,
+  });
+  stopping.add('the database pool', () => database.close());
+  await requireReachable(database, url);
+  await requireSchema(database);
+  return database;
+}
+
+interface Access {
+  control: TaskControl | null;
+  results: ResultReader | null;
+  asks: 'database' | 'server' | null;
+}
+
+function accessOf({ server, log, stopping }: Start, database: Database | null): Access {
+  if (database !== null) {
+    const engine = createEngine({ database, clock: systemClock, random: systemRandom, log });
+    stopping.add('the engine', () => engine.close());
+    return { control: engineControl(engine), results: engineResults(engine), asks: 'database' };
+  }
+  if (server !== null) return { ...accessServer(server), asks: 'server' };
+  log.warn({}, 'Neither DATABASE_URL nor HEDDLE_URL is set: handlers hear of no cancel, and cannot read results');
+  return { control: null, results: null, asks: null };
+}
+
+/** One line a minute that says what the worker does. */
+function healthLoop(worker: QueueWorker, log: Logger): Loop {
+  const runOnce = (): Promise<'idle'> => {
+    const { running, waiting, ended } = worker.counts();
+    log.info({ running, waiting, ...ended }, `${running} tasks run, ${ended.succeeded} succeeded since the start`);
+    return Promise.resolve('idle');
+  };
+  return new Loop({ name: 'health', intervalMs: HEALTH_INTERVAL_MS, clock: systemClock, log, runOnce });
+}
