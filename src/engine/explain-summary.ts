@@ -9,14 +9,14 @@ export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
     return `It is over (${task.state})${why}.`;
   }
   const first = obstacles[0];
-  if (first !== undefined) return sentenceOf(first);
+  if (first !== undefined) return sentenceOf(first, task.workflow_id);
   return task.state === 'claimed' ? 'It was claimed and is about to start.' : 'It is running.';
 }
 
-function sentenceOf(obstacle: Obstacle): string {
+function sentenceOf(obstacle: Obstacle, workflowId: string): string {
   switch (obstacle.type) {
     case 'turn':
-      return turnSentence(obstacle);
+      return turnSentence(obstacle, workflowId);
     case 'expanding':
       return `It announced ${counted(obstacle.expected, 'node')}, of which ${obstacle.created} ${obstacle.created === 1 ? 'exists' : 'exist'}; it ends when all do.`;
     case 'parents':
@@ -45,12 +45,13 @@ function sentenceOf(obstacle: Obstacle): string {
   }
 }
 
-function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>): string {
-  const where = `"${container.local_id ?? container.id}" (${container.state})`;
-  if (before.length === 0) return `It waits for its turn in the container ${where}.`;
+function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>, workflowId: string): string {
+  const { id, local_id: name, state } = container;
+  const where = name === null && id === workflowId ? `root sequence (${state})` : `sequence "${name ?? id}" (${state})`;
+  if (before.length === 0) return `It waits for its turn in the ${where}.`;
   const names = before.slice(0, 3).map((name) => `"${name}"`);
   const more = before.length > 3 ? ` and ${before.length - 3} more` : '';
-  return `It waits for its turn in the sequence ${where}: ${names.join(', ')}${more} must end first.`;
+  return `It waits for its turn in the ${where}: ${names.join(', ')}${more} must end first.`;
 }
 
 function parentsSentence({ parents, total }: Extract<Obstacle, { type: 'parents' }>): string {

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
+import { parseWorkflow } from '../../src/domain/parse/workflow.ts';
 import { MAX_TASKS, NewTaskList } from '../../src/http/wire/new-task.ts';
 import { FaultList } from '../../src/http/validation/explain.ts';
 import { checkerOf } from '../../src/http/validation/check.ts';
+import { newId } from '../../src/runtime/random.ts';
 import { createTestServer } from '../http/server.ts';
-import { readPage, readPages, tableRows } from './pages.ts';
+import { readPage, readPages, ROOT, tableRows } from './pages.ts';
 
 interface OpenApi {
   paths: Record<string, Record<string, { security?: { bearer?: string[] }[] }>>;
@@ -40,7 +44,7 @@ test('what the documentation shows as JSON is JSON', () => {
 function submissionsOf(text: string): unknown[] {
   return [...text.matchAll(/^.*?(\[\n *\{[\s\S]*?\n\])/gm)]
     .map((match) => JSON.parse(match[1]!) as Record<string, unknown>[])
-    .filter(([first]) => first !== undefined && 'kind' in first && !('status' in first));
+    .filter(([first]) => first !== undefined && 'kind' in first && !('status' in first) && !('task_id' in first));
 }
 
 test('the tasks that the documentation submits are accepted', () => {
@@ -55,5 +59,22 @@ test('the tasks that the documentation submits are accepted', () => {
     const faults = new FaultList(MAX_TASKS);
     if (!checker.fits(tasks)) checker.explain(tasks, 'tasks', faults);
     assert.deepEqual(faults.faults, [], path);
+  }
+});
+
+test('the workflows that the documentation submits are accepted, and so are the examples', () => {
+  const shown = readPages().flatMap(({ path, fences }) =>
+    fences
+      .filter(({ language, text }) => language === 'json' && text.startsWith('{'))
+      .map(({ text }) => ({ path, value: JSON.parse(text.replaceAll('{…}', '{}')) as object }))
+      // What has an id is an answer.
+      .filter(({ value }) => 'root' in value && !('id' in value)),
+  );
+  assert.ok(shown.length >= 3, 'no workflows were found: this test would hold for nothing');
+  const example = 'examples/workflow-minimal.json';
+  const files = [{ path: example, value: JSON.parse(readFileSync(join(ROOT, example), 'utf8')) as object }];
+  for (const { path, value } of [...shown, ...files]) {
+    const parsed = parseWorkflow(value, newId);
+    assert.deepEqual(parsed.ok ? [] : parsed.faults, [], path);
   }
 });
