@@ -8,6 +8,7 @@ import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine, Submission } from '../../src/engine/port.ts';
 import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import { buildServer } from '../../src/http/server.ts';
+import { PostgresQueue } from '../../src/queue/postgres.ts';
 import type { App } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
@@ -202,6 +203,7 @@ class HeddleSubject implements Subject {
         newId,
         now: () => null,
       }),
+      queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches carries a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },
       secrets: { keys: () => Promise.resolve([]) },

@@ -27,6 +27,7 @@ import { SecretStore } from '../store/secrets.ts';
 import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
 import { gaugeLoop } from './gauges.ts';
+import { startKinds } from './kinds.ts';
 import { freePort, listenFailure, localUrl } from './listener.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
@@ -100,9 +101,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const identity = await SigningIdentity.load({ secrets, webhookKeys, hostUrl, version: VERSION, clock, log });
   identity.start();
   stopping.add('the signing keys', () => identity.stop());
-  await startHttp(base, { engine, jobs: createJobs(jobs), ...stores, hostUrl, port, policy, tokensRequired });
+  await startHttp(base, { engine, jobs: createJobs(jobs), queue, ...stores, hostUrl, port, policy, tokensRequired });
   startLoops(base, engine, identity, policy);
   startManager(base, { engine, queue, jobs });
+  await startKinds({ ...base, engine });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
@@ -220,6 +222,7 @@ function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
 interface HttpParts {
   engine: Engine;
   jobs: Jobs;
+  queue: MessageQueue;
   tokens: TokenStore;
   definitions: DefinitionStore;
   secrets: SecretStore;
@@ -231,10 +234,11 @@ interface HttpParts {
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { engine, jobs, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
+  const { engine, jobs, queue, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
   const app: App = buildServer({
     engine,
     jobs,
+    queues: queue,
     tokens,
     definitions,
     secrets,

@@ -6,11 +6,13 @@ import { registerConfigCommand } from './commands/config.ts';
 import { registerDoctorCommand } from './commands/doctor.ts';
 import { registerJobCommands } from './commands/job.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
+import { registerQueueCommands } from './commands/queue.ts';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
 import { registerTokenCommand } from './commands/token.ts';
 import { registerUpCommand } from './commands/up.ts';
 import { registerWebhookCommands } from './commands/webhook.ts';
+import { registerWorkerCommand } from './commands/worker.ts';
 import { registerWorkflowCommands } from './commands/workflow.ts';
 
 /** The whole command line. Its errors are thrown as CommanderError. */
@@ -27,6 +29,7 @@ export function createProgram(): Command {
     );
   registerUpCommand(program);
   registerServerCommand(program);
+  registerWorkerCommand(program);
   registerMigrateCommand(program);
   registerDoctorCommand(program);
   registerConfigCommand(program);
@@ -35,6 +38,7 @@ export function createProgram(): Command {
   registerTaskCommands(program);
   registerWorkflowCommands(program);
   registerJobCommands(program);
+  registerQueueCommands(program);
   registerWebhookCommands(program);
   return program;
 }

@@ -20,6 +20,7 @@ import type {
 import { HeddleApiError } from './error.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
+import { QueuesClient } from './queues.ts';
 import { Transport, type ClientOptions } from './transport.ts';
 import { WorkClient } from './work-client.ts';
 
@@ -81,6 +82,7 @@ const RESULTS_PER_PAGE = 100;
 /** The API, typed. Failures are HeddleApiError; what `fetch` throws when the server cannot be reached passes through. */
 export class HeddleClient {
   readonly jobs: JobsClient;
+  readonly queues: QueuesClient;
   readonly work: WorkClient;
   readonly #transport: Transport;
   readonly #sleep: ClientOptions['sleep'];
@@ -89,6 +91,7 @@ export class HeddleClient {
     this.#transport = new Transport(options);
     this.work = new WorkClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
+    this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;
   }
 

@@ -60,9 +60,27 @@ export interface HttpConfig {
   healthTimeoutMs?: number;
 }
 
+/** What the API shows of queues; the queue fulfils it. Times are milliseconds since the epoch. */
+export interface Queues {
+  depth(queue: string): Promise<{ visible: number; in_flight: number; delayed: number; dead: number }>;
+  listDead(queue: string | null, page: { offset: number; limit: number }): Promise<QueuedDeadLetter[]>;
+  redrive(queue: string, ids: readonly string[] | null): Promise<number>;
+}
+
+interface QueuedDeadLetter {
+  id: string;
+  queue: string;
+  body: string;
+  reason: string;
+  receive_count: number;
+  sent_at: number;
+  died_at: number;
+}
+
 export interface ServerDependencies {
   engine: Engine;
   jobs: Jobs;
+  queues: Queues;
   tokens: TokenReader;
   definitions: DefinitionRepository;
   secrets: SigningKeys;

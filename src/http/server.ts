@@ -17,6 +17,7 @@ import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes } from './routes/page.ts';
+import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
@@ -105,6 +106,7 @@ function addRoutes(app: App, context: RouteContext): void {
   workflowRoutes(app, context);
   workRoutes(app, context);
   jobRoutes(app, context);
+  queueRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);
   definitionRoutes(app, context);

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { ApiToken, TokenScope } from '../../src/domain/token.ts';
 import type { Engine } from '../../src/engine/port.ts';
 import type { Jobs } from '../../src/engine/schedule/port.ts';
-import type { Definition, DefinitionRepository, HttpConfig, ServerDependencies } from '../../src/http/ports.ts';
+import type { Definition, DefinitionRepository, HttpConfig, Queues, ServerDependencies } from '../../src/http/ports.ts';
 import { buildServer, type App } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
@@ -77,6 +77,13 @@ const noJobs: Jobs = {
   history: () => Promise.resolve(null),
 };
 
+/** Queues without a message; tests of queues bring real ones. */
+const noQueues: Queues = {
+  depth: () => Promise.resolve({ visible: 0, in_flight: 0, delayed: 0, dead: 0 }),
+  listDead: () => Promise.resolve([]),
+  redrive: () => Promise.resolve(0),
+};
+
 export interface TestServer {
   app: App;
   stub: EngineStub;
@@ -98,6 +105,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const dependencies: ServerDependencies = {
     engine: stub.engine,
     jobs: noJobs,
+    queues: noQueues,
     tokens,
     definitions,
     secrets: { keys: () => Promise.resolve([HANDLE_KEY]) },

@@ -10,6 +10,7 @@ export type BatchDetail = Answer<HeddleClient['getBatch']>;
 export type Explanation = Answer<HeddleClient['explainTask']>;
 export type Obstacle = Explanation['obstacles'][number];
 export type Delivery = Answer<HeddleClient['listWebhooks']>[number];
+export type DeadLetter = Answer<HeddleClient['queues']['deadLetters']>[number];
 export type NewTask = Parameters<HeddleClient['submit']>[0][number];
 export type TaskUpdate = Parameters<HeddleClient['updateTask']>[1];
 export type Job = Answer<HeddleClient['jobs']['list']>[number];

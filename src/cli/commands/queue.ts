@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+
+import {
+  clientCommand,
+  parseId,
+  processIo,
+  wholeNumber,
+  type ClientContext,
+  type CommandIo,
+} from '../output/client-command.ts';
+import type { Output } from '../output/output.ts';
+import { writeTable } from '../output/table.ts';
+import type { DeadLetter } from '../output/wire.ts';
+
+interface QueueListOptions {
+  page?: number;
+  pageSize?: number;
+}
+
+/** A message is shown up to here; `--json` has all of it. */
+const BODY_SHOWN_CHARACTERS = 200;
+
+/** Adds `heddle queue …`. */
+export function registerQueueCommands(program: Command, io: CommandIo = processIo): void {
+  const queue = program.command('queue').description('look at dead letters of queues and send them again');
+  clientCommand<QueueListOptions>(
+    queue
+      .command('list')
+      .description('list dead letters, oldest first; of one queue also what it holds')
+      .argument('[queue]', 'manager, or worker:KIND; all queues where none is named')
+      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
+      .option('--page-size <number>', 'dead letters a page', wholeNumber(1, 10_000)),
+    io,
+    listQueue,
+  );
+  clientCommand(
+    queue
+      .command('redrive')
+      .description('make dead letters messages of their queue again')
+      .argument('<queue>', 'the queue that they came from')
+      .argument('[id]', 'only this one, by the id of the message', parseId),
+    io,
+    async ({ client, output }, _options, name, id?: string) => {
+      const redriven = await client.queues.redrive(name, id === undefined ? undefined : [id]);
+      output.result({ queue: name, redriven }, () => output.line(`${countOf(redriven)} of ${name} sent again`));
+      return undefined;
+    },
+  );
+}
+
+async function listQueue(
+  { client, output }: ClientContext,
+  options: QueueListOptions,
+  name?: string,
+): Promise<undefined> {
+  const { page, pageSize } = options;
+  const letters = await client.queues.deadLetters({
+    ...(name === undefined ? {} : { queue: name }),
+    ...(page === undefined ? {} : { page }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  });
+  if (name === undefined) {
+    output.result(letters, () => writeLetters(output, letters));
+    return undefined;
+  }
+  const counts = await client.queues.get(name);
+  output.result({ ...counts, dead_letters: letters }, () => {
+    const { visible, in_flight, delayed, dead } = counts;
+    output.line(`${name}: ${visible} visible, ${in_flight} in flight, ${delayed} delayed, ${dead} dead`);
+    writeLetters(output, letters);
+  });
+  return undefined;
+}
+
+function writeLetters(output: Output, letters: readonly DeadLetter[]): void {
+  if (letters.length === 0) {
+    output.line('there are no dead letters');
+    return;
+  }
+  writeTable(
+    output,
+    [
+      { header: 'ID', value: ({ id }) => id },
+      { header: 'QUEUE', value: ({ queue }) => queue },
+      { header: 'DIED', value: ({ died_at }) => died_at },
+      { header: 'RECEIVED', value: ({ receive_count }) => String(receive_count), align: 'right' },
+      { header: 'REASON', value: ({ reason }) => reason, flexible: true },
+      { header: 'MESSAGE', value: ({ body }) => body.slice(0, BODY_SHOWN_CHARACTERS), flexible: true },
+    ],
+    letters,
+  );
+}
+
+function countOf(letters: number): string {
+  return letters === 1 ? '1 dead letter' : `${letters} dead letters`;
+}
