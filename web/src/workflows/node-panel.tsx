@@ -7,6 +7,7 @@ import { TaskActions } from '../dag/task-actions.tsx';
 import { CopyText, Field, TaskFields } from '../dag/task-fields.tsx';
 import { JsonBlock } from '../json-block.tsx';
 import { Problem } from '../problem.tsx';
+import { StatusChip } from '../status-chip.tsx';
 import { statusFromWire } from '../status.ts';
 import { formatAgo, formatDuration, formatMoment, useNow } from '../times.ts';
 import { STATE_MEANING, isEnd } from './node-state.ts';
@@ -170,26 +171,30 @@ function Ran({ from, to, now }: { from: number | null; to: number | null; now: n
 
 function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | undefined; onChanged: () => void }) {
   const { store, view } = useTree();
-  const view0 = node?.type === 'task' ? node : undefined;
-  const stamp = `${view0?.state ?? ''} ${view0?.updatedAt ?? 0}`;
+  const known = node?.type === 'task' ? node : undefined;
+  const stamp = `${known?.state ?? ''} ${known?.updatedAt ?? 0}`;
   const { task, result, error, reread } = useTaskDetail(id, stamp);
   const now = useNow(1000, task?.ended_at === null);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.scrollIntoView({ block: 'nearest' }), []);
-  const status = statusFromWire(view0?.status ?? task?.status ?? 'Waiting');
-  const ended = view0 === undefined ? task?.ended_at !== null : isEnd(view0.state);
+  const status = statusFromWire(known?.status ?? task?.status ?? 'Waiting');
+  const ended = known === undefined ? task?.ended_at !== null : isEnd(known.state);
   return (
     <>
       <h2 ref={heading} data-testid="task-name">
-        {view0?.label ?? task?.name}
+        {known?.label ?? task?.name}
       </h2>
       <p className="details-status">
-        {view0 !== undefined && <StateChip state={view0.state} paused={view0.status === 'Paused'} />}
-        <span className="quiet">{view0?.kind ?? task?.kind}</span>
+        {known !== undefined ? (
+          <StateChip state={known.state} paused={known.status === 'Paused'} />
+        ) : (
+          task !== null && <StatusChip status={status} />
+        )}
+        <span className="quiet">{known?.kind ?? task?.kind}</span>
       </p>
       <TaskActions
         id={id}
-        name={view0?.label ?? ''}
+        name={known?.label ?? ''}
         status={status}
         consequence="Its container goes on as its policy says. It can be retried when the workflow has ended."
         onDone={() => {
@@ -198,11 +203,11 @@ function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | und
         }}
       />
       {error !== null && <Problem error={error} />}
-      <Reason state={view0?.state ?? ''} reason={view0?.reason ?? task?.failure_reason ?? null} />
+      <Reason state={known?.state ?? ''} reason={known?.reason ?? task?.failure_reason ?? null} />
       {task !== null && !ended && (
         <ExplainSection
           id={id}
-          running={view0?.state === 'Running'}
+          running={known?.state === 'Running'}
           stamp={stamp}
           knows={(other) => store.nodes.has(other)}
           onSelect={(other) => view.reveal(other)}
@@ -210,17 +215,17 @@ function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | und
       )}
       {task === null && error === null && <p className="quiet">Loading…</p>}
       {task !== null && <TaskFields task={task} now={now} owner="Workflow" />}
-      {view0 !== undefined && (
+      {known !== undefined && (
         <dl className="fields">
-          {view0.expected !== null && (
+          {known.expected !== null && (
             <Field label="Creates">
               <span className="tabular">
-                {(view0.created ?? 0).toLocaleString()} of {view0.expected.toLocaleString()} nodes
+                {(known.created ?? 0).toLocaleString()} of {known.expected.toLocaleString()} nodes
               </span>
             </Field>
           )}
-          <Policy policy={view0.policy} />
-          <Place node={view0} />
+          <Policy policy={known.policy} />
+          <Place node={known} />
         </dl>
       )}
       {task !== null && (

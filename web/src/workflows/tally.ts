@@ -74,21 +74,24 @@ function knownChildren(tree: KnownTree, id: string): Iterable<string> {
 
 function tallyOf(tree: KnownTree, id: string, tallies: ReadonlyMap<string, Tally>): Tally {
   const tally = emptyTally();
-  const direct = emptyTally();
+  const children = emptyTally();
+  const tasks = emptyTally();
   let known = 0;
   for (const child of knownChildren(tree, id)) {
     const node = tree.nodes.get(child);
     if (node === undefined) continue;
     known += 1;
-    direct[node.state] += 1;
-    if (node.type === 'task') tally[node.state] += 1;
+    children[node.state] += 1;
+    if (node.type === 'task') tasks[node.state] += 1;
     else for (const key of TALLY_KEYS) tally[key] += tallies.get(child)?.[key] ?? 0;
   }
   const self = tree.nodes.get(id);
-  if (self?.type !== 'container' || self.counts.children <= known) return tally;
-  let omitted = self.counts.children - known;
-  for (const [state, key] of COUNTED) {
-    const more = Math.min(omitted, Math.max(0, self.counts[key] - direct[state]));
+  const counts = self?.type === 'container' ? self.counts : null;
+  let omitted = Math.max(0, (counts?.children ?? 0) - known);
+  // Where only some are known it cannot be told how many of all run: what has not ended counts alike.
+  for (const state of NODE_STATES) tally[omitted === 0 || isEnd(state) ? state : OPEN] += tasks[state];
+  for (const [state, key] of counts === null ? [] : COUNTED) {
+    const more = Math.min(omitted, Math.max(0, counts![key] - children[state]));
     tally[state] += more;
     omitted -= more;
   }

@@ -1,0 +1,199 @@
+/** The pages of workflows and jobs against the real server, engine and manager on a real PostgreSQL. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import type { Outcome } from '../../src/domain/task-state.ts';
+import { createJobs } from '../../src/engine/schedule/jobs.ts';
+import { MANAGER_QUEUE, newBench } from '../engine/manager/fixture.ts';
+import type { Bench } from '../engine/manager/fixture.ts';
+import { createTestServer } from '../http/server.ts';
+import type { TestServer } from '../http/server.ts';
+import { launchBrowser } from './browser.ts';
+import { PageDriver, eventually } from './page-driver.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const WIDE_COUNT = 20_000;
+
+let bench: Bench;
+let server: TestServer;
+let browser: Browser;
+let url: string;
+
+before(async () => {
+  execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
+  bench = await newBench();
+  const { engine, database, jobs } = bench;
+  const config = { pageDirectory: join(ROOT, 'web/dist') };
+  server = await createTestServer({ engine, database, jobs: createJobs(jobs), config });
+  url = await server.app.listen({ host: '127.0.0.1', port: 0 });
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser.close();
+  await server.app.close();
+  await bench.engine.close();
+});
+
+async function post(path: string, body: unknown): Promise<Record<string, unknown>> {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, text.slice(0, 500));
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+async function submit(name: string, root: unknown): Promise<string> {
+  return (await post('/v1/workflows', { name, root }))['id'] as string;
+}
+
+/** Ends whatever of a kind is ready, each by its local name. */
+async function work(kind: string, end: (name: string) => Outcome = () => 'succeeded'): Promise<string[]> {
+  const claimed = await bench.engine.claim({ lanes: [`kind:${kind}`], limit: 100, holder: 'test' });
+  await bench.engine.report(
+    claimed.map(({ id, attempt, local_id }) => ({
+      task_id: id,
+      attempt,
+      outcome: end(local_id!),
+      reason: 'as the test would have it',
+      result: { by: local_id },
+    })),
+  );
+  return claimed.map(({ local_id }) => local_id!).sort();
+}
+
+/** Hands the manager what waits for it. */
+async function manage(): Promise<void> {
+  const messages = await bench.queue.receive(MANAGER_QUEUE, { max: 100, wait_ms: 0, visibility_ms: 60_000 });
+  await bench.manager.run(messages, Date.now());
+  await bench.queue.delete(
+    MANAGER_QUEUE,
+    messages.map(({ receipt }) => receipt),
+  );
+}
+
+async function withPage(run: (driver: PageDriver) => Promise<void>): Promise<void> {
+  const driver = await PageDriver.open(browser, url);
+  try {
+    await run(driver);
+    assert.deepEqual(driver.complaints, []);
+  } finally {
+    await driver.close();
+  }
+}
+
+function item(driver: PageDriver, name: string | RegExp) {
+  return driver.page.getByRole('treeitem', { name });
+}
+
+test('a workflow is followed from its first task to a failure, and through a retry to its end', () =>
+  withPage(async (driver) => {
+    const id = await submit('fan out', {
+      id: 'whole',
+      mode: 'sequential',
+      children: [
+        { id: 'first', kind: 'followed', input: { from: 'here' } },
+        {
+          id: 'middle',
+          mode: 'parallel',
+          children: [
+            { id: 'left', kind: 'followed' },
+            { id: 'right', kind: 'followed' },
+          ],
+        },
+        { id: 'last', kind: 'followed' },
+      ],
+    });
+    await driver.goto('/workflows');
+    await driver.page.getByRole('link', { name: 'fan out' }).click();
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    await item(driver, /^last, Pending/).click();
+    await driver.page.getByTestId('explain').waitFor();
+    assert.deepEqual(await work('followed'), ['first']);
+    await item(driver, /^first, Succeeded/).click();
+    await driver.page.getByTestId('result').getByText('"by": "first"').waitFor();
+    await driver.page.getByTestId('metadata').getByText('"from": "here"').waitFor();
+    assert.deepEqual(await work('followed', (name) => (name === 'left' ? 'failed' : 'succeeded')), ['left', 'right']);
+    await item(driver, /^left, Failed/).click();
+    await driver.page.getByTestId('details').getByText('as the test would have it').waitFor();
+    await item(driver, /^last, Disabled/).waitFor();
+    await driver.page.getByTestId('signal').getByText('Finished').waitFor();
+    await driver.page.getByRole('region', { name: 'Progress' }).getByRole('button', { name: 'Retry' }).click();
+    await driver.button('Retry the workflow');
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    assert.deepEqual(await work('followed'), ['left']);
+    await item(driver, /^left, Succeeded/).waitFor();
+    await eventually('the last one runs', async () => ((await work('followed')).includes('last') ? true : undefined));
+    await item(driver, /^last, Succeeded/).waitFor();
+    await driver.page.getByTestId('progress').getByText('Succeeded').waitFor();
+    assert.match(await driver.text('progress'), /4 of 4/);
+    assert.ok(driver.page.url().endsWith(id));
+  }));
+
+test('pausing and canceling a workflow are seen at once', () =>
+  withPage(async (driver) => {
+    const children = Array.from({ length: 3 }, (_, i) => ({ id: `t${i}`, kind: 'held' }));
+    const id = await submit('held', { mode: 'parallel', children });
+    await driver.goto(`/view?workflow=${id}`);
+    await driver.page.getByTestId('signal').getByText('Live').waitFor();
+    await driver.button('Pause');
+    await driver.button('Pause the workflow');
+    await item(driver, /^t0, Paused/).waitFor();
+    assert.deepEqual(await work('held'), []);
+    await driver.button('Resume');
+    await driver.button('Resume the workflow');
+    await item(driver, /^t0, Pending/).waitFor();
+    await driver.button('Cancel');
+    await driver.button('Cancel the workflow');
+    await driver.page.getByTestId('signal').getByText('Finished').waitFor();
+    await driver.page.getByTestId('progress').getByText('3 of 3').waitFor();
+  }));
+
+test('of a wide workflow the page loads a part, and further pages as they are looked at', () =>
+  withPage(async (driver) => {
+    const children = Array.from({ length: WIDE_COUNT }, (_, i) => ({ id: `w${i + 1}`, kind: 'wide' }));
+    const root = { mode: 'sequential', children: [{ id: 'wide', mode: 'parallel', children }] };
+    const id = await submit('wide', root);
+    await driver.goto(`/view?workflow=${id}`);
+    await driver.page.getByText('20,000 not ended').first().waitFor();
+    await driver.page.locator('.twisty').click();
+    await driver.page.getByTestId('page-range').getByText('1–100 of 20,000').waitFor();
+    await driver.button('Last page');
+    await item(driver, /^w20000,/).waitFor();
+    assert.equal(await driver.page.getByRole('treeitem').count(), 102);
+    await driver.page.getByLabel('Find tasks by name, kind or id').fill('w19876');
+    await driver.page.locator('.task-list').getByRole('button', { name: 'w19876' }).click();
+    await driver.page.getByTestId('task-name').getByText('w19876').waitFor();
+  }));
+
+test('a job is run now, its workflow is reached, and its end is in the history', () =>
+  withPage(async (driver) => {
+    await post('/v1/jobs', {
+      name: 'nightly',
+      cron: '30 2 * * *',
+      time_zone: 'Europe/Berlin',
+      workflow: { name: 'of the night', root: { mode: 'sequential', children: [{ id: 'only', kind: 'nightly' }] } },
+    });
+    await driver.goto('/jobs');
+    await driver.page.getByText('Every day at 02:30').waitFor();
+    await driver.page.getByRole('button', { name: 'nightly' }).click();
+    const details = driver.page.getByTestId('job-details');
+    await details.locator('.next-runs li').nth(4).waitFor();
+    await details.getByText('It has not run yet.').waitFor();
+    await driver.button('Run now');
+    await driver.button('Run it');
+    const link = driver.page.getByRole('link', { name: 'look at the workflow' });
+    await link.waitFor();
+    await manage();
+    assert.deepEqual(await work('nightly'), ['only']);
+    await manage();
+    await details.getByRole('row').filter({ hasText: 'Succeeded' }).getByText('by hand').waitFor();
+    await link.click();
+    await driver.page.getByRole('heading', { name: 'of the night' }).waitFor();
+    await item(driver, /^only, Succeeded/).waitFor();
+  }));
