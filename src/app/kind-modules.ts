@@ -23,7 +23,7 @@ function resolveOwnName(): void {
 
 /**
  * Loads modules (JavaScript, or TypeScript whose types can be stripped) and collects the kinds that they export: the
- * default export or a named one, single or in arrays.
+ * default export or a named one, single or in arrays; by name.
  *
  * @param paths from `directory`
  * @throws CommandFailure that names the module and what is wrong with it
@@ -44,7 +44,7 @@ export async function loadKinds(paths: readonly string[], directory: string): Pr
       byName.set(kind.name, { kind, path });
     }
   }
-  return [...byName.values()].map(({ kind }) => kind);
+  return [...byName.values()].map(({ kind }) => kind).sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** Those of these names. @throws ConfigurationError that names what none of the modules defines */

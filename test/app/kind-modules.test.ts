@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+
+import { loadKinds, selectKinds } from '../../src/app/kind-modules.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'heddle-modules-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+function write(name: string, text: string): string {
+  writeFileSync(join(directory, name), text);
+  return name;
+}
+
+const namesOf = async (...paths: string[]): Promise<string[]> =>
+  (await loadKinds(paths, directory)).map(({ name }) => name);
+
+describe('modules with kinds', () => {
+  it('export them by default or by name, single or in arrays, each once; they find this package anywhere', async () => {
+    const one = write(
+      'one.ts',
+      `import { defineKind, type KindContext } from 'heddle';
+       export const b = defineKind({ name: 'b', run: (_input, { attempt }: KindContext) => attempt });
+       export const a = defineKind({ name: 'a', run: () => 1 });
+       export const notes = ['not a kind'];
+       export default [a, b];`,
+    );
+    const two = write(
+      'two.mjs',
+      `import { defineKind } from 'heddle';
+       export default defineKind({ name: 'c', run: () => 1 });`,
+    );
+    assert.deepEqual(await namesOf(one, two), ['a', 'b', 'c']);
+  });
+
+  it('are refused by name where they cannot be used', async () => {
+    await assert.rejects(namesOf('absent.ts'), /^CommandFailure: There is no module .*absent\.ts$/);
+    await assert.rejects(namesOf(write('empty.ts', 'export {};')), /The module empty\.ts exports no kind/);
+    await assert.rejects(
+      namesOf(write('broken.ts', `throw new RangeError('no table');`)),
+      /The module broken\.ts cannot be loaded: RangeError: no table/,
+    );
+    const define = `import { defineKind } from 'heddle'; export default defineKind({ name: 'twice', run: () => 1 });`;
+    await assert.rejects(
+      namesOf(write('first.ts', define), write('second.ts', define)),
+      /The kind twice is defined twice: in first\.ts and in second\.ts/,
+    );
+  });
+
+  it('may be run in part', async () => {
+    const path = write(
+      'many.ts',
+      `import { defineKind } from 'heddle';
+       export default ['x', 'y', 'z'].map((name) => defineKind({ name, run: () => name }));`,
+    );
+    const kinds = await loadKinds([path], directory);
+    assert.deepEqual(
+      selectKinds(kinds, ['z', 'x']).map(({ name }) => name),
+      ['x', 'z'],
+    );
+    assert.equal(selectKinds(kinds, []).length, 3);
+    assert.throws(() => selectKinds(kinds, ['w']), /--kind w: no module defines it; there is: x, y, z/);
+  });
+});

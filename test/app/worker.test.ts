@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+import { HeddleClient } from '../../src/client/client.ts';
+import type { WorkerEvent } from '../../src/app/worker.ts';
+import { eventually } from '../support/eventually.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { heddle, HeddleProcess } from './heddle-process.ts';
+
+const EXAMPLES = join(import.meta.dirname, '..', '..', 'examples', 'kinds');
+const WORDS = join(EXAMPLES, 'words.ts');
+type Ready = WorkerEvent & { event: 'ready' };
+type Stopped = WorkerEvent & { event: 'stopped' };
+type Workflow = Parameters<HeddleClient['submitWorkflow']>[0];
+
+const workflow = JSON.parse(readFileSync(join(EXAMPLES, 'words.json'), 'utf8')) as Workflow;
+const running: HeddleProcess[] = [];
+let databaseUrl = '';
+
+function start(args: readonly string[], environment: Record<string, string> = {}): HeddleProcess {
+  const child = new HeddleProcess([...args, '--json'], {
+    DATABASE_URL: databaseUrl,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    WORKER_LOOP_INTERVAL_MS: '100',
+    ...environment,
+  });
+  running.push(child);
+  return child;
+}
+
+before(async () => {
+  databaseUrl = (await createTestDatabase()).url;
+});
+
+after(async () => {
+  for (const child of running) if (!child.ended) child.child.kill('SIGKILL');
+  await Promise.all(running.map(({ exited }) => exited));
+});
+
+/** Runs the example's workflow and returns the aggregator's result. */
+async function countWords(client: HeddleClient): Promise<unknown> {
+  const { id } = await client.submitWorkflow(workflow);
+  const state = await eventually(
+    async () => {
+      const { state: each } = await client.getWorkflow(id);
+      return each === 'Pending' || each === 'Running' ? undefined : each;
+    },
+    'the workflow has ended',
+    60_000,
+  );
+  // One of the texts holds no word, which its container lets pass.
+  assert.equal(state, 'PartiallyFailed');
+  for await (const { kind, data } of client.workflowResults(id)) if (kind === 'WordCountAggregator') return data;
+  throw new Error('the aggregator left no result');
+}
+
+const COUNTED = { the: 4, warp: 1, and: 1, weft: 2, shuttle: 1, carries: 1 };
+
+describe('the example kinds', () => {
+  it('run in a worker of their own, through queues, until it is told to stop', async () => {
+    const server = start(['server']);
+    const { url } = await server.ready();
+    const worker = start(['worker', '--module', WORDS, '--concurrency', '4']);
+    const ready = await worker.event<Ready>('ready');
+    assert.deepEqual(
+      [ready.kinds, ready.concurrency, ready.queue, ready.asks],
+      [['WordCount', 'WordCountAggregator', 'WordCountGenerator'], 4, 'postgres', 'database'],
+    );
+    assert.deepEqual(await countWords(new HeddleClient({ baseUrl: url })), COUNTED);
+    assert.equal(await worker.end('SIGTERM'), 0);
+    const stopped = worker.events.find(({ event }) => event === 'stopped') as Stopped;
+    assert.deepEqual([stopped.succeeded, stopped.failed], [4, 1]);
+    assert.equal(await server.end('SIGTERM'), 0);
+  });
+
+  it('run in the server itself', async () => {
+    const server = start(['server', '--module', WORDS]);
+    const { url } = await server.ready();
+    assert.deepEqual(await countWords(new HeddleClient({ baseUrl: url })), COUNTED);
+    assert.equal(await server.end('SIGTERM'), 0);
+  });
+});
+
+describe('a worker that cannot start', () => {
+  it('says what is wrong', async () => {
+    const withoutModule = await heddle(['worker'], { DATABASE_URL: databaseUrl });
+    assert.match(withoutModule.stderr, /--module \(HEDDLE_MODULES\): name at least one module/);
+    assert.equal(withoutModule.code, 2);
+    const withoutDatabase = await heddle(['worker', '--module', WORDS], { HEDDLE_DATA_DIR: EXAMPLES });
+    assert.match(withoutDatabase.stderr, /DATABASE_URL: is required where the queues are in PostgreSQL/);
+    assert.equal(withoutDatabase.code, 2);
+  });
+});
