@@ -50,7 +50,6 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
       concurrency: Math.min(set[0]!.concurrency ?? settings.workerConcurrency, settings.workerConcurrency),
       intervalMs: settings.workerLoopIntervalMs,
       leaseMs: settings.workerLeaseSecs * 1000,
-      leaseMs: settings.workerLeaseSecs * 1000,
       clock,
       random,
       log,

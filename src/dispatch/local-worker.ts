@@ -3,10 +3,11 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Loop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
-import type { ClaimedTask, Engine, ProgressReport, ProgressResult, Report } from '../engine/port.ts';
+import type { ClaimedTask, ClaimRequest, Engine, ProgressReport, ProgressResult, Report } from '../engine/port.ts';
 import { cancelWatch } from './cancel-watch.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { Completion, reasonOf } from './kind/completion.ts';
+import { leaseKeeper } from './lease-keeper.ts';
 import { ReportOutbox, type ClaimAlong } from './report-outbox.ts';
 import type { ExecutorResult, Switchboard } from './switchboard.ts';
 import { TaskQueue } from './task-queue.ts';
@@ -14,7 +15,10 @@ import { TaskRun } from './task-run.ts';
 import type { RunEnvironment } from './task-run.ts';
 
 export interface LocalWorkerOptions {
-  engine: Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release'>;
+  engine: Pick<
+    Engine,
+    'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release' | 'heartbeat'
+  >;
   switchboard: Switchboard;
   holder: string;
   /** Executors under way at once, 24 by default. Those that return at once do not count. */
@@ -26,6 +30,8 @@ export interface LocalWorkerOptions {
   reportsUnderWay?: number;
   /** How often to look without having been woken. */
   intervalMs: number;
+  /** How long its claims last without a sign of life, ms: when this process is killed, others go on. Default: the deadline. */
+  leaseMs?: number | undefined;
   /** How often tasks whose executors listen to their signal are looked up; 5,000 ms by default. */
   watchIntervalMs?: number;
   clock: Clock;
@@ -55,6 +61,7 @@ export class LocalWorker {
   readonly #outbox: ReportOutbox;
   readonly #ahead: FetchAhead;
   readonly #watch: Loop;
+  readonly #keeper: Loop | null;
   readonly #environment: RunEnvironment & { stopped: boolean };
   readonly #queue = new TaskQueue();
   readonly #runs = new Set<TaskRun>();
@@ -101,6 +108,9 @@ export class LocalWorker {
     this.#environment = { log, progress, stopped: false };
     const intervalMs = options.watchIntervalMs ?? 5000;
     this.#watch = cancelWatch({ engine, runs: this.#runs, intervalMs, clock, log });
+    const { leaseMs } = options;
+    const held = { runs: this.#runs, waiting: this.#queue };
+    this.#keeper = leaseMs === undefined ? null : leaseKeeper({ engine, ...held, leaseMs, clock, log });
   }
 
   /** Executors under way. */
@@ -115,6 +125,7 @@ export class LocalWorker {
     if (this.#lanes.length === 0) return;
     this.#unsubscribe = this.#options.engine.onReady(this.#lanes, () => this.wake());
     this.#watch.start();
+    this.#keeper?.start();
     this.#poll();
   }
 
@@ -141,6 +152,7 @@ export class LocalWorker {
     this.#runs.clear();
     for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) this.#unfinished.push(task);
     await this.#environment.progress.drain();
+    await this.#keeper?.stop();
     await this.#handBack();
     const lost = await this.#outbox.close(REPORT_GRACE_MS);
     if (lost > 0) this.#options.log.error({ lost }, 'reports were not stored before the worker stopped');
@@ -180,7 +192,7 @@ export class LocalWorker {
     const landed = Promise.withResolvers<undefined>();
     this.#claims.add(landed.promise);
     return {
-      request: { lanes: this.#lanes, limit, holder: this.#options.holder },
+      request: this.#request(limit),
       arrived: (tasks) => {
         this.#asked -= limit;
         this.#claims.delete(landed.promise);
@@ -213,10 +225,15 @@ export class LocalWorker {
     return (this.#woken || this.#flowing) && this.#outbox.waiting < 2 * this.#maxSet;
   }
 
+  #request(limit: number): ClaimRequest {
+    const { holder, leaseMs } = this.#options;
+    return { lanes: this.#lanes, limit, holder, ...(leaseMs === undefined ? {} : { lease_ms: leaseMs }) };
+  }
+
   async #claim(limit: number): Promise<void> {
     this.#asked += limit;
     try {
-      const tasks = await this.#options.engine.claim({ lanes: this.#lanes, limit, holder: this.#options.holder });
+      const tasks = await this.#options.engine.claim(this.#request(limit));
       this.#flowing = tasks.length >= limit;
       this.#queue.push(tasks);
     } catch (error) {

@@ -17,6 +17,11 @@ export class TaskQueue {
     this.#size += set.length;
   }
 
+  /** What waits now, the oldest first. */
+  *[Symbol.iterator](): Generator<ClaimedTask> {
+    for (const [index, set] of this.#sets.entries()) yield* index === 0 ? set.slice(this.#at) : set;
+  }
+
   /** The oldest task; undefined where none waits. */
   shift(): ClaimedTask | undefined {
     const [set] = this.#sets;

@@ -5,6 +5,8 @@ import type {
   DeliveryClaimRequest,
   DeliveryResult,
   Engine,
+  Heartbeat,
+  HeartbeatResult,
   ProgressReport,
   Report,
 } from '../../src/engine/port.ts';
@@ -97,7 +99,10 @@ export class FakeOutbox implements DeliverySide {
   }
 }
 
-type WorkerSide = Pick<Engine, 'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release'>;
+type WorkerSide = Pick<
+  Engine,
+  'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release' | 'heartbeat'
+>;
 
 /** Ready tasks in memory, claimed and reported as by the engine. */
 export class FakeTasks implements WorkerSide {
@@ -108,6 +113,7 @@ export class FakeTasks implements WorkerSide {
   readonly counted: ProgressReport[] = [];
   readonly released: { task_id: string; attempt: number }[] = [];
   readonly readySignal = new Signal();
+  readonly beats: (readonly Heartbeat[])[] = [];
   readonly over = new Set<string>();
   #made = 0;
   claimsUnderWay = 0;
@@ -145,6 +151,11 @@ export class FakeTasks implements WorkerSide {
     } finally {
       this.claimsUnderWay -= 1;
     }
+  }
+
+  heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
+    this.beats.push(beats);
+    return Promise.resolve(beats.map(({ task_id }) => (this.over.has(task_id) ? 'canceled' : 'applied')));
   }
 
   async reportAndClaim(

@@ -242,6 +242,44 @@ describe('the context of an executor', () => {
     });
   });
 
+  it('with leases, what it holds is kept, and what was lost learns it', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const gone = Promise.withResolvers<string>();
+    const worker = workerOf(
+      tasks,
+      {
+        waits: (_, { signal }) =>
+          new Promise<void>((resolve) => {
+            signal.addEventListener('abort', () => {
+              gone.resolve((signal.reason as Error).message);
+              resolve();
+            });
+          }),
+      },
+      { clock, leaseMs: 3000, watchIntervalMs: 600_000 },
+    );
+    tasks.add(1, 'waits', { id: 'first' });
+    tasks.add(1, 'waits', { id: 'second' });
+    worker.start();
+    await until('both run', () => worker.running === 2);
+    assert.equal(tasks.claims[0]!.lease_ms, 3000);
+    await clock.advance(1000);
+    await until('a sign of life', () => tasks.beats.some((set) => set.length === 2));
+    assert.deepEqual(
+      tasks.beats.at(-1)!.map(({ task_id, attempt }) => [task_id, attempt]),
+      [
+        ['first', 1],
+        ['second', 1],
+      ],
+    );
+    tasks.over.add('first');
+    await clock.advance(1000);
+    assert.equal(await gone.promise, 'the task is over');
+    await worker.stop(0);
+    assert.equal(clock.timers, 0);
+  });
+
   it('a canceled task aborts the signal of an executor that says nothing', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();

@@ -1,0 +1,46 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { ClaimedTask, Engine } from '../engine/port.ts';
+import type { TaskRun } from './task-run.ts';
+
+/** Tasks of one sign of life. */
+const BEATS_MAX = 1_000;
+
+/**
+ * Keeps the claims of a worker alive: a sign of life for everything that it holds, three times within a lease. Runs
+ * whose task ended without them, or went to a later attempt, learn it by the answer.
+ */
+export function leaseKeeper(options: {
+  engine: Pick<Engine, 'heartbeat'>;
+  runs: ReadonlySet<TaskRun>;
+  /** Claimed, and not begun. */
+  waiting: Iterable<ClaimedTask>;
+  leaseMs: number;
+  clock: Clock;
+  log: Logger;
+}): Loop {
+  const { engine, runs, waiting, leaseMs, clock, log } = options;
+  const runOnce = async (signal: AbortSignal): Promise<'idle'> => {
+    const held = [...runs].map((run) => ({ task: run.task, run: run }));
+    for (const task of waiting) held.push({ task, run: null });
+    for (let at = 0; at < held.length && !signal.aborted; at += BEATS_MAX) {
+      const set = held.slice(at, at + BEATS_MAX);
+      const beats = set.map(({ task }) => ({
+        task_id: task.id,
+        attempt: task.attempt,
+        new_success: 0,
+        new_failures: 0,
+      }));
+      const results = await engine.heartbeat(beats);
+      for (const [index, result] of results.entries()) {
+        if (result === 'applied') continue;
+        set[index]!.run?.abort(
+          result === 'stale_attempt' ? 'a later attempt of the task took over' : 'the task is over',
+        );
+      }
+    }
+    return 'idle';
+  };
+  return new Loop({ name: 'lease keeper', intervalMs: leaseMs / 3, clock, log, runOnce });
+}
