@@ -1,28 +1,13 @@
 import assert from 'node:assert/strict';
 
-import { createEngine, type EngineOptions, type TransactionalEngine } from '../../../src/engine/engine.ts';
-import { createManager, type Manager, type ManagerRun } from '../../../src/engine/manager/manager.ts';
-import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '../../../src/domain/message.ts';
 import type { JsonObject } from '../../../src/domain/json.ts';
-import type { JobContext } from '../../../src/engine/schedule/context.ts';
-import { PostgresQueue } from '../../../src/queue/postgres.ts';
+import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '../../../src/domain/message.ts';
+import type { Manager, ManagerRun } from '../../../src/engine/manager/manager.ts';
 import type { MessageQueue, ReceivedMessage } from '../../../src/queue/port.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
-import { silentLogger } from '../../../src/runtime/log.ts';
-import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts';
-import { newId, systemRandom } from '../../../src/runtime/random.ts';
+import { newId } from '../../../src/runtime/random.ts';
 import type { Database, DatabaseOptions } from '../../../src/store/database.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
-
-export interface Bench {
-  database: Database;
-  url: string;
-  queue: MessageQueue;
-  engine: TransactionalEngine;
-  manager: Manager;
-  metrics: Metrics;
-  jobs: JobContext;
-}
+import { benchOn, type Bench } from './bench.ts';
 
 /** A manager on a database of its own, or on one that wraps it. */
 export async function newBench(
@@ -31,17 +16,6 @@ export async function newBench(
 ): Promise<Bench> {
   const { database: inner, url } = await createTestDatabase(options);
   return { url, ...benchOn(wrap(inner)) };
-}
-
-/** A manager on a database that is there. */
-export function benchOn(database: Database, options: Partial<EngineOptions> = {}): Omit<Bench, 'url'> {
-  const common = { database, clock: systemClock, log: silentLogger };
-  const metrics = createMetrics({ processMetrics: false });
-  const queue = new PostgresQueue(common);
-  const engine = createEngine({ ...common, random: systemRandom, queue, ...options });
-  const jobs: JobContext = { database, queue, log: silentLogger, newId, now: () => null };
-  const manager = createManager({ ...common, engine, jobs, metrics, newId, holder: 'test' });
-  return { database, queue, engine, manager, metrics, jobs };
 }
 
 /** A message as a queue hands it out. */
@@ -101,4 +75,4 @@ export function completion(start: StartTaskMessage, extra: JsonObject = {}): Jso
   };
 }
 
-export { MANAGER_QUEUE, newId };
+export { benchOn, MANAGER_QUEUE, newId, type Bench };

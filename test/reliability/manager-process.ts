@@ -1,0 +1,38 @@
+/** One manager until it is killed: `node manager-process.ts URL`. */
+import { writeSync } from 'node:fs';
+
+import { ManagerLoop } from '../../src/app/manager-loop.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { benchOn } from '../engine/manager/bench.ts';
+
+const [url] = process.argv.slice(2) as [string];
+// A test that dies must not leave this behind.
+process.stdin.resume();
+process.stdin.on('end', () => process.exit(1));
+
+const database = openDatabase({
+  url,
+  maxSize: 4,
+  minIdle: 0,
+  acquireRetries: 3,
+  acquireTimeoutMs: 20_000,
+  slowQueryMs: 60_000,
+  clock: systemClock,
+  log: silentLogger,
+});
+const loop = new ManagerLoop({
+  ...benchOn(database),
+  receivers: 2,
+  intervalMs: 200,
+  batchMax: 20,
+  visibilityMs: 1_000,
+  inboxKeepMs: 3_600_000,
+  clock: systemClock,
+  random: systemRandom,
+  log: silentLogger,
+});
+loop.start();
+writeSync(1, `${JSON.stringify({ event: 'ready' })}\n`);
