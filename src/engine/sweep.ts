@@ -8,6 +8,8 @@ import type { RetentionResult, SweepResult } from './port.ts';
 
 const PROMOTE_MAX = 5_000;
 const LEASES_MAX = 50;
+/** Leases that lapse come up again and again, and may be of one task each: so many sets of them are looked at in a pass. */
+const LEASE_SETS_MAX = 40;
 const RELAYS_MAX = 100;
 const BLOCKED_SLOTS_MAX = 1_000;
 const IDLE_SLOTS_MAX = 1_000;
@@ -17,19 +19,26 @@ export async function sweep(context: EngineContext): Promise<SweepResult> {
   const now = context.now();
   const promoted = await promoteDelayed(context.database, PROMOTE_MAX, now);
   await context.observer.moved({ lanes: promoted.lanes ?? [] });
-  const swept = await sweepLeases(
-    context.database,
-    LEASES_MAX,
-    context.settings.claimTimeoutMs,
-    context.random.next(),
-    now,
-  );
-  const { timedOut, requeued } = swept === null ? { timedOut: 0, requeued: 0 } : await tellSwept(context, swept);
+  const { timedOut, requeued } = await sweepDue(context, now);
   context.signals.emit({ lanes: await regrantSlots(context.database, BLOCKED_SLOTS_MAX) });
   const relayed = await relayAll(context, now);
   const released = await releaseStuck(context.database, now);
   if (released > 0) context.signals.emit({ deliveries: true });
   return { promoted: promoted.promoted, requeued, timed_out: timedOut, relayed };
+}
+
+async function sweepDue(context: EngineContext, now: string | null): Promise<{ timedOut: number; requeued: number }> {
+  const { database, settings, random } = context;
+  const sum = { timedOut: 0, requeued: 0 };
+  for (let sets = 0; sets < LEASE_SETS_MAX; sets += 1) {
+    const swept = await sweepLeases(database, LEASES_MAX, settings.claimTimeoutMs, random.next(), now);
+    if (swept === null) break;
+    const { timedOut, requeued } = await tellSwept(context, swept);
+    sum.timedOut += timedOut;
+    sum.requeued += requeued;
+    if (swept.looked_at < LEASES_MAX) break;
+  }
+  return sum;
 }
 
 async function tellSwept(context: EngineContext, swept: Swept): Promise<{ timedOut: number; requeued: number }> {

@@ -247,10 +247,14 @@ describe('workflows by workers of any language', () => {
     });
     assert.equal(lostChild!.result, 'rejected');
     assert.match(lostChild!.reason!, /nowhere/);
-    assert.equal((await client.work.complete(generator!, { expected_task_count: 3 })).result, 'applied');
+    const extra = { id: newId(), kind: square, input: { n: 0 } };
+    const announced = await client.work.complete(generator!, { expected_task_count: 4 });
+    assert.deepEqual([announced.result, announced.state], ['applied', 'PendingTaskCreation']);
+    await client.work.createChildren(generator!, { nodes: [extra], parent_id: 'squares' });
+    assert.equal((await client.work.complete(generator!, { expected_task_count: 4 })).result, 'unchanged');
 
     const squares = await client.work.claim({ kinds: [square], max: 10, wait_secs: 10 });
-    assert.equal(squares.length, 3);
+    assert.equal(squares.length, 4);
     assert.ok(squares.every(({ parent_id }) => parent_id !== null));
     for (const work of squares) {
       await client.work.complete(work, { result: (work.input['n'] as number) ** 2 });
@@ -259,7 +263,7 @@ describe('workflows by workers of any language', () => {
     const [aggregator] = await client.work.claim({ kinds: [sum], wait_secs: 10 });
     const results: unknown[] = [];
     for await (const { data } of client.work.results(aggregator!.id, 2)) results.push(data);
-    assert.deepEqual(results.sort(), [1, 4, 9]);
+    assert.deepEqual(results.sort(), [0, 1, 4, 9]);
     assert.equal((await client.work.complete(aggregator!, { result: 14 })).state, 'Succeeded');
     const [late] = await client.work.createChildren(generator!, { nodes: [{ kind: square }] });
     assert.equal(late!.result, 'rejected');
