@@ -22,7 +22,8 @@ export function leaseKeeper(options: {
 }): Loop {
   const { engine, runs, waiting, leaseMs, clock, log } = options;
   const runOnce = async (signal: AbortSignal): Promise<'idle'> => {
-    const held = [...runs].map((run) => ({ task: run.task, run: run }));
+    const held: { task: ClaimedTask; run: TaskRun | null }[] = [];
+    for (const run of runs) held.push({ task: run.task, run });
     for (const task of waiting) held.push({ task, run: null });
     for (let at = 0; at < held.length && !signal.aborted; at += BEATS_MAX) {
       const set = held.slice(at, at + BEATS_MAX);

@@ -273,8 +273,8 @@ describe('the context of an executor', () => {
         ['second', 1],
       ],
     );
-    tasks.over.add('first');
-    await clock.advance(1000);
+    tasks.over.add('first').add('second');
+    for (let second = 0; second < 5 && worker.running > 0; second += 1) await clock.advance(1000);
     assert.equal(await gone.promise, 'the task is over');
     await worker.stop(0);
     assert.equal(clock.timers, 0);
