@@ -60,7 +60,10 @@ export async function treeChanges(context: EngineContext, id: string, cursor: nu
     const workflow = await findWorkflow(tx, id);
     if (workflow === null || workflow.root_state === null) return null;
     const tasks = await trees.findTreeTasksChanged(tx, id, since);
-    const containers = await trees.findContainersChanged(tx, id, since, SMALL_TREE);
+    const containers =
+      cursor === 0 || workflow.archived
+        ? await trees.findAllContainers(tx, id)
+        : await trees.findContainersChanged(tx, id, since, SMALL_TREE);
     return { workflow, tree: { containers, tasks }, cursor: started - CHANGE_OVERLAP_MS };
   }, ONE_SNAPSHOT);
 }

@@ -80,35 +80,49 @@ const TASKS_CHANGED: Statement = {
     where t.workflow_id = $3 and t.updated_at >= $4::timestamptz and t.container_id is not null order by t.id`,
 };
 
+const ALL_CONTAINERS: Statement = {
+  name: 'trees.all_containers',
+  text: `select ${CONTAINER_COLUMNS} from container_all c where c.workflow_id = $1 order by c.id`,
+};
+
+const COUNT_CONTAINERS: Statement = {
+  name: 'trees.count_containers',
+  text: `select count(*) as n from (select 1 from container where workflow_id = $1 limit $2) x`,
+};
+
 /**
- * A container changes when its turn comes, when it ends, and when anything below it does. Those of a small tree are all
- * read: a retry leaves no moment behind in a container without tasks.
+ * A container changes when its turn comes, when it ends, and when anything below it does. Parents are looked up one by
+ * one: what changed is little, whatever the planner believes.
  */
 const CONTAINERS_CHANGED: Statement = {
   name: 'trees.containers_changed',
   text: `with recursive touched as (
-      select t.container_id as id from task_all t
+      select t.container_id as id from task t
         where t.workflow_id = $1 and t.updated_at >= $2::timestamptz and t.container_id is not null
       union
-      select c.id from container_all c
+      select c.id from container c
         where c.workflow_id = $1 and greatest(c.created_at, c.started_at, c.ended_at) >= $2::timestamptz
       union
-      select c.parent_id from touched join container_all c on c.id = touched.id where c.parent_id is not null)
-    select ${CONTAINER_COLUMNS} from container_all c
-    where c.workflow_id = $1 and (c.id in (select id from touched)
-      or (select count(*) from (select 1 from container_all n where n.workflow_id = $1 limit $3 + 1) x) <= $3)
-    order by c.id`,
+      select p.parent_id from touched
+      cross join lateral (select c.parent_id from container c where c.id = touched.id limit 1) p
+      where p.parent_id is not null)
+    select ${CONTAINER_COLUMNS} from touched
+    cross join lateral (select * from container n where n.id = touched.id limit 1) c order by c.id`,
 };
 
-const RESULT_COLUMNS = `t.id as task_id, t.local_id, k.name as kind, t.state, d.data`;
-const RESULT_JOINS = `join kind k on k.id = t.kind_id cross join lateral (
+/** Tasks are put in order first, so that the data of one page only is looked up. */
+const resultsOf = (tasks: string): string => `select t.id as task_id, t.local_id, t.state, d.data,
+      (select k.name from kind k where k.id = t.kind_id) as kind
+    from (select t.id, t.local_id, t.kind_id, t.state from task_all t
+      where ($2::uuid is null or t.id > $2) and ${tasks} order by t.id) t
+    cross join lateral (
       select data from task_data where task_id = t.id
-      union all select data from archive_task_data where task_id = t.id limit 1) d`;
+      union all select data from archive_task_data where task_id = t.id limit 1) d
+    order by t.id limit $3`;
 
 const RESULTS_OF_WORKFLOW: Statement = {
   name: 'trees.results_of_workflow',
-  text: `select ${RESULT_COLUMNS} from task_all t ${RESULT_JOINS}
-    where t.workflow_id = $1 and ($2::uuid is null or t.id > $2) order by t.id limit $3`,
+  text: resultsOf('t.workflow_id = $1'),
 };
 
 const RESULTS_BELOW: Statement = {
@@ -118,10 +132,8 @@ const RESULTS_BELOW: Statement = {
       union all
       select c.id, c.workflow_id from below b
       join container_all c on c.workflow_id = b.workflow_id and c.parent_id = b.id)
-    select ${RESULT_COLUMNS} from task_all t ${RESULT_JOINS}
-    where t.workflow_id = (select workflow_id from container_all where id = $1)
-      and t.container_id in (select id from below) and ($2::uuid is null or t.id > $2)
-    order by t.id limit $3`,
+    ${resultsOf(`t.workflow_id = (select workflow_id from container_all where id = $1)
+      and t.container_id in (select id from below)`)}`,
 };
 
 const RESULTS_BEFORE: Statement = {
@@ -133,11 +145,8 @@ const RESULTS_BEFORE: Statement = {
       union all
       select c.id, c.workflow_id from below b
       join container_all c on c.workflow_id = b.workflow_id and c.parent_id = b.id)
-    select ${RESULT_COLUMNS} from task_all t ${RESULT_JOINS}
-    where t.workflow_id = (select workflow_id from reader) and ($2::uuid is null or t.id > $2)
-      and (t.container_id in (select id from below)
-        or t.container_id = (select container_id from reader) and t.position < (select position from reader))
-    order by t.id limit $3`,
+    ${resultsOf(`t.workflow_id = (select workflow_id from reader) and (t.container_id in (select id from below)
+        or t.container_id = (select container_id from reader) and t.position < (select position from reader))`)}`,
 };
 
 export interface ContainerRecord {
@@ -278,14 +287,23 @@ export async function findTreeTasksChanged(
   return (await queryable.query<TreeTaskRecord>(TASKS_CHANGED, [false, NO_INPUT, workflowId, since])).map(treeTaskOf);
 }
 
-/** Containers that changed since a moment (RFC 3339); all of them where the tree has at most `small`. */
+/**
+ * Containers of a live tree that changed since a moment (RFC 3339). All of them where the tree has at most `small`: a retry
+ * leaves no moment behind in a container without tasks.
+ */
 export async function findContainersChanged(
   queryable: Queryable,
   workflowId: string,
   since: string,
   small: number,
 ): Promise<Container[]> {
-  return (await queryable.query<ContainerRecord>(CONTAINERS_CHANGED, [workflowId, since, small])).map(containerOf);
+  const [counted] = await queryable.query<{ n: number }>(COUNT_CONTAINERS, [workflowId, small + 1]);
+  if (counted!.n <= small) return findAllContainers(queryable, workflowId);
+  return (await queryable.query<ContainerRecord>(CONTAINERS_CHANGED, [workflowId, since])).map(containerOf);
+}
+
+export async function findAllContainers(queryable: Queryable, workflowId: string): Promise<Container[]> {
+  return (await queryable.query<ContainerRecord>(ALL_CONTAINERS, [workflowId])).map(containerOf);
 }
 
 interface ResultRecord {
