@@ -79,6 +79,8 @@ export interface TreeSize {
   /** Commands of operators: they end most workflows early. */
   operators?: boolean;
   delays?: boolean;
+  /** More containers than tasks. */
+  nested?: boolean;
 }
 
 export const NAMES = 4;
@@ -91,18 +93,23 @@ export function treeScenarioArbitrary(size: TreeSize): fc.Arbitrary<TreeScenario
 }
 
 function containerArbitrary(size: TreeSize, depth: number): fc.Arbitrary<ContainerSpec> {
+  const children = (minLength: number): fc.Arbitrary<NodeSpec[]> =>
+    fc.array(nodeArbitrary(size, depth - 1), { minLength, maxLength: Math.max(size.width, minLength), size: 'max' });
   return fc.record({
     mode: fc.constantFrom<ContainerMode>(...CONTAINER_MODES),
     policy: policyArbitrary(),
     name: fc.option(fc.nat(NAMES - 1), { freq: 2 }),
-    children: fc.array(nodeArbitrary(size, depth - 1), { maxLength: size.width, size: 'max' }),
+    children: fc.oneof(
+      { weight: 6, arbitrary: children(depth === size.depth ? 2 : 1) },
+      { weight: depth === size.depth ? 0 : 1, arbitrary: fc.constant<NodeSpec[]>([]) },
+    ),
   });
 }
 
 function nodeArbitrary(size: TreeSize, depth: number): fc.Arbitrary<NodeSpec> {
   if (depth <= 0) return taskArbitrary(size);
   return fc.oneof(
-    { weight: 3, arbitrary: taskArbitrary(size) },
+    { weight: size.nested === true ? 1 : 3, arbitrary: taskArbitrary(size) },
     { weight: 2, arbitrary: containerArbitrary(size, depth) },
   );
 }
@@ -144,7 +151,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     generator: pickFrom('generating', 'generating', 'generating', 'generating', 'any'),
     into: fc.constantFrom<CreationSpec['into']>('own', 'own', 'id', 'id', 'id', 'name', 'name', 'stranger'),
     n: fc.nat(999),
-    node: nodeArbitrary({ ...size, width: 2 }, 2),
+    node: nodeArbitrary({ ...size, width: 2, depth: 9 }, 2),
     repeats: fc.option(fc.nat(5), { freq: 4 }),
   });
   const beat = fc.record({
