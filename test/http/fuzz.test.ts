@@ -17,7 +17,7 @@ import { createTestServer, task, type Problem, type TestServer } from './server.
 const RUNS = 250;
 const COUNT = {
   name: 'test.count',
-  text: 'select (select count(*) from task) + (select count(*) from definition) as n',
+  text: 'select (select count(*) from task) + (select count(*) from container) + (select count(*) from definition) as n',
 };
 
 let server: TestServer;
@@ -222,6 +222,45 @@ const badProgress = badMembers({ new_success: fc.oneof(count, fc.constant('0')),
 const badRule = badMembers({ type: anything, matcher: anything, max_concurency: anything, max_capacity: anything });
 const badAction = badMembers({ kind: anything, params: anything, trigger: anything });
 
+/** A member that is null counts as absent. */
+const orNull =
+  (accepts: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === null || accepts(value);
+
+/** Members of a task of a workflow, with what is certainly wrong for each. */
+const NODE_FIELDS: Record<string, fc.Arbitrary<Text>> = {
+  id: refusedBy(orNull(isText)),
+  kind: refusedBy(isText),
+  name: refusedBy(orNull(isText)),
+  input: fc.oneof(
+    refusedBy(orNull(isObject)),
+    fc.oneof(badNumber, badString, deep).map((text) => `{"inner":[${text}]}`),
+  ),
+  policy: refusedBy(orNull(() => false)),
+  timeout_secs: fc.oneof(refusedBy(orNull(isNumber)), fc.constantFrom('0', '-5', '86401', '1.5', '"60"')),
+  disabled: refusedBy(orNull((value) => typeof value === 'boolean')),
+  generator: refusedBy(orNull((value) => typeof value === 'boolean')),
+  retry: fc.oneof(refusedBy(orNull(isObject)), fc.constantFrom('{}', '{"max_attempts":0}', '{"max_attempts":2,"x":1}')),
+  children: anything.map((text) => `[${text}]`),
+  on_start: anything,
+};
+const badNode = fc
+  .constantFrom(...Object.keys(NODE_FIELDS))
+  .chain((name) => NODE_FIELDS[name]!.map((text) => `{${name === 'kind' ? '' : '"kind":"a",'}"${name}":${text}}`));
+const badTree = fc.oneof(
+  anything,
+  badNode,
+  badNode.map((node) => `{"mode":"parallel","children":[{"kind":"a"},{"mode":"sequential","children":[${node}]}]}`),
+  anything.map((text) => `{"mode":${text},"children":[]}`),
+  refusedBy(isList).map((text) => `{"mode":"parallel","children":${text}}`),
+  fc.constantFrom('{"mode":"parallel","children":[{"id":"a","kind":"k"},{"id":"a","kind":"k"}]}', '{"kind":"a"}'),
+);
+const badWorkflow = fc.oneof(
+  anything,
+  badTree.map((root) => `{"root":${root}}`),
+);
+
 async function countStored(): Promise<number> {
   const [row] = await database.query<{ n: number }>(COUNT);
   return row!.n;
@@ -246,6 +285,7 @@ async function assertRefused(method: 'POST' | 'PATCH' | 'PUT', url: string, payl
 describe('nonsense is refused by name and leaves nothing behind', () => {
   const routes: [string, 'POST' | 'PATCH' | 'PUT', () => string, fc.Arbitrary<Text>][] = [
     ['POST /task', 'POST', () => '/task', badSubmission],
+    ['POST /v1/workflows', 'POST', () => '/v1/workflows', badWorkflow],
     ['PATCH /task/{id}', 'PATCH', () => taskUrl, badUpdate],
     ['PUT /task/{id}', 'PUT', () => taskUrl, badProgress],
     ['PUT /v1/rules/{name}', 'PUT', () => '/v1/rules/fuzz', badRule],
@@ -291,7 +331,15 @@ describe('nonsense is refused by name and leaves nothing behind', () => {
       'unknown',
       '__proto__',
     );
-    const url = fc.constantFrom('/task', '/v1/batches', '/v1/webhooks', taskUrl, '/dag/x', '/v1/rules');
+    const url = fc.constantFrom(
+      '/task',
+      '/v1/batches',
+      '/v1/webhooks',
+      '/v1/workflows',
+      taskUrl,
+      '/dag/x',
+      '/v1/rules',
+    );
     await fc.assert(
       fc.asyncProperty(
         url,
