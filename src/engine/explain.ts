@@ -29,7 +29,10 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Ob
   }
   if (task.state === 'claimed') {
     const delivery = await obstacles.findStartDelivery(database, task.id);
-    return delivery === null ? [] : [{ type: 'delivering', ...delivery }];
+    if (delivery !== null) return [{ type: 'delivering', ...delivery }];
+    // It waits in the queue of its kind, where only a worker takes it from.
+    const nobody = await nobodyClaims(context, task, await timeOf(context));
+    return nobody === null ? [] : [nobody];
   }
   const found: Obstacle[] = [];
   if (task.state === 'paused') {
@@ -42,18 +45,27 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Ob
   }
   const parents = await parentsOf(context, task.id);
   if (parents !== null) found.push(parents);
-  const now = context.now() === null ? await databaseNow(database) : context.clock.now();
+  const now = await timeOf(context);
   if (task.run_at !== null && task.run_at > now) {
     found.push({ type: 'delayed', until: task.run_at, attempt: task.attempt + 1 });
   }
   found.push(...(await rulesOf(context, task.id)));
   if (found.length > 0) return found;
-  const seen = await obstacles.findLastClaimer(database, task.id);
-  if (seen === null || now - seen > CLAIMER_GONE_MS) {
-    const lane = task.actions.some((action) => action.trigger === 'start') ? 'webhook' : `kind:${task.kind}`;
-    return [{ type: 'no_worker', lane, last_seen: seen }];
-  }
+  const nobody = await nobodyClaims(context, task, now);
+  if (nobody !== null) return [nobody];
   return [{ type: 'queued', ahead: await obstacles.countAhead(database, task.id) }];
+}
+
+async function timeOf(context: EngineContext): Promise<number> {
+  return context.now() === null ? await databaseNow(context.database) : context.clock.now();
+}
+
+/** The lane of the task where no worker was seen for a while; null where one was. */
+async function nobodyClaims({ database }: EngineContext, task: TaskDetail, now: number): Promise<Obstacle | null> {
+  const seen = await obstacles.findLastClaimer(database, task.id);
+  if (seen !== null && now - seen <= CLAIMER_GONE_MS) return null;
+  const lane = task.actions.some((action) => action.trigger === 'start') ? 'webhook' : `kind:${task.kind}`;
+  return { type: 'no_worker', lane, last_seen: seen };
 }
 
 async function parentsOf(context: EngineContext, id: string): Promise<Obstacle | null> {

@@ -136,6 +136,22 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     assert.deepEqual(await openLeases(bench).then(({ open }) => open), 30 + 420);
   });
 
+  test('what waits in a queue that no worker reads any more is explained so', async () => {
+    const bench = await announced(10);
+    const { engine, clock } = bench;
+    const { tasks } = await submitTasks(engine, [newTask()]);
+    await engine.dispatch('manager', 10);
+    const id = tasks[0]!.id;
+    assert.equal((await engine.explain(id))?.summary, 'It was claimed and is about to start.');
+    const seen = clock.now();
+    await clock.advance(61_000);
+    const explanation = await engine.explain(id);
+    assert.deepEqual(explanation?.obstacles, [{ type: 'no_worker', lane: 'kind:work', last_seen: seen }]);
+    assert.match(explanation.summary, /^No worker has asked for tasks of kind:work since /);
+    await engine.workersSeen([{ worker: 'w2', kinds: ['work'], concurrency: 1 }]);
+    assert.deepEqual((await engine.explain(id))?.obstacles, []);
+  });
+
   test('rules hold for what is dispatched', async () => {
     const bench = await announced(10);
     const { engine } = bench;
