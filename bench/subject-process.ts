@@ -17,6 +17,9 @@ serve(
     latency: (...args: Parameters<NonNullable<Subject['latency']>>) => subject.latency!(...args),
     parentToChild: (...args: Parameters<NonNullable<Subject['parentToChild']>>) => subject.parentToChild!(...args),
     runTrees: (...args: Parameters<NonNullable<Subject['runTrees']>>) => subject.runTrees!(...args),
+    transport: (...args: Parameters<NonNullable<Subject['transport']>>) => subject.transport!(...args),
+    transportLatency: (...args: Parameters<NonNullable<Subject['transportLatency']>>) =>
+      subject.transportLatency!(...args),
     listen: (...args: Parameters<NonNullable<Subject['listen']>>) => subject.listen!(...args),
     fillStore: (...args: Parameters<NonNullable<Subject['fillStore']>>) => subject.fillStore!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),

@@ -14,6 +14,11 @@ export const SUBJECTS = {
     note: 'engine and handlers in one process; every transition committed with fsync',
     load: () => import('../subjects/heddle.ts'),
   },
+  'heddle-manager': {
+    needs: 'postgres',
+    note: 'the manager loop on the queue in PostgreSQL; every step committed with fsync',
+    load: () => import('../subjects/heddle-manager.ts'),
+  },
   'graphile-worker': {
     needs: 'postgres',
     note: 'localQueue 2000, completeJobBatchDelay 5, 24 concurrent jobs; committed with fsync; finished jobs are deleted',

@@ -1,5 +1,7 @@
 import { engineScenarios, FULL, QUICK } from './engine-scenarios.ts';
 import { httpScenarios } from './http-scenarios.ts';
+import { managerScenarios } from './manager-scenarios.ts';
+import { transportScenarios } from './transport-scenarios.ts';
 import { workflowScenarios } from './workflow-scenarios.ts';
 import { matches } from './options.ts';
 import type { Options } from './options.ts';
@@ -39,7 +41,13 @@ const NO_REDIS = 'redis-server is not installed (apt-get install redis-server)';
 export async function runBenches(options: Options, databaseUrl: string | undefined, output: Output): Promise<boolean> {
   const sizes = options.quick ? QUICK : FULL;
   const wanted = (bench: string): boolean => matches(options, bench);
-  const scenarios = [...engineScenarios(sizes), ...workflowScenarios(options.quick), ...httpScenarios(options.quick)]
+  const scenarios = [
+    ...engineScenarios(sizes),
+    ...workflowScenarios(options.quick),
+    ...transportScenarios(options.quick),
+    ...managerScenarios(options.quick),
+    ...httpScenarios(options.quick),
+  ]
     .filter(({ benches }) => benches.some(wanted))
     .map((scenario) => narrowed(scenario, options));
   if (scenarios.length === 0) throw new TypeError('--only: no bench has such a name');

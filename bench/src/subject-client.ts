@@ -38,6 +38,8 @@ export async function startSubject(
     latency: forward('latency'),
     parentToChild: forward('parentToChild'),
     runTrees: forward('runTrees'),
+    transport: forward('transport'),
+    transportLatency: forward('transportLatency'),
     listen: forward('listen'),
     fillStore: forward('fillStore'),
     residentMib: forward('residentMib'),

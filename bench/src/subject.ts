@@ -19,6 +19,12 @@ export type TreeShape =
   | { type: 'side-by-side'; workflows: number; tasks: number }
   | { type: 'nested'; depth: number };
 
+/** Messages through a queue, sent and received in batches. */
+export interface TransportShape {
+  messages: number;
+  batch: number;
+}
+
 /** Where a load generator finds an HTTP subject, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
@@ -43,6 +49,11 @@ export interface Subject {
 
   /** Stores trees and runs them until their last task ran; returns milliseconds. */
   runTrees?(shape: TreeShape): Promise<number>;
+
+  /** Sends messages, receives and settles them, all at the same time; returns milliseconds. */
+  transport?(shape: TransportShape): Promise<number>;
+  /** One message at a time: milliseconds from the call that sends it to its receiver, which waits. */
+  transportLatency?(samples: number): Promise<number[]>;
 
   /** Starts the HTTP server with `running` tasks that accept counters. */
   listen?(running: number): Promise<HttpTarget>;

@@ -2,7 +2,8 @@ import { FlowProducer, Queue, Worker } from 'bullmq';
 import type { Connection, FlowJob } from 'bullmq';
 import { asTree, chain, chunks } from '../src/graphs.ts';
 import { NoOp, chainGaps, elapsedMs, submitLatencies } from '../src/no-op.ts';
-import type { Environment, Graph, Subject } from '../src/subject.ts';
+import type { Environment, Graph, Subject, TransportShape } from '../src/subject.ts';
+import { carry, MESSAGE } from '../src/transport.ts';
 
 const QUEUE = 'bench';
 const SUBMIT_SIZE = 2000;
@@ -78,6 +79,26 @@ class BullmqSubject implements Subject {
       void worker.run();
       await all.promise;
     });
+    await worker.close();
+    return elapsed;
+  }
+
+  async transport(shape: TransportShape): Promise<number> {
+    let settled = 0;
+    const worker = await this.#start(() => (settled += 1));
+    void worker.run();
+    const elapsed = await carry(
+      shape,
+      (count) =>
+        this.#queue.addBulk(
+          Array.from({ length: count }, () => ({ name: 'bench', data: { message: MESSAGE }, opts: OPTIONS })),
+        ),
+      async () => {
+        // Its worker receives and settles by itself, one message at a time, a hundred at once.
+        await new Promise((resolve) => setImmediate(resolve));
+        return [settled, (settled = 0)][0]!;
+      },
+    );
     await worker.close();
     return elapsed;
   }

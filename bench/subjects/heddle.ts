@@ -21,7 +21,8 @@ import { DefinitionStore } from '../../src/store/definitions.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { chain, chunks } from '../src/graphs.ts';
 import { NoOp, chainGaps, elapsedMs, submitLatencies } from '../src/no-op.ts';
-import type { Environment, Graph, HttpTarget, RuleOption, Subject, TreeShape } from '../src/subject.ts';
+import type { Environment, Graph, HttpTarget, RuleOption, Subject, TransportShape, TreeShape } from '../src/subject.ts';
+import { carryByHeddle, heddleTransportLatency } from './heddle-transport.ts';
 import { runTrees } from './heddle-trees.ts';
 
 const KIND = 'bench';
@@ -179,6 +180,14 @@ class HeddleSubject implements Subject {
 
   runTrees(shape: TreeShape): Promise<number> {
     return runTrees(this.#engine, { ...this.#loopOptions(), random: systemRandom }, shape);
+  }
+
+  transport(shape: TransportShape): Promise<number> {
+    return carryByHeddle(this.#database, shape);
+  }
+
+  transportLatency(samples: number): Promise<number[]> {
+    return heddleTransportLatency(this.#database, samples);
   }
 
   async fillStore(total: number): Promise<void> {

@@ -2,7 +2,8 @@ import { PgBoss } from 'pg-boss';
 import type { FlowJob } from 'pg-boss';
 import { chain, chunks } from '../src/graphs.ts';
 import { NoOp, chainGaps, elapsedMs, submitLatencies } from '../src/no-op.ts';
-import type { Environment, Graph, Subject } from '../src/subject.ts';
+import type { Environment, Graph, Subject, TransportShape } from '../src/subject.ts';
+import { carry, MESSAGE } from '../src/transport.ts';
 
 const QUEUE = 'bench';
 const SET_SIZE = 5000;
@@ -67,6 +68,22 @@ class PgBossSubject implements Subject {
         left -= jobs.length;
       }
     });
+  }
+
+  transport(shape: TransportShape): Promise<number> {
+    return carry(
+      shape,
+      (count) =>
+        this.#boss.insert(
+          QUEUE,
+          Array.from({ length: count }, () => ({ data: { message: MESSAGE } })),
+        ),
+      async () => {
+        const jobs = await this.#boss.fetch(QUEUE, { batchSize: shape.batch });
+        if (jobs.length > 0) await this.#boss.complete(QUEUE, jobs);
+        return jobs.length;
+      },
+    );
   }
 
   async latency(samples: number): Promise<number[]> {
