@@ -128,9 +128,12 @@ async function handleMessages(parts: Parts, records: readonly SQSRecord[]): Prom
   if (run.error !== null) log.error({ err: run.error, messages: messages.length }, 'The batch is to come again');
   const unburied = await buryLetters(parts, queue, messages, run);
   const failed = messages.filter(({ id }) => run.failed.includes(id));
-  await settleFailed(queue, failed, systemRandom).catch((error: unknown) =>
-    log.warn({ err: error }, 'Messages that failed come again when their visibility ends'),
-  );
+  // While the database is away they wait out their visibility: every delivery counts towards the dead letters.
+  if (run.error === null) {
+    await settleFailed(queue, failed, systemRandom).catch((error: unknown) =>
+      log.warn({ err: error }, 'Messages that failed come again when their visibility ends'),
+    );
+  }
   await deleteBodies(queue, messages, run);
   await relay(parts);
   const handles = new Set([...failed, ...unburied].map(({ receipt }) => readReceipt(receipt)?.handle));

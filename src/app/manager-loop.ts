@@ -46,6 +46,8 @@ export class ManagerLoop {
   readonly #dispatcher: Loop;
   /** Kinds whose lanes wake the dispatcher, each with how to stop that. */
   readonly #watched = new Map<string, () => void>();
+  /** Whether the last batch met a database that was away. */
+  #doubtsDatabase = false;
 
   constructor(options: ManagerLoopOptions) {
     const { receivers, intervalMs, clock, log } = options;
@@ -76,6 +78,9 @@ export class ManagerLoop {
 
   async #receive(signal: AbortSignal): Promise<'again'> {
     const { queue, manager, clock, random, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
+    // Every delivery counts towards the dead letters, so none is asked for while nothing can be done with it.
+    if (this.#doubtsDatabase) await manager.ping();
+    this.#doubtsDatabase = false;
     const messages = await queue.receive(MANAGER_QUEUE, {
       max: batchMax,
       wait_ms: WAIT_MS,
@@ -86,6 +91,7 @@ export class ManagerLoop {
     const keepHidden = this.#keepHidden(messages, visibilityMs);
     try {
       const run = await manager.run(messages, clock.now(), { upkeep: false });
+      this.#doubtsDatabase = run.error !== null;
       await settle(queue, messages, run, random);
       // What keeps a run from its end keeps the next one from it too: the loop waits a little longer each time.
       if (run.error !== null) throw run.error;

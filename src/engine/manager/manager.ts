@@ -53,6 +53,8 @@ export interface Manager {
    * @param now milliseconds since the epoch
    */
   run(messages: readonly ReceivedMessage[], now: number, options?: RunOptions): Promise<ManagerRun>;
+  /** Resolves where the database answers: after a run that did not come to its end, before the next one. */
+  ping(): Promise<void>;
   /** Kinds whose ready tasks step 7 hands out. */
   dispatchedKinds(): Promise<string[]>;
   /** Forgets messages that were handled before this moment, at most `limit`; returns how many. */
@@ -66,6 +68,7 @@ export interface ManagerOptions extends ManagerContext {
 export function createManager(options: ManagerOptions): Manager {
   return {
     run: (messages, now, { upkeep = true } = {}) => run(options, messages, now, upkeep),
+    ping: () => options.database.ping(),
     dispatchedKinds: () => dispatchedKinds(options.database),
     forgetMessages: (before, limit) => forgetOldMessages(options.database, before, limit),
   };
