@@ -6,6 +6,9 @@ import type { NodeSink } from './node-emitter.ts';
 import { engineResults } from './result-stream.ts';
 import { runKind, type RunPorts } from './run-kind.ts';
 
+/** Sets of this size cost the engine least for each node. */
+const BATCH_NODES = 1000;
+
 /** Runs a defined kind in the process of the engine: nodes and results go straight to and from it. */
 export function kindExecutor(
   definition: KindDefinition,
@@ -18,6 +21,8 @@ export function kindExecutor(
 /** Nodes straight into the engine; one that it rejects fails the generator. */
 export function engineNodes(engine: Pick<Engine, 'createNodes'>): NodeSink {
   return {
+    batchNodes: BATCH_NODES,
+    underWayMax: 1,
     send: async (creations: readonly NodeCreation[]) => {
       const results = await engine.createNodes(creations);
       const rejected = results.find((result) => result.result === 'rejected');

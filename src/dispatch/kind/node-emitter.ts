@@ -7,15 +7,15 @@ import { isContainerNode, isNode, isPlaced, type Node, type Parent, type Placed 
 export interface NodeSink {
   /** Resolves when they are stored or on their way; rejects where one of them cannot be. */
   send(creations: readonly NodeCreation[]): Promise<void>;
+  /** Nodes of one call, 200 by default. */
+  readonly batchNodes?: number;
+  /** Calls under way at once, 2 by default; 1 where a container must be there before what goes into it. */
+  readonly underWayMax?: number;
 }
 
 export interface NodeEmitterOptions {
   generatorId: string;
   sink: NodeSink;
-  /** Nodes of one call of the sink, 200 by default. */
-  batchNodes?: number;
-  /** Calls under way at once, 2 by default. */
-  underWayMax?: number;
 }
 
 /**
@@ -43,8 +43,8 @@ export class NodeEmitter {
 
   constructor(options: NodeEmitterOptions) {
     this.#options = options;
-    this.#batchNodes = options.batchNodes ?? 200;
-    this.#underWayMax = options.underWayMax ?? 2;
+    this.#batchNodes = options.sink.batchNodes ?? 200;
+    this.#underWayMax = options.sink.underWayMax ?? 2;
     this.#nameNode = (spec, makerId, ordinal) => this.#name(spec, keyOf(spec), makerId, ordinal);
   }
 

@@ -23,7 +23,8 @@ export class Intake {
   /** Attempts in this worker by key, from their message's arrival until it is settled. */
   readonly attempts = new Map<string, Attempt>();
   readonly #options: IntakeOptions;
-  readonly #ended = new Set<string>();
+  #ended = new Set<string>();
+  #endedBefore: ReadonlySet<string> = new Set();
 
   constructor(options: IntakeOptions) {
     this.#options = options;
@@ -61,9 +62,10 @@ export class Intake {
     this.attempts.delete(attempt.key);
     if (!ended) return;
     this.#ended.add(attempt.key);
-    if (this.#ended.size <= REMEMBERED_MAX) return;
-    const [oldest] = this.#ended;
-    this.#ended.delete(oldest!);
+    // Two generations: to drop the oldest one by one would walk over the places of those dropped before.
+    if (this.#ended.size < REMEMBERED_MAX / 2) return;
+    this.#endedBefore = this.#ended;
+    this.#ended = new Set();
   }
 
   #parse(lane: KindLane, message: ReceivedMessage): Attempt | { reason: string } {
@@ -82,7 +84,7 @@ export class Intake {
       known.adopt(attempt.receipts[0]!);
       return 'adopted';
     }
-    if (this.#ended.has(attempt.key)) return null;
+    if (this.#ended.has(attempt.key) || this.#endedBefore.has(attempt.key)) return null;
     const { id, attempt: number } = attempt.start.task;
     if (number > 1) this.attempts.get(attemptKey(id, number - 1))?.end('unwanted', 'a later attempt of the task began');
     this.attempts.set(attempt.key, attempt);

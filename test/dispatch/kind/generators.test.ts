@@ -217,7 +217,7 @@ describe('the nodes of a generator', () => {
     const sink = (into: NodeCreation[]) => ({
       nodes: { send: (set: readonly NodeCreation[]) => Promise.resolve(void into.push(...set)) },
     });
-    const emitter = new NodeEmitter({ generatorId: generator.id, sink: sink(partly).nodes, batchNodes: 5 });
+    const emitter = new NodeEmitter({ generatorId: generator.id, sink: { ...sink(partly).nodes, batchNodes: 5 } });
     for (const node of plan().slice(0, 17)) await emitter.add(node);
     assert.equal((await runOnce(died, { task: generator })).completion.outcome, 'failed');
     const first = await runOnce(kind, { task: generator });
