@@ -54,6 +54,10 @@ export class TreeScript {
         return { type: 'complete_generators' };
       case 'heartbeat':
         return { type: 'heartbeat', beats: beatsOf(model, command.items) };
+      case 'release': {
+        const tasks = beatsOf(model, command.items).map(({ task_id, attempt }) => ({ task_id, attempt }));
+        return { type: 'release', tasks };
+      }
       case 'cancel':
       case 'pause':
       case 'resume':
@@ -113,7 +117,7 @@ function reportOf(
     : [{ ...report, expected_created: Math.max(createdBy(model, task_id) + expects, 0) }];
 }
 
-function beatsOf(model: Model, items: Extract<TreeCommand, { type: 'heartbeat' }>['items']) {
+function beatsOf(model: Model, items: Extract<TreeCommand, { type: 'heartbeat' | 'release' }>['items']) {
   const seen = new Set<string>();
   return items.flatMap(({ pick, speaker }) => {
     const task = resolve(model, pick);

@@ -65,7 +65,7 @@ export type TreeCommand =
     }
   | { type: 'create'; items: CreationSpec[] }
   | { type: 'complete' }
-  | { type: 'heartbeat'; items: { pick: TreePick; speaker: 'current' | 'stale' | 'future' }[] }
+  | { type: 'heartbeat' | 'release'; items: { pick: TreePick; speaker: 'current' | 'stale' | 'future' }[] }
   | { type: 'cancel' | 'pause' | 'resume' | 'retry'; picks: TreePick[] }
   | { type: 'cancel_workflow' | 'pause_workflow' | 'resume_workflow' | 'retry_workflow'; n: number }
   | { type: 'advance'; ms: number };
@@ -183,6 +183,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     weighted(7, fc.record({ type: fc.constant('create'), items: some(creation, 4) })),
     weighted(4, fc.constant({ type: 'complete' })),
     weighted(1, fc.record({ type: fc.constant('heartbeat'), items: some(beat, 3) })),
+    weighted(1, fc.record({ type: fc.constant('release'), items: some(beat, 2) })),
     weighted(rarely, fc.record({ type: fc.constant('cancel'), picks: picks('any', 'open', 'unstarted') })),
     weighted(rarely, fc.record({ type: fc.constant('pause'), picks: picks('any', 'open', 'unstarted') })),
     weighted(2 * rarely, fc.record({ type: fc.constant('resume'), picks: picks('paused', 'paused', 'any') })),

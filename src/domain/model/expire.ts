@@ -1,9 +1,11 @@
 import type { TaskId } from '../ids.ts';
 import { restingState } from '../readiness.ts';
+import { forEachTask } from './answer.ts';
+import type { ModelOutcome } from './answer.ts';
 import { propagate } from './propagate.ts';
 import { isTerminal } from '../task-state.ts';
 import { addCounts, finish, noteActivity } from './report.ts';
-import { closeAttempt, openGates, taskOf } from './state.ts';
+import { closeAttempt, laneOf, openGates, taskOf } from './state.ts';
 import type { Model } from './state.ts';
 
 /**
@@ -69,6 +71,37 @@ export function expire(model: Model, now: number): { requeued: TaskId[]; timed_o
   propagate(model, ended);
   requeued.push(...loseAttempts(model, now));
   return { requeued, timed_out: timedOut };
+}
+
+export interface ModelRelease {
+  task_id: TaskId;
+  attempt: number;
+}
+
+/**
+ * Workers hand back attempts that they will not finish. A webhook's target takes no work, and what waits for its children
+ * is nobody's.
+ */
+export function release(model: Model, tasks: readonly ModelRelease[]): ModelOutcome[] {
+  return forEachTask(
+    model,
+    tasks,
+    ({ task_id }) => task_id,
+    (task, { attempt }) => {
+      if (task.attempt !== attempt) return 'stale_attempt';
+      if (isTerminal(task.state)) {
+        closeAttempt(task);
+        return 'conflict';
+      }
+      if (!task.attempt_open) return 'unchanged';
+      if (task.expanding || laneOf(task) === 'webhook') return 'conflict';
+      const pausedAt = task.paused_at;
+      closeAttempt(task);
+      if (task.state === 'paused') task.paused_at = pausedAt;
+      else task.state = restingState(openGates(model, task));
+      return 'applied';
+    },
+  );
 }
 
 /** Lost attempts beyond those that its policy allows, after which a task takes no more workers down. */

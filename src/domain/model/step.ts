@@ -3,8 +3,8 @@ import type { NewTask } from '../task.ts';
 import type { NewContainerNode } from '../workflow.ts';
 import type { ModelOutcome } from './answer.ts';
 import { claim } from './claim.ts';
-import { expire, failStart, heartbeat, loseDelivery, start, tryStart } from './expire.ts';
-import type { HeartbeatAnswer, ModelHeartbeat } from './expire.ts';
+import { expire, failStart, heartbeat, loseDelivery, release, start, tryStart } from './expire.ts';
+import type { HeartbeatAnswer, ModelHeartbeat, ModelRelease } from './expire.ts';
 import { cancel, pause, resume, retry } from './operate.ts';
 import { progress, report, update } from './report.ts';
 import type { ModelProgress, ModelReport, ModelUpdate } from './report.ts';
@@ -30,6 +30,7 @@ export type ModelEvent =
   | { type: 'cancel' | 'pause' | 'resume' | 'retry'; ids: readonly TaskId[] }
   | { type: 'expire' }
   | { type: 'heartbeat'; beats: readonly ModelHeartbeat[] }
+  | { type: 'release'; tasks: readonly ModelRelease[] }
   | { type: 'submit_workflow'; root: NewContainerNode }
   | { type: 'create_nodes'; creations: readonly ModelCreation[] }
   | { type: 'complete_generators' }
@@ -92,6 +93,8 @@ export function step(before: Model, event: ModelEvent, now: number): Step {
       return after();
     case 'heartbeat':
       return { ...unanswered, heartbeats: heartbeat(model, event.beats, now) };
+    case 'release':
+      return after(release(model, event.tasks));
     case 'submit_workflow':
       submitWorkflow(model, event.root, now);
       return after();

@@ -194,6 +194,7 @@ export class SideBySide {
       case 'start':
       case 'expire':
       case 'heartbeat':
+      case 'release':
       case 'submit_workflow':
       case 'create_nodes':
       case 'complete_generators':

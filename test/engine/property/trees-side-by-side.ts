@@ -79,6 +79,7 @@ export class TreesSideBySide {
       case 'create':
       case 'complete':
       case 'heartbeat':
+      case 'release':
       case 'cancel':
       case 'pause':
       case 'resume':
@@ -178,6 +179,8 @@ async function ask(engine: Engine, event: ModelEvent, after: Step): Answers {
   switch (event.type) {
     case 'report':
       return transitions(await engine.report(event.reports), after);
+    case 'release':
+      return transitions(await engine.release(event.tasks), after);
     case 'cancel':
     case 'pause':
     case 'resume':
