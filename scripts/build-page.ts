@@ -1,6 +1,6 @@
 /** Builds the browser page into web/dist, unless the last build was made from these very sources. */
 import { createHash } from 'node:crypto';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
@@ -46,8 +46,18 @@ async function main(): Promise<void> {
   process.stdout.write('building the page (web/dist)…\n');
   // Loaded only when there is something to build: it takes longer than the check above.
   const { build } = await import('vite');
-  await build({ configFile: join(web, 'vite.config.ts'), root: web, logLevel: 'warn' });
-  await writeFile(stampFile, hash);
+  // Built aside, on the same disk, and then put in place: others may read the page meanwhile, or build it too.
+  const aside = join(web, 'node_modules', `.page-${process.pid}`);
+  await build({ configFile: join(web, 'vite.config.ts'), root: web, logLevel: 'warn', build: { outDir: aside } });
+  await writeFile(join(aside, '.stamp'), hash);
+  try {
+    await rm(output, { recursive: true, force: true });
+    await rename(aside, output);
+  } catch (error) {
+    await rm(aside, { recursive: true, force: true });
+    // Another process was a moment faster: what it put there was made from the same sources.
+    if ((await readStamp()) !== hash) throw error;
+  }
 }
 
 await main();
