@@ -7,6 +7,13 @@ export interface StreamHandlers {
   onEvent(event: ServerEvent): void;
 }
 
+export interface StreamOptions {
+  signal: AbortSignal;
+  /** What was heard already: the stream tells what came after. Null: it tells everything. */
+  lastEventId?: string | null;
+  silenceMs?: number;
+}
+
 /**
  * Reads one server-sent stream until it ends; read by fetch, since EventSource cannot send a token.
  * Resolves when the server closes it, throws an ApiError when it breaks or says nothing for `silenceMs`.
@@ -14,14 +21,16 @@ export interface StreamHandlers {
 export async function readEventStream(
   path: string,
   handlers: StreamHandlers,
-  signal: AbortSignal,
-  silenceMs = 60_000,
+  { signal, lastEventId = null, silenceMs = 60_000 }: StreamOptions,
 ): Promise<void> {
   const quiet = new AbortController();
   let timer = setTimeout(() => quiet.abort(), silenceMs);
   try {
     const response = await request(path, {
-      headers: { accept: 'text/event-stream' },
+      headers: {
+        accept: 'text/event-stream',
+        ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }),
+      },
       signal: AbortSignal.any([signal, quiet.signal]),
     });
     if (response.body === null) throw new ApiError(0, 'The stream of events is empty');

@@ -6,6 +6,8 @@ import type { TaskStore } from './task-store.ts';
 /** A batch as a live feed reads it. */
 export class DagSource implements FeedSource {
   readonly eventsPath: string;
+  readonly resumable = false;
+  readonly lastEventId = null;
   private readonly batchId: string;
   private readonly store: TaskStore;
 

@@ -18,6 +18,10 @@ export interface FeedSource {
   readonly loaded: boolean;
   /** Whether nothing more will come. */
   readonly finished: boolean;
+  /** Whether a read says where the stream of events goes on from it, so that the stream need not tell everything. */
+  readonly resumable: boolean;
+  /** Where that is, after a read; null: the stream tells everything. */
+  readonly lastEventId: string | null;
   read(signal: AbortSignal): Promise<void>;
   /** Takes the data of a `change`; false where only a read of the whole can tell what is now. */
   take(change: unknown): boolean;
@@ -193,20 +197,23 @@ export class LiveFeed {
   /** One connection, from its opening to its end. */
   private async listen(connection: Connection): Promise<void> {
     const { opening, signal } = connection;
-    let reading: Promise<void> | null = null;
+    // After a read that says where the stream goes on, nothing is lost in between and nothing need be read again.
+    if (this.source.resumable) await this.refresh();
+    const lastEventId = this.source.resumable ? this.source.lastEventId : null;
+    let reading: Promise<void> | null = lastEventId === null ? null : Promise.resolve();
     const onOpen = (): void => {
       connection.live = true;
       // Changes between a read that came first and the opening would be lost: read again.
-      if (reading !== null) reading = this.refresh();
+      if (reading !== null && lastEventId === null) reading = this.refresh();
       opening.resolve(true);
     };
     const onEvent = (event: ServerEvent): void => {
       connection.ended ||= event.event === 'end';
       this.take(event);
     };
-    const stream = readEventStream(this.source.eventsPath, { onOpen, onEvent }, signal);
+    const stream = readEventStream(this.source.eventsPath, { onOpen, onEvent }, { signal, lastEventId });
     stream.catch(() => opening.resolve(false));
-    await Promise.race([opening.promise, elapse(STREAM_HEAD_START_MS, signal)]);
+    if (lastEventId === null) await Promise.race([opening.promise, elapse(STREAM_HEAD_START_MS, signal)]);
     reading ??= this.refresh();
     await reading;
     connection.read = true;

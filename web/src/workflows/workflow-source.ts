@@ -5,12 +5,18 @@ import type { FeedSource } from '../live/live-feed.ts';
 import type { TreeStore } from './tree-store.ts';
 import { PAGE_SIZE } from './tree-view.ts';
 
+/**
+ * Events are numbered by the database's clock, milliseconds. The latest change that a read holds is such a moment; what
+ * was under way then, and is told by an earlier one, is looked for this far back.
+ */
+const LOOK_BACK_MS = 60_000;
 /** The same page is not asked for more often than this. */
 const PAGE_GAP_MS = 1000;
 
 /** A workflow as a live feed reads it, and the pages of its large containers. */
 export class WorkflowSource implements FeedSource {
   readonly eventsPath: string;
+  readonly resumable = true;
   private readonly id: string;
   private readonly store: TreeStore;
   private readonly loading = new Set<string>();
@@ -28,6 +34,12 @@ export class WorkflowSource implements FeedSource {
 
   get finished(): boolean {
     return this.store.finished;
+  }
+
+  get lastEventId(): string | null {
+    let latest = 0;
+    for (const node of this.store.nodes.values()) if (node.type === 'task') latest = Math.max(latest, node.updatedAt);
+    return latest <= LOOK_BACK_MS ? null : String(latest - LOOK_BACK_MS);
   }
 
   open(): () => void {
