@@ -17,7 +17,8 @@ const EXAMPLE_SECS_MAX = 240;
 const STOP_SECS_MAX = 30;
 const POLL_MS = 250;
 
-interface Batch {
+interface Workflow {
+  state: string;
   id: string;
   name: string | null;
   task_count: number;
@@ -82,9 +83,13 @@ async function getJson(url: string): Promise<unknown> {
   }
 }
 
-async function finishedBatches(base: string): Promise<Batch[] | null> {
-  const batches = (await getJson(`${base}/v1/batches`)) as Batch[] | null;
-  return batches !== null && batches.length > 0 && batches.every(({ remaining }) => remaining === 0) ? batches : null;
+/** Null while one of them runs. @throws Error where one came to a bad end */
+async function endedWorkflows(base: string): Promise<Workflow[] | null> {
+  const workflows = (await getJson(`${base}/v1/workflows`)) as Workflow[] | null;
+  if (workflows === null || workflows.length === 0 || workflows.some(({ remaining }) => remaining > 0)) return null;
+  const bad = workflows.find(({ state }) => state !== 'Succeeded');
+  if (bad !== undefined) throw new Error(`${bad.name ?? 'the workflow'} ended as ${bad.state}`);
+  return workflows;
 }
 
 /** Processes that name the data directory in their arguments or environment: they can only be ours. */
@@ -130,13 +135,13 @@ async function smoke(command: readonly string[], dataDirectory: string): Promise
       () => getJson(`${base}/health`),
     );
     say(`healthy at ${base}`);
-    const batches = await until(
+    const workflows = await until(
       'the example is done',
       EXAMPLE_SECS_MAX,
       () => end,
-      () => finishedBatches(base),
+      () => endedWorkflows(base),
     );
-    say(`done: ${batches.map(({ name, task_count }) => `${name ?? 'batch'} (${task_count} tasks)`).join(', ')}`);
+    say(`done: ${workflows.map(({ name, task_count }) => `${name ?? 'workflow'} (${task_count} tasks)`).join(', ')}`);
     process.kill(-child.pid!, 'SIGINT');
     await until(
       'stopped after Ctrl-C',

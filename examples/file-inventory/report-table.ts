@@ -1,4 +1,5 @@
 /** The report as people read it. */
+import type { Languages, Measure } from './files.ts';
 import type { Report } from './work.ts';
 
 const DUPLICATES_SHOWN = 5;
@@ -6,16 +7,21 @@ const DUPLICATES_SHOWN = 5;
 const number = new Intl.NumberFormat('en');
 
 export function reportTable(report: Report): string {
-  const rows = Object.entries(report.languages)
+  const lines = languageTable(report.languages, report.total);
+  return [...lines, '', ...duplicateLines(report), `check of a sample: ${report.check}`].join('\n');
+}
+
+/** A line for each language, the largest first, and one for all of them. */
+export function languageTable(languages: Languages, total: Measure): string[] {
+  const rows = Object.entries(languages)
     .sort(([, a], [, b]) => b.lines - a.lines || b.bytes - a.bytes)
-    .concat([['all', report.total]])
+    .concat([['all', total]])
     .map(([name, { files, lines, bytes }]) => [name, ...[files, lines, bytes].map((value) => number.format(value))]);
   const table = [['language', 'files', 'lines', 'bytes'], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]!.length)));
-  const lines = table.map((row) =>
+  return table.map((row) =>
     row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join('  '),
   );
-  return [...lines, '', ...duplicateLines(report), `check of a sample: ${report.check}`].join('\n');
 }
 
 function duplicateLines({ duplicates }: Report): string[] {

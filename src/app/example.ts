@@ -3,90 +3,130 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import { HeddleClient } from '../client/client.ts';
+import type { Random } from '../runtime/random.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
+import { loadKinds } from './kind-modules.ts';
+import { runKinds } from './kinds.ts';
 import { PACKAGE_DIRECTORY } from './package.ts';
+import type { SettingValues } from './settings.ts';
+import type { StopSequence } from './stop-sequence.ts';
 import type { System } from './wiring.ts';
 
-/** What `examples/file-inventory/run` offers: serves its webhook targets and submits its batch. */
+/** What `examples/repository-survey/run` offers: a job, its first run, its report. */
 interface ExampleModule {
-  startExample(options: { apiUrl: string; token?: string; log: Logger; directory: string }): Promise<{
-    batchId: string;
-    /** A table once the batch has ended; null where the example is closed before. */
-    report: Promise<string | null>;
-    close(): Promise<void>;
-  }>;
+  startSurvey(options: { heddle: unknown; log: Logger; directory: string }): Promise<Survey>;
 }
 
-export interface RunningExample {
-  batchId: string;
-  /** For the one who shows it; undefined where no token is needed. */
-  token: string | undefined;
-  /** A table once the batch has ended; null where the example is closed before. */
-  report: Promise<string | null>;
+interface Survey {
+  /** Runs the job now; resolves with its workflow. */
+  trigger(): Promise<string>;
+  /** The report of a run that has ended, as people read it; null where there is none. */
+  report(workflowId: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
-interface ExampleOptions {
+export interface ExampleOptions {
   system: System;
-  dataDir: string;
+  settings: SettingValues;
   /** Whether the database belongs to the data directory, so that a mark there speaks of it. */
   embedded: boolean;
   clock: Clock;
+  random: Random;
   log: Logger;
+  stopping: StopSequence;
 }
 
+/** The example at work: its kinds run in this process, its job is there. */
+export interface RunningExample {
+  /** For the one who shows it; undefined where no token is needed. */
+  token: string | undefined;
+  /** The workflow to show: one that was cut short, or the first run; null where it has run before. */
+  workflowId: string | null;
+  report(workflowId: string): Promise<string | null>;
+}
+
+const NAME = 'repository-survey';
 const MARK = 'example.json';
 const TOKEN_LIFE_MS = 3_600_000;
-const POLL_MS = 2_000;
+const POLL_MS = 500;
 
-/** Whether the example is to run: nothing was ever submitted, or it was cut short the last time. */
-export async function isExampleDue({ system, dataDir, embedded }: ExampleOptions): Promise<boolean> {
-  const mark = embedded ? await readFile(join(dataDir, MARK), 'utf8').catch(() => null) : null;
-  if (mark !== null) return !(JSON.parse(mark) as { finished: boolean }).finished;
-  return (await system.engine.listWorkflows({ offset: 0, limit: 1 })).length === 0;
+interface Mark {
+  workflow_id: string;
+  finished: boolean;
 }
 
-/** Starts the example and its mark; null where it is not installed. */
-export async function startExample(options: ExampleOptions): Promise<RunningExample | null> {
-  const { system, log, dataDir } = options;
-  const path = ['run.js', 'run.ts'].map((name) => join(PACKAGE_DIRECTORY, 'examples', 'file-inventory', name));
-  const found = path.find((each) => existsSync(each));
-  if (found === undefined) return null;
-  const module = (await import(pathToFileURL(found).href)) as ExampleModule;
+/** Loads the example's kinds, provides its job, and runs it where it never ran to its end; null where it is not installed. */
+export async function startExample(options: ExampleOptions, stop: AbortSignal): Promise<RunningExample | null> {
+  const { system, log, settings, stopping } = options;
+  const kinds = fileOf('kinds');
+  const run = fileOf('run');
+  if (kinds === null || run === null) return null;
+  const isFirst = await isDue(options);
+  runKinds(await loadKinds([kinds], PACKAGE_DIRECTORY), { ...options, engine: system.engine });
+  const module = (await import(pathToFileURL(run).href)) as ExampleModule;
   const token = system.tokensRequired ? await exampleToken(options) : undefined;
-  const running = await module.startExample({
-    apiUrl: system.url,
+  const client = new HeddleClient({ baseUrl: system.url, ...(token === undefined ? {} : { token }) });
+  const survey = await module.startSurvey({
+    heddle: { jobs: client.jobs, readResults: (id: string) => client.workflowResults(id) },
     log: log.child({ part: 'example' }),
-    directory: dataDir,
-    ...(token === undefined ? {} : { token: token.text }),
+    directory: join(settings.dataDir, 'examples', NAME),
   });
-  await writeMark(options, running.batchId, false);
-  return {
-    batchId: running.batchId,
-    token: token?.text,
-    report: running.report,
-    close: async () => {
-      await running.close();
-      if (token !== undefined) await system.tokens.revoke(token.token.id);
-    },
-  };
+  stopping.add('the example', () => survey.close());
+  const workflowId = isFirst ? await firstRun(options, survey, stop) : null;
+  return { token, workflowId, report: (id) => survey.report(id) };
 }
 
-async function exampleToken({ system, clock }: ExampleOptions) {
-  return system.tokens.create('the example', ['submit', 'operate'], clock.now() + TOKEN_LIFE_MS);
+function fileOf(name: string): string | null {
+  const directory = join(PACKAGE_DIRECTORY, 'examples', NAME);
+  return [`${name}.js`, `${name}.ts`].map((file) => join(directory, file)).find((file) => existsSync(file)) ?? null;
 }
 
-/** Waits for the example's end, and marks it as run. */
-export async function awaitExample(options: ExampleOptions, batchId: string, stop: AbortSignal): Promise<void> {
+/** Whether it is to run: nothing was ever submitted, or it was cut short the last time. */
+async function isDue(options: ExampleOptions): Promise<boolean> {
+  const mark = await readMark(options);
+  if (mark !== null) return !mark.finished;
+  return (await options.system.engine.listWorkflows({ offset: 0, limit: 1 })).length === 0;
+}
+
+/** The run that was cut short, or a new one. */
+async function firstRun(options: ExampleOptions, survey: Survey, stop: AbortSignal): Promise<string> {
+  const { clock, system } = options;
+  const mark = await readMark(options);
+  const known = mark === null ? null : await system.engine.getWorkflow(mark.workflow_id);
+  if (known !== null) return known.id;
+  const workflowId = await survey.trigger();
+  await writeMark(options, { workflow_id: workflowId, finished: false });
+  // The manager takes it up in a moment.
+  while (!stop.aborted && (await system.engine.getWorkflow(workflowId)) === null) await clock.sleep(POLL_MS / 10, stop);
+  return workflowId;
+}
+
+async function exampleToken({ system, clock, stopping }: ExampleOptions): Promise<string> {
+  const created = await system.tokens.create('the example', ['submit', 'operate'], clock.now() + TOKEN_LIFE_MS);
+  stopping.add("the example's token", async () => {
+    await system.tokens.revoke(created.token.id);
+  });
+  return created.text;
+}
+
+/** Waits for the end of its first run, and marks it as run. */
+export async function awaitExample(options: ExampleOptions, workflowId: string, stop: AbortSignal): Promise<void> {
   const { system, clock } = options;
   while (!stop.aborted) {
-    const workflow = await system.engine.getWorkflow(batchId).catch(() => null);
-    if (workflow?.remaining === 0) return writeMark(options, batchId, true);
+    const workflow = await system.engine.getWorkflow(workflowId).catch(() => null);
+    if (workflow?.remaining === 0) return writeMark(options, { workflow_id: workflowId, finished: true });
     await clock.sleep(POLL_MS, stop);
   }
 }
 
-async function writeMark({ dataDir, embedded }: ExampleOptions, batch_id: string, finished: boolean): Promise<void> {
-  if (embedded) await writeFile(join(dataDir, MARK), `${JSON.stringify({ batch_id, finished })}\n`);
+async function readMark({ settings, embedded }: ExampleOptions): Promise<Mark | null> {
+  if (!embedded) return null;
+  const text = await readFile(join(settings.dataDir, MARK), 'utf8').catch(() => null);
+  return text === null ? null : (JSON.parse(text) as Mark);
+}
+
+async function writeMark({ settings, embedded }: ExampleOptions, mark: Mark): Promise<void> {
+  if (embedded) await writeFile(join(settings.dataDir, MARK), `${JSON.stringify(mark)}\n`);
 }

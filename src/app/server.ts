@@ -25,8 +25,8 @@ export type LifeEvent =
       data_dir: string | null;
       tokens_required: boolean;
     }
-  | { event: 'example'; batch_id: string; page: string }
-  | { event: 'example_ended'; batch_id: string; report: string | null }
+  | { event: 'example'; workflow_id: string; page: string }
+  | { event: 'example_ended'; workflow_id: string; report: string | null }
   | { event: 'stopping' }
   | { event: 'stopped' }
   | { event: 'forced' };

@@ -4,7 +4,7 @@ import { systemRandom } from '../runtime/random.ts';
 import { migrate } from '../store/migrate.ts';
 import { openSmall, requireReachable } from './database-access.ts';
 import { startEmbedded } from './embedded.ts';
-import { awaitExample, isExampleDue, startExample } from './example.ts';
+import { awaitExample, startExample } from './example.ts';
 import { EXIT, type ExitCode } from './failure.ts';
 import { freePort } from './listener.ts';
 import { VERSION } from './package.ts';
@@ -15,17 +15,17 @@ import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
 import { startSystem, type System } from './wiring.ts';
 
-/** Where a batch is and how to reach it, for whoever shows its progress. */
-export interface ShownBatch {
+/** Where a workflow is and how to reach it, for whoever shows its progress. */
+export interface ShownWorkflow {
   apiUrl: string;
   token: string | undefined;
-  batchId: string;
+  workflowId: string;
   signal: AbortSignal;
 }
 
 export interface UpOptions extends ProcessOptions {
   /** Shows the progress of the example until it ends or the signal aborts. */
-  show: (batch: ShownBatch) => Promise<void>;
+  show: (workflow: ShownWorkflow) => Promise<void>;
 }
 
 /** What one start works with. */
@@ -103,22 +103,21 @@ async function provideDatabase({ settings, log, stopping }: Start): Promise<stri
 /** Runs the example beside the rest: whatever happens to it, the system goes on. */
 async function runExample(start: Start, system: System): Promise<void> {
   const { log, stopping, stop, tell, show, settings } = start;
-  const { dataDir, databaseUrl } = settings;
-  const options = { system, dataDir, embedded: databaseUrl === null, clock: systemClock, log };
+  const embedded = settings.databaseUrl === null;
+  const options = { system, settings, embedded, clock: systemClock, random: systemRandom, log, stopping };
   try {
-    if (!(await isExampleDue(options))) return;
-    const example = await startExample(options);
-    if (example === null) return;
-    stopping.add('the example', () => example.close());
-    const { batchId, token } = example;
-    tell({ event: 'example', batch_id: batchId, page: `${system.url}/view?batch=${batchId}` });
-    const shown = show({ apiUrl: system.url, token, batchId, signal: stop });
-    const ended = awaitExample(options, batchId, stop);
+    const example = await startExample(options, stop);
+    if (example === null || example.workflowId === null) return;
+    const { workflowId, token } = example;
+    tell({ event: 'example', workflow_id: workflowId, page: `${system.url}/view?workflow=${workflowId}` });
+    const shown = show({ apiUrl: system.url, token, workflowId, signal: stop });
+    const ended = awaitExample(options, workflowId, stop);
     await Promise.all([shown.catch(warn(log, 'The progress of the example cannot be shown')), ended]);
-    const report = await Promise.race([example.report, aborted(stop).then(() => null)]);
-    if (!stop.aborted) tell({ event: 'example_ended', batch_id: batchId, report });
+    if (stop.aborted) return;
+    const report = await example.report(workflowId);
+    tell({ event: 'example_ended', workflow_id: workflowId, report });
   } catch (error) {
-    warn(log, 'The example could not be run')(error);
+    if (!stop.aborted) warn(log, 'The example could not be run')(error);
   }
 }
 

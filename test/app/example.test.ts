@@ -9,42 +9,64 @@ import { DataDirectory, request } from './heddle-process.ts';
 const data = new DataDirectory();
 after(() => data.dispose());
 
-/** Webhooks that a killed process had under way are tried again after their lease, which is this and half a minute. */
-const ENVIRONMENT = { HEDDLE_EXAMPLES: '1', HEDDLE_WEBHOOK_TIMEOUT_SECS: '2' };
+/** What a killed process had under way is tried again when its lease has lapsed. */
+const ENVIRONMENT = { HEDDLE_EXAMPLES: '1', HEDDLE_WEBHOOK_TIMEOUT_SECS: '2', WORKER_LEASE_SECS: '5' };
 const ENDED_DEADLINE_MS = 180_000;
 
 interface ExampleEvent {
-  event: 'example';
-  batch_id: string;
+  event: 'example' | 'example_ended';
+  workflow_id: string;
+  report?: string | null;
 }
+
+interface Workflow {
+  state: string;
+  task_count: number;
+  remaining: number;
+}
+
+const workflowAt = async (base: string, id: string): Promise<Workflow> =>
+  (await request(base, 'GET', `/v1/workflows/${id}?depth=0`)).json as Workflow;
 
 test('the example that a kill cut short goes on with the next start, and is marked when it has ended', async () => {
   const first = data.up(ENVIRONMENT);
-  const { url } = await first.ready();
-  const { batch_id } = await first.event<ExampleEvent>('example');
-  const path = `/v1/batches/${batch_id}`;
-  const remaining = async (base: string): Promise<{ task_count: number; remaining: number }> =>
-    (await request(base, 'GET', path)).json as { task_count: number; remaining: number };
-  await eventually(async () => {
-    const batch = await remaining(url);
-    return batch.remaining < batch.task_count;
-  }, 'the example is under way');
+  const { workflow_id } = await first.event<ExampleEvent>('example');
   assert.equal(await first.end('SIGKILL'), null);
   await data.gone();
-  assert.equal(markedAs(data.path).finished, false);
 
   const second = data.up(ENVIRONMENT);
   const again = await second.ready();
-  assert.equal((await second.event<ExampleEvent>('example')).batch_id, batch_id);
-  await second.event('example_ended', ENDED_DEADLINE_MS);
-  const { json } = await request(again.url, 'GET', path);
-  const { task_count, by_status } = json as { task_count: number; by_status: Record<string, number> };
-  assert.equal(by_status['Success'], task_count, JSON.stringify(by_status));
-  assert.deepEqual(markedAs(data.path), { batch_id, finished: true });
+  if (markedAs(data.path).finished) assert.fail('the kill came too late to cut the example short');
+  assert.equal((await second.event<ExampleEvent>('example')).workflow_id, workflow_id);
+  const { report } = await second.event<ExampleEvent>('example_ended', ENDED_DEADLINE_MS);
+  assert.match(report ?? '', /TypeScript/);
+  const { state, task_count } = await workflowAt(again.url, workflow_id);
+  assert.equal(state, 'Succeeded');
+  assert.ok(task_count > 10, `${task_count} tasks`);
+  assert.deepEqual(markedAs(data.path), { workflow_id, finished: true });
+  await eventually(async () => {
+    const { json } = await request(again.url, 'GET', '/v1/jobs/repository-survey/history');
+    const states = (json as Workflow[]).map((run) => run.state);
+    return states.length === 1 && states[0] === 'Succeeded';
+  }, 'the history of the job knows the end');
   assert.equal(await second.end('SIGINT'), 0, second.stderr);
+  await data.gone();
+
+  const third = data.up(ENVIRONMENT);
+  const { url: last } = await third.ready();
+  await eventually(async () => {
+    const job = (await request(last, 'GET', '/v1/jobs/repository-survey')).json as { next_run_at: string | null };
+    return job.next_run_at !== null;
+  }, 'the job is there');
+  assert.equal(
+    third.events.some(({ event }) => event === 'example'),
+    false,
+    'it does not run again',
+  );
+  assert.equal(await third.end('SIGINT'), 0, third.stderr);
   await data.gone();
 });
 
-function markedAs(dataDir: string): { batch_id: string; finished: boolean } {
-  return JSON.parse(readFileSync(join(dataDir, 'example.json'), 'utf8')) as { batch_id: string; finished: boolean };
+function markedAs(dataDir: string): { workflow_id: string; finished: boolean } {
+  return JSON.parse(readFileSync(join(dataDir, 'example.json'), 'utf8')) as { workflow_id: string; finished: boolean };
 }

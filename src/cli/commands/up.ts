@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 
 import type { LifeEvent } from '../../app/server.ts';
-import type { ShownBatch } from '../../app/up.ts';
+import type { ShownWorkflow } from '../../app/up.ts';
 import { createClient } from '../output/client-command.ts';
 import type { Output } from '../output/output.ts';
-import { watchBatch } from '../output/progress.ts';
+import { watchWorkflow } from '../output/workflow-progress.ts';
 import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 
 /** `heddle up`: everything on one machine. */
@@ -26,9 +26,9 @@ export function registerUpCommand(program: Command): void {
           else print(line.trimEnd());
         },
       };
-      const show = async (batch: ShownBatch): Promise<void> => {
+      const show = async (workflow: ShownWorkflow): Promise<void> => {
         try {
-          await showBatch(output, batch, (printer) => (print = printer));
+          await showWorkflow(output, workflow, (printer) => (print = printer));
         } finally {
           print = null;
         }
@@ -42,14 +42,14 @@ Exit codes: 0 stopped by Ctrl-C, 1 could not start, 2 a setting is not valid, 13
 With --json, one document for each of: starting, ready (with url and port), example, example_ended,
 stopping, stopped.`;
 
-async function showBatch(
+async function showWorkflow(
   output: Output,
-  { apiUrl, token, batchId, signal }: ShownBatch,
+  { apiUrl, token, workflowId, signal }: ShownWorkflow,
   onPrinter: (print: (line: string) => void) => void,
 ): Promise<void> {
   if (output.json) return;
   const client = createClient({ url: apiUrl, token, output });
-  await watchBatch(client, batchId, { output, signal, onPrinter });
+  await watchWorkflow(client, workflowId, { output, signal, onPrinter });
 }
 
 /** Tells what a process does: a sentence for people, or a document with `--json`. */

@@ -1,7 +1,7 @@
 import type { HeddleClient } from '../../client/client.ts';
 import { BatchProgress, type FollowedTask } from './batch-progress.ts';
 import type { Output } from './output.ts';
-import { displayFor, writeUnsuccessful } from './progress.ts';
+import { displayFor, writeUnsuccessful, type WatchOptions } from './progress.ts';
 import { countsInWords, STATE_LOOKS, WORKFLOW_WORDS } from './status.ts';
 import { count, duration, printable } from './text.ts';
 import type { TreeTask, Workflow, WorkflowEvent } from './wire.ts';
@@ -19,12 +19,13 @@ export interface WorkflowWatchResult {
 export async function watchWorkflow(
   client: HeddleClient,
   id: string,
-  { output, signal }: { output: Output; signal?: AbortSignal },
+  { output, signal, onPrinter }: WatchOptions,
 ): Promise<WorkflowWatchResult> {
   // Asked first, so that a workflow that does not exist and a server that is not there are told at once.
   let workflow: Workflow = await client.getWorkflow(id, { depth: 0 });
   const progress = new BatchProgress(workflow, WORKFLOW_WORDS);
   const display = displayFor(output, progress);
+  onPrinter?.((line) => display.print(line));
   let ended = false;
   try {
     for await (const event of client.watchWorkflow(id, signal)) {
