@@ -1,3 +1,5 @@
+import { MANAGER_CRASH_CALLS } from './manager-crash-points.ts';
+
 /**
  * Where the scenario's process is killed: the calls of each statement, the first being 1. Each is a point before and one
  * after it, the first also one while it is under way; `commit` is the end of a transaction. A statement of the path without a row fails the test.
@@ -59,5 +61,22 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'single transactions of operators, who see no answer and ask again':
     /^(?:tasks\.(?:retry|unarchive)|deliveries\.replay)$/,
   'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
+  'killed with the manager, by a test of its own': new RegExp(
+    `^(?:${Object.keys(MANAGER_CRASH_CALLS).join('|').replaceAll('.', '\\.')})$`,
+  ),
+  'within a transaction of the manager, which its commit decides':
+    /^(?:inbox\.forget_buried|job_history\.(?:fail_lost|start_queued|skip_queued|trim)|jobs\.(?:lock|lock_many|pause_many))$/,
+  'reads of trees, jobs and queues, nothing to lose': new RegExp(
+    `^(?:${[
+      'trees\\.(?:tasks|archived_tasks|child_ids|[a-z]+_by_id|[a-z]+_changed|all_containers|count_containers)',
+      'trees\\.(?:results_[a-z]+|read_created|find_retryable)|kinds\\.dispatched',
+      'jobs\\.(?:now|find|list|next_due|definitions)|job_history\\.(?:open|get|list|jobs_of_runs|next_queued)',
+      'queues\\.(?:list_dead|depth|notify|count_listeners)|queue_outbox\\.next_due',
+    ].join('|')})$`,
+  ),
+  'single statements of operators and senders, who see no answer and ask again':
+    /^(?:jobs\.(?:insert|update|remove)|trees\.pause_workflow|queues\.(?:send|redrive)|tasks\.release)$/,
+  'queues whose messages come again until they are settled':
+    /^(?:queues\.(?:hide|forget_dead)|queue_outbox\.(?:insert|claim|delete|postpone)|queue_bodies\.[a-z]+)$/,
   'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
 };

@@ -9,6 +9,7 @@ import { systemRandom } from '../../src/runtime/random.ts';
 import { benchOn, type Bench } from '../engine/manager/fixture.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import type { CrashPoint } from './crashing-database.ts';
+import { MANAGER_CRASH_CALLS } from './manager-crash-points.ts';
 import { assertClean, hasEnded } from './manager-verdict.ts';
 import { ManagerWorld } from './manager-world.ts';
 import { MortalDatabase } from './mortal-database.ts';
@@ -19,46 +20,7 @@ const DRIVE_MS = 60_000;
 const VISIBILITY_MS = 150;
 const INTERVAL_MS = 100;
 
-/**
- * Where the manager dies: the calls of each statement that a run cannot do without, the first being 1. `commit` is the
- * end of any transaction.
- */
-const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
-  'queues.receive': [1, 2, 4],
-  'inbox.remember': [1, 2, 4],
-  // Steps 2 to 4: what time ends, workflows, nodes.
-  'tasks.promote_delayed': [2],
-  'tasks.sweep_leases': [2],
-  'trees.insert_workflows': [1],
-  'trees.place_nodes': [1],
-  'trees.store_nodes': [1, 2],
-  // Step 5: presence, signs of life, ends, results.
-  'claimers.workers_seen': [1],
-  'tasks.heartbeat': [1, 2],
-  'tasks.find_roots': [1],
-  'tasks.settle': [1, 2, 4],
-  'tasks.save_results': [1],
-  // Steps 6 and 7.
-  'trees.complete_generators': [2, 4],
-  'trees.reevaluate': [1, 3],
-  'kinds.dispatchable': [2],
-  'tasks.dispatch': [1, 2, 4],
-  'queues.send_and_notify': [1, 3],
-  // Steps 8 and 9.
-  'finalization.take': [1],
-  'finalization.find_job_run_ends': [1],
-  'job_history.finish': [1],
-  'finalization.delete': [1, 2],
-  'jobs.lock_due': [1],
-  'job_history.insert': [1],
-  'jobs.advance': [1],
-  // What the queue is told.
-  'queues.delete': [1, 2, 4],
-  'queues.bury': [1],
-  commit: [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20],
-};
-
-const points = Object.entries(CRASH_CALLS).flatMap(([statement, calls]) =>
+const points = Object.entries(MANAGER_CRASH_CALLS).flatMap(([statement, calls]) =>
   calls.flatMap((call) => (['before', 'during', 'after'] as const).map((when) => ({ statement, call, when }))),
 );
 /** All of them take minutes; every tenth is what an ordinary run has time for. */
