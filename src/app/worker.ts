@@ -161,9 +161,14 @@ function accessOf({ server, log, stopping }: Start, database: Database | null): 
   return { control: null, results: null, asks: null };
 }
 
-/** One line a minute that says what the worker does. */
+/** One line a minute that says what the worker does; none at its start. */
 function healthLoop(worker: QueueWorker, log: Logger): Loop {
+  let begun = false;
   const runOnce = (): Promise<'idle'> => {
+    if (!begun) {
+      begun = true;
+      return Promise.resolve('idle');
+    }
     const { running, waiting, ended } = worker.counts();
     log.info({ running, waiting, ...ended }, `${running} tasks run, ${ended.succeeded} succeeded since the start`);
     return Promise.resolve('idle');
