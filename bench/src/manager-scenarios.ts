@@ -1,0 +1,54 @@
+import type { Participant, Scenario } from './scenario.ts';
+import { percentile, perSecond } from './statistics.ts';
+
+const BATCHES = [100, 30, 10];
+const WARM_UP_MESSAGES = 2000;
+
+/** Messages through the manager, by the size of the batches that it takes. */
+function messages(count: number): Scenario {
+  const bench = 'manager/messages';
+  return {
+    benches: [bench],
+    rounds: 3,
+    participants: BATCHES.map((batch): Participant => ({
+      label: batch === BATCHES[0] ? 'heddle' : `heddle in batches of ${batch}`,
+      subject: 'heddle-manager',
+      async warmUp(subject) {
+        await subject.transport({ messages: WARM_UP_MESSAGES, batch });
+      },
+      async round(subject) {
+        const ms = await subject.transport({ messages: count, batch });
+        return [{ bench, metric: 'messages_per_s', value: perSecond(count, ms) }];
+      },
+    })),
+  };
+}
+
+/** From a workflow's message on the way in to its task's message on the way out. */
+function startLatency(samples: number): Scenario {
+  const bench = 'manager/start-latency';
+  return {
+    benches: [bench],
+    rounds: 3,
+    participants: [
+      {
+        label: 'heddle',
+        subject: 'heddle-manager',
+        async warmUp(subject) {
+          await subject.latency(20);
+        },
+        async round(subject) {
+          const latencies = await subject.latency(samples);
+          return [
+            { bench, metric: 'p50_ms', value: percentile(latencies, 0.5) },
+            { bench, metric: 'p99_ms', value: percentile(latencies, 0.99) },
+          ];
+        },
+      },
+    ],
+  };
+}
+
+export function managerScenarios(quick: boolean): Scenario[] {
+  return [messages(quick ? 4000 : 20_000), startLatency(quick ? 50 : 300)];
+}
