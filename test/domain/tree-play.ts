@@ -6,6 +6,7 @@ import type { ModelEvent } from '../../src/domain/model/step.ts';
 import { createdBy } from '../../src/domain/model/tree-generate.ts';
 import type { ModelCreation } from '../../src/domain/model/tree-submit.ts';
 import { isTerminal } from '../../src/domain/task-state.ts';
+import type { Outcome } from '../../src/domain/task-state.ts';
 import { attemptOf } from './play.ts';
 import type { Observer } from './play.ts';
 import { deterministicIds } from './scenario.ts';
@@ -48,6 +49,16 @@ export class TreeScript {
     switch (command.type) {
       case 'report':
         return { type: 'report', reports: command.items.flatMap((item) => reportOf(model, item)) };
+      case 'report_all': {
+        const open = [...model.tasks.values()].filter(POOLS.open);
+        const outcomeAt = (at: number): Outcome => command.outcomes[at % command.outcomes.length]!;
+        const reports = open.map(({ definition }, at) => ({
+          task_id: definition.id,
+          attempt: null,
+          outcome: outcomeAt(at),
+        }));
+        return { type: 'report', reports };
+      }
       case 'create':
         return { type: 'create_nodes', creations: command.items.flatMap((item) => this.#creationOf(model, item)) };
       case 'complete':

@@ -63,6 +63,8 @@ export type TreeCommand =
       /** `expects`: announced nodes beyond those that exist; null: it announces none. */
       items: { pick: TreePick; speaker: Speaker; outcome: Outcome; expects: number | null }[];
     }
+  /** Reports every open attempt, with these outcomes in turn. */
+  | { type: 'report_all'; outcomes: Outcome[] }
   | { type: 'create'; items: CreationSpec[] }
   | { type: 'complete' }
   | { type: 'heartbeat' | 'release'; items: { pick: TreePick; speaker: 'current' | 'stale' | 'future' }[] }
@@ -180,6 +182,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
       }),
     ),
     weighted(10, fc.record({ type: fc.constant('report'), items: some(report, 6) })),
+    weighted(4, fc.record({ type: fc.constant('report_all'), outcomes: some(outcome, 5) })),
     weighted(7, fc.record({ type: fc.constant('create'), items: some(creation, 4) })),
     weighted(4, fc.constant({ type: 'complete' })),
     weighted(1, fc.record({ type: fc.constant('heartbeat'), items: some(beat, 3) })),

@@ -14,9 +14,10 @@ export function emptyContainers(model: Model, root: ContainerId): ModelContainer
  * would ever end.
  */
 export function fillBesideGenerators(model: Model, root: ContainerId): void {
-  const generators = nodesBelow(model, containerOf(model, root)).filter(
-    (id) => model.tasks.get(id)?.place?.generates === true,
-  );
+  const generators = nodesBelow(model, containerOf(model, root)).filter((id) => {
+    const place = model.tasks.get(id)?.place;
+    return place?.generates === true && !place.disabled;
+  });
   const beside = new Map<NodeId, NodeId[]>(
     emptyContainers(model, root).map((empty) => [
       empty.id,
