@@ -66,7 +66,7 @@ export class Kinds {
 
   /** The id of each kind, in the order of the names; unknown ones are added. */
   async ids(names: readonly string[]): Promise<number[]> {
-    for (const name of names) this.#inherit(name);
+    for (const name of names) this.#inherit(this.#outer === undefined ? undefined : this.#outer.#ids.get(name), name);
     const missing = [...new Set(names)].filter((name) => !this.#ids.has(name));
     if (missing.length > 0) {
       await this.#database.query(ADD_KINDS, [missing]);
@@ -77,6 +77,7 @@ export class Kinds {
 
   /** The name of each id; ids that do not exist are left out. */
   async names(ids: readonly number[]): Promise<Map<number, string>> {
+    for (const id of ids) this.#inherit(id, this.#outer?.knownName(id));
     const missing = [...new Set(ids)].filter((id) => !this.#names.has(id));
     if (missing.length > 0) this.#learn(await this.#database.query<KindRow>(NAME_KINDS, [missing]), []);
     const found = new Map<number, string>();
@@ -107,7 +108,7 @@ export class Kinds {
   }
 
   async #register(key: string, statement: Statement, values: readonly unknown[]): Promise<number> {
-    const known = this.#shapes.get(key);
+    const known = this.#shapes.get(key) ?? (this.#outer === undefined ? undefined : this.#outer.#shapes.get(key));
     if (known !== undefined) return known;
     const [row] = await this.#database.query<{ id: number }>(statement, values);
     if (this.#shapes.size >= Kinds.cacheMax) this.#shapes.clear();
@@ -125,9 +126,9 @@ export class Kinds {
     for (const row of rows) this.#remember(row);
   }
 
-  #inherit(name: string): void {
-    const id = this.#outer === undefined ? undefined : this.#outer.#ids.get(name);
-    if (id !== undefined && !this.#ids.has(name)) this.#remember({ id, name });
+  /** Keeps what the kinds outside of the transaction know. */
+  #inherit(id: number | undefined, name: string | undefined): void {
+    if (id !== undefined && name !== undefined && !this.#ids.has(name)) this.#remember({ id, name });
   }
 
   #remember(row: KindRow): void {
