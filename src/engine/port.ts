@@ -361,7 +361,7 @@ export interface Engine {
   /** Nodes that changed since the cursor of the last call; cursor 0 returns all. Null where there is no such tree. */
   treeChanges(id: WorkflowId, cursor: number): Promise<TreeChanges | null>;
   /**
-   * Results that tasks of this container and of those below it left, oldest id first, after `after`; a page of at most
+   * Results that tasks of this container and of those below it left, by container and position, after `after`; a page of at most
    * `limit`. `earlier`: of the siblings before this task instead, as an aggregator reads them.
    */
   readResults(scope: ResultScope, after: TaskId | null, limit: number): Promise<TaskResult[]>;

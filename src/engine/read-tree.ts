@@ -68,7 +68,7 @@ export async function treeChanges(context: EngineContext, id: string, cursor: nu
   }, ONE_SNAPSHOT);
 }
 
-/** Results that tasks left behind, oldest id first, after `after`; at most `limit`. */
+/** Results that tasks of trees left behind, by container and position, after `after`; at most `limit`. */
 export function readResults(
   { database }: EngineContext,
   scope: ResultScope,

@@ -110,43 +110,9 @@ const CONTAINERS_CHANGED: Statement = {
     cross join lateral (select * from container n where n.id = touched.id limit 1) c order by c.id`,
 };
 
-/** Tasks are put in order first, so that the data of one page only is looked up. */
-const resultsOf = (tasks: string): string => `select t.id as task_id, t.local_id, t.state, d.data,
-      (select k.name from kind k where k.id = t.kind_id) as kind
-    from (select t.id, t.local_id, t.kind_id, t.state from task_all t
-      where ($2::uuid is null or t.id > $2) and ${tasks} order by t.id) t
-    cross join lateral (
-      select data from task_data where task_id = t.id
-      union all select data from archive_task_data where task_id = t.id limit 1) d
-    order by t.id limit $3`;
-
-const RESULTS_OF_WORKFLOW: Statement = {
-  name: 'trees.results_of_workflow',
-  text: resultsOf('t.workflow_id = $1'),
-};
-
-const RESULTS_BELOW: Statement = {
-  name: 'trees.results_below',
-  text: `with recursive below as (
-      select c.id, c.workflow_id from container_all c where c.id = $1
-      union all
-      select c.id, c.workflow_id from below b
-      join container_all c on c.workflow_id = b.workflow_id and c.parent_id = b.id)
-    ${resultsOf(`t.workflow_id = (select workflow_id from container_all where id = $1)
-      and t.container_id in (select id from below)`)}`,
-};
-
-const RESULTS_BEFORE: Statement = {
-  name: 'trees.results_before',
-  text: `with recursive reader as (select workflow_id, container_id, position from task_all where id = $1),
-    below as (
-      select c.id, c.workflow_id from reader r
-      join container_all c on c.workflow_id = r.workflow_id and c.parent_id = r.container_id and c.position < r.position
-      union all
-      select c.id, c.workflow_id from below b
-      join container_all c on c.workflow_id = b.workflow_id and c.parent_id = b.id)
-    ${resultsOf(`t.workflow_id = (select workflow_id from reader) and (t.container_id in (select id from below)
-        or t.container_id = (select container_id from reader) and t.position < (select position from reader))`)}`,
+const RESULTS: Statement = {
+  name: 'trees.results',
+  text: 'select task_id, local_id, state, data, kind from read_results($1, $2, $3, $4)',
 };
 
 export interface ContainerRecord {
@@ -314,16 +280,16 @@ interface ResultRecord {
   data: JsonValue;
 }
 
-const RESULTS = { workflow: RESULTS_OF_WORKFLOW, below: RESULTS_BELOW, before: RESULTS_BEFORE } as const;
+/** Whose results: those of a tree, those below a container, those of what stands before a task. */
+export type ResultsOf = 'workflow' | 'below' | 'before';
 
-/** @param scope whose results: those of a workflow, those below a container, those of what stands before a task */
 export async function findResults(
   queryable: Queryable,
-  scope: keyof typeof RESULTS,
+  scope: ResultsOf,
   id: string,
   after: string | null,
   limit: number,
 ): Promise<TaskResult[]> {
-  const rows = await queryable.query<ResultRecord>(RESULTS[scope], [id, after, limit]);
+  const rows = await queryable.query<ResultRecord>(RESULTS, [scope, id, after, limit]);
   return rows.map((row) => ({ ...row, state: taskStateOf(row.state) }));
 }

@@ -390,13 +390,14 @@ describe('reads', () => {
     const all = await results('');
     assert.deepEqual(
       all.map((one) => [one.local_id, one.kind, one.state, one.data]),
-      ['first', 'left', 'right', 'last'].map((name) => [name, kind, 'Succeeded', data[name]]),
+      ['first', 'last', 'left', 'right'].map((name) => [name, kind, 'Succeeded', data[name]]),
     );
-    assert.deepEqual(await names('?page_size=2'), ['first', 'left']);
-    assert.deepEqual(await names(`?page_size=2&after=${all[1]!.task_id}`), ['right', 'last']);
+    assert.deepEqual(await names('?page_size=2'), ['first', 'last']);
+    assert.deepEqual(await names(`?page_size=2&after=${all[1]!.task_id}`), ['left', 'right']);
+    assert.deepEqual(await names(`?page_size=1&after=${all[2]!.task_id}`), ['right']);
     assert.deepEqual(await names(`?after=${all[3]!.task_id}`), []);
     assert.deepEqual(await names(`?container_id=${nodes['middle']!.id}`), ['left', 'right']);
-    assert.deepEqual(await names(`?container_id=${id}`), ['first', 'left', 'right', 'last']);
+    assert.deepEqual(await names(`?container_id=${id}`), ['first', 'last', 'left', 'right']);
     assert.deepEqual(await names(`?before_task_id=${nodes['last']!.id}`), ['first', 'left', 'right']);
     assert.deepEqual(await names(`?before_task_id=${nodes['first']!.id}`), []);
     const both = `?container_id=${id}&before_task_id=${nodes['last']!.id}`;

@@ -41,7 +41,7 @@ export interface KindContext {
   /** Adds to the task's counters and says that it is alive. Need not be awaited. */
   readonly progress: (successes: number, failures?: number) => Promise<void>;
   /**
-   * The results of what came before this task in its sequence, and below it: in the order of the tasks' ids, read page by
+   * The results of what came before this task in its sequence, and below it: by container and position, read page by
    * page, never all at once.
    */
   readonly results: <Data = JsonValue>() => AsyncIterable<EarlierResult<Data>>;

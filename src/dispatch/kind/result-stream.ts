@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/port.ts';
 
 /** Reads what tasks that came before a task in its sequence left behind. */
 export interface ResultReader {
-  /** Oldest id first; a bounded part of them in memory at a time. Ends with an error when the signal aborts. */
+  /** By container and position; a bounded part of them in memory at a time. Ends with an error when the signal aborts. */
   stream(task_id: TaskId, signal: AbortSignal): AsyncIterable<TaskResult>;
 }
 

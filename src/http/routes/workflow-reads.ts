@@ -144,7 +144,7 @@ function childrenRoute(app: App, { engine, config }: RouteContext): void {
   });
 }
 
-const resultsDescription = `What its tasks left behind, in the order of their ids. The last \`task_id\` of a page is the \`after\` of
+const resultsDescription = `What its tasks left behind, by container and position. The last \`task_id\` of a page is the \`after\` of
 the next one; a page with fewer than \`page_size\` results is the last.`;
 
 function resultsRoute(app: App, { engine, config }: RouteContext): void {

@@ -344,10 +344,12 @@ create table archive_workflow (like workflow including defaults, archived_at tim
 create index archive_workflow_ended on archive_workflow (ended_at);
 create table archive_task (like task including defaults, primary key (id));
 create index archive_task_workflow on archive_task (workflow_id);
+create index archive_task_container on archive_task (container_id, position) where container_id is not null;
 create table archive_task_spec (like task_spec, primary key (task_id));
 create table archive_task_data (like task_data, primary key (task_id));
 create table archive_container (like container including defaults, primary key (id));
 create index archive_container_workflow on archive_container (workflow_id);
+create index archive_container_parent on archive_container (parent_id, position) where parent_id is not null;
 create table archive_generator (like generator, primary key (task_id));
 create table archive_filler (like filler, primary key (task_id, container_id));
 create table archive_edge (like edge, primary key (parent_id, child_id));
