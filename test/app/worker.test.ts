@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { HeddleClient } from '../../src/client/client.ts';
+import { accessServer } from '../../src/app/server-access.ts';
 import type { WorkerEvent } from '../../src/app/worker.ts';
+import { newId } from '../../src/runtime/random.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { heddle, HeddleProcess } from './heddle-process.ts';
@@ -77,12 +79,30 @@ describe('the example kinds', () => {
   });
 
   it('run in the server itself', async () => {
-    const server = start(['server', '--module', WORDS]);
+    // A database of its own: the queues of kinds that a worker announced once would get some of the tasks.
+    const { url: ownDatabase } = await createTestDatabase();
+    const server = start(['server', '--module', WORDS], { DATABASE_URL: ownDatabase });
     const { url } = await server.ready();
-    assert.deepEqual(await countWords(new HeddleClient({ baseUrl: url })), COUNTED);
+    const client = new HeddleClient({ baseUrl: url });
+    assert.deepEqual(await countWords(client), COUNTED);
+    await askServer(client, url);
     assert.equal(await server.end('SIGTERM'), 0);
   });
 });
+
+/** What a worker without a database asks of a server: which tasks are wanted, and the results of earlier ones. */
+async function askServer(client: HeddleClient, url: string): Promise<void> {
+  const { control, results } = accessServer({ url, token: undefined });
+  const [ended] = await client.listTasks({ kind: 'WordCountAggregator' });
+  const [waits] = (await client.submit([{ name: 'waits', kind: 'nobody-takes-it' }])).tasks;
+  const asked = [ended!.id, waits!.id, newId()].map((task_id) => ({ task_id, attempt: 1 }));
+  assert.deepEqual(await control.check(asked), ['stop', 'go', 'stop']);
+  const states: string[] = [];
+  for await (const { kind, state } of results.stream(ended!.id, new AbortController().signal)) {
+    if (kind === 'WordCount') states.push(state);
+  }
+  assert.deepEqual(states.sort(), ['partially_failed', 'succeeded', 'succeeded']);
+}
 
 describe('a worker that cannot start', () => {
   it('says what is wrong', async () => {
