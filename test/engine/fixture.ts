@@ -1,4 +1,4 @@
-import { createEngine, type EngineOptions } from '../../src/engine/engine.ts';
+import { createEngine, type EngineOptions, type TransactionalEngine } from '../../src/engine/engine.ts';
 import type { ClaimedTask, Engine, SubmitResult } from '../../src/engine/port.ts';
 import type { NewTask } from '../../src/domain/task.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
 export interface Bench {
-  engine: Engine;
+  engine: TransactionalEngine;
   database: Database;
   url: string;
 }
