@@ -82,6 +82,7 @@ describe('a manager that is killed', { concurrency: LANES }, () => {
     while (!isDead()) {
       if (await hasEnded(database, queue, world)) return true;
       assert.ok(performance.now() < deadline, 'the workflows do not come to their end');
+      // fixed wait: the pace of workers that found nothing to do
       if ((await world.work(queue)) === 0) await sleep(5);
     }
     return false;

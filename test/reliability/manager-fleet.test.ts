@@ -74,6 +74,7 @@ it(`${MANAGERS} managers share a queue and are killed at random: nothing starts 
       await world.begin(bench);
       while (!(await hasEnded(bench.database, bench.queue, world))) {
         assert.ok(performance.now() < deadline, 'the workflows do not come to their end');
+        // fixed wait: the pace of workers that found nothing to do
         if ((await world.work(bench.queue)) === 0) await sleep(20);
       }
       await assertClean(bench.database, bench.queue, world);
