@@ -19,35 +19,43 @@ const CLEAR: Statement = {
          heddle.finalization`,
 };
 
-/** Makes a database and an engine on virtual time; returns what empties it for the next scenario, with its number. */
-async function openSubject(): Promise<() => Promise<{ subject: Subject; prefix: string }>> {
+type Play<Of> = (scenario: Of) => Promise<void>;
+
+/**
+ * Makes a database and an engine on virtual time. Scenarios play one after the other on an emptied database: one that was
+ * interrupted at its test's time limit still comes to its end first.
+ */
+async function openPlayer<Of>(
+  play: (subject: Subject, prefix: string, scenario: Of) => Promise<void>,
+): Promise<Play<Of>> {
   const { database } = await createTestDatabase();
   const clock = new VirtualClock();
   const random = seededRandom(1);
   const engine = createEngine({ database, clock, random, log: silentLogger, claimTimeoutMs: CLAIM_TIMEOUT_MS });
-  after(() => engine.close());
+  let last: Promise<void> = Promise.resolve();
   let scenarios = 0;
-  return async () => {
-    await database.query(CLEAR);
-    scenarios += 1;
-    return { subject: { engine, database, clock }, prefix: `s${scenarios}-` };
+  after(async () => {
+    await last.catch(() => undefined);
+    await engine.close();
+  });
+  return (scenario) => {
+    last = last
+      .catch(() => undefined)
+      .then(async () => {
+        await database.query(CLEAR);
+        scenarios += 1;
+        await play({ engine, database, clock }, `s${scenarios}-`, scenario);
+      });
+    return last;
   };
 }
 
 /** Returns what plays a scenario of tasks with dependencies on a database and on the model side by side. */
-export async function openSideBySide(): Promise<(scenario: Scenario) => Promise<void>> {
-  const next = await openSubject();
-  return async (scenario) => {
-    const { subject, prefix } = await next();
-    await new SideBySide(subject, prefix).play(scenario);
-  };
+export function openSideBySide(): Promise<Play<Scenario>> {
+  return openPlayer((subject, prefix, scenario) => new SideBySide(subject, prefix).play(scenario));
 }
 
 /** Returns what plays a scenario of trees on a database and on the model side by side. */
-export async function openTreesSideBySide(): Promise<(scenario: TreeScenario) => Promise<void>> {
-  const next = await openSubject();
-  return async (scenario) => {
-    const { subject, prefix } = await next();
-    await new TreesSideBySide(subject, `${prefix}work`).play(scenario);
-  };
+export function openTreesSideBySide(): Promise<Play<TreeScenario>> {
+  return openPlayer((subject, prefix, scenario) => new TreesSideBySide(subject, `${prefix}work`).play(scenario));
 }
