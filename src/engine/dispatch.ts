@@ -17,7 +17,7 @@ export async function dispatch(context: EngineContext, holder: string, limit: nu
   const { queue } = context;
   if (queue === undefined) return [];
   const dispatched: StartTaskMessage[] = [];
-  for (const kind of await findDispatchable(context.database, KINDS_MAX)) {
+  for (const kind of await findDispatchable(context.database, KINDS_MAX, context.now())) {
     if (dispatched.length >= limit) break;
     dispatched.push(...(await dispatchKind(context, queue, kind, holder, limit - dispatched.length)));
   }

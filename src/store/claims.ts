@@ -45,7 +45,7 @@ const RELEASE: Statement = {
   text: `select release_attempts($1::uuid[], $2::integer[], $3) as moved`,
 };
 
-const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind_id from dispatchable($1)` };
+const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind_id from dispatchable($1, $2)` };
 
 const DISPATCH: Statement = {
   name: 'tasks.dispatch',
@@ -190,8 +190,8 @@ export async function releaseAttempts(
 }
 
 /** Kinds whose queues have room while tasks are ready, at most `limit`. */
-export async function findDispatchable(queryable: Queryable, limit: number): Promise<number[]> {
-  return (await queryable.query<{ kind_id: number }>(DISPATCHABLE, [limit])).map((row) => row.kind_id);
+export async function findDispatchable(queryable: Queryable, limit: number, now: string | null): Promise<number[]> {
+  return (await queryable.query<{ kind_id: number }>(DISPATCHABLE, [limit, now])).map((row) => row.kind_id);
 }
 
 export async function claimForQueue(

@@ -41,10 +41,12 @@ const READ: Statement = {
 };
 
 describe('tasks that go through queues', { concurrency: false }, () => {
-  async function announced(concurrency: number, workers = ['w1']): Promise<LeaseBench> {
+  /** `seen` shows the worker again, as it does every few seconds. */
+  async function announced(concurrency: number): Promise<LeaseBench & { seen(): Promise<void> }> {
     const bench = await leaseBench();
-    await bench.engine.workersSeen(workers.map((worker) => ({ worker, kinds: ['work'], concurrency })));
-    return bench;
+    const seen = (): Promise<void> => bench.engine.workersSeen([{ worker: 'w1', kinds: ['work'], concurrency }]);
+    await seen();
+    return { ...bench, seen };
   }
 
   test('only kinds that a worker announced are dispatched, with a message each, and never twice', async () => {
@@ -90,6 +92,7 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     }
     assert.equal((await engine.getTask(lost!.id))?.state, 'pending');
     assert.equal((await engine.getTask(paused!.id))?.state, 'paused');
+    await bench.seen();
     const again = (await engine.dispatch('manager', 1_000)).map(({ task }) => task);
     assert.deepEqual(
       again.map(({ id, attempt }) => [id, attempt]),
@@ -152,6 +155,17 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     assert.deepEqual((await engine.explain(id))?.obstacles, []);
   });
 
+  test('a queue that no worker reads gets no tasks: they stay where others find them', async () => {
+    const bench = await announced(10);
+    const { engine, clock } = bench;
+    await clock.advance(61_000);
+    await submitTasks(engine, [newTask(), newTask()]);
+    assert.deepEqual(await engine.dispatch('manager', 10), []);
+    assert.equal((await claimKind(engine, 'work', 1)).length, 1);
+    await engine.workersSeen([{ worker: 'w2', kinds: ['work'], concurrency: 1 }]);
+    assert.equal((await engine.dispatch('manager', 10)).length, 1);
+  });
+
   test('rules hold for what is dispatched', async () => {
     const bench = await announced(10);
     const { engine } = bench;
@@ -192,6 +206,7 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     await database.query(ANALYZE_TASK);
     await database.query(ANALYZE_LEASE);
     for (let n = 0; n < 5; n += 1) {
+      await bench.seen();
       const started = await engine.dispatch('manager', 300);
       for (let beats = 0; beats < 3; beats += 1) {
         await engine.heartbeat(started.map(({ task }) => beat(task, { new_success: 1 })));

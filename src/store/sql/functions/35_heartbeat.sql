@@ -102,8 +102,16 @@ returns integer language sql immutable as $$
   select greatest(100, least(p_concurrency, 100000) * 2)
 $$;
 
+-- Whether a worker that reads the queue of a kind was seen within a minute. Without one its tasks stay where others, in
+-- a server's process or over the pull API, find them.
+create or replace function reads_queue(p_kind integer, p_now timestamptz)
+returns boolean language sql stable as $$
+  select exists (select 1 from claimer c
+    where c.lane = p_kind and c.concurrency is not null and c.seen_at > p_now - interval '1 minute')
+$$;
+
 -- Kinds whose workers' queues have room while tasks are ready, the emptiest queue first.
-create or replace function dispatchable(p_limit integer)
+create or replace function dispatchable(p_limit integer, p_now timestamptz)
 returns table (kind_id integer) language sql stable set enable_seqscan = off set enable_bitmapscan = off as $$
   select k.id from kind k
   left join (
@@ -111,6 +119,7 @@ returns table (kind_id integer) language sql stable set enable_seqscan = off set
   on q.queued_kind = k.id
   where k.dispatched and coalesce(q.queued, 0) < queue_window(k.worker_concurrency)
     and exists (select 1 from ready r where r.lane = k.id)
+    and reads_queue(k.id, coalesce(p_now, clock_timestamp()))
   order by coalesce(q.queued, 0), k.id limit p_limit
 $$;
 
@@ -127,7 +136,7 @@ begin
   -- Counted in the next statement: the snapshot of the locking one may be older than the last holder's commit.
   select queue_window(k.worker_concurrency) - coalesce(
     (select sum(l.open) from lease l where l.queued_kind = p_kind), 0) into v_room
-  from kind k where k.id = p_kind and k.dispatched;
+  from kind k where k.id = p_kind and k.dispatched and reads_queue(p_kind, coalesce(p_now, clock_timestamp()));
   if v_room is null or v_room <= 0 then return; end if;
   return query select c.* from claim(array[p_kind], least(v_room, p_limit)::integer, p_holder, 'queue', 0, null, p_now) c;
 end $$;

@@ -86,8 +86,9 @@ $$;
 
 -- Ends sequences at nodes that they do not pass: every later child that has not ended is disabled, with all below it.
 -- Returns the disabled tasks with their workflows.
+-- p_reasons: what they are told; p_stops: what is told of the sequences.
 create or replace function stop_sequences(p_ids uuid[], p_positions integer[], p_causes uuid[], p_reasons text[],
-  p_now timestamptz, out tasks uuid[], out workflows uuid[])
+  p_stops text[], p_now timestamptz, out tasks uuid[], out workflows uuid[])
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_containers uuid[];
@@ -119,10 +120,8 @@ begin
     reason = s.reason
   from unnest(v_containers, v_causes, v_reasons) s(id, cause, reason) where c.id = s.id;
   update container c set state = 11, stopped = true, cursor = s.position, disabled = c.disabled + c.open, open = 0,
-    ended_at = p_now, reason = s.why
-  from (
-    select u.id, u.position, u.reason as why from unnest(p_ids, p_positions, p_reasons) u(id, position, reason)) s
-  where c.id = s.id;
+    ended_at = p_now, reason = s.reason
+  from unnest(p_ids, p_positions, p_stops) s(id, position, reason) where c.id = s.id;
 end $$;
 
 -- Moves the containers of trees on after something happened to them: ends those that are over, lets sequences take their
@@ -218,6 +217,8 @@ begin
       (select array_agg(s.node_id) from stands s where s.state >= 10) as causes,
       (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') before it ' || bad_end_of(s.state))
        from stands s where s.state >= 10) as reasons,
+      (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') ' || bad_end_of(s.state))
+       from stands s where s.state >= 10) as stops,
       (select array_agg(s.parent_id) from stands s where s.state >= 10) as stopped_parents,
       (select array_agg(s.policy) from stands s where s.state >= 10) as stopped_policies,
       (select array_agg(o.parent_id) from over o) as over_parents,
@@ -234,7 +235,8 @@ begin
     end if;
     v_opened := coalesce(v_steps.containers, '{}');
     if v_steps.stopped is not null then
-      select * into v_stops from stop_sequences(v_steps.stopped, v_steps.positions, v_steps.causes, v_steps.reasons, p_now);
+      select * into v_stops from stop_sequences(v_steps.stopped, v_steps.positions, v_steps.causes, v_steps.reasons,
+        v_steps.stops, p_now);
       disabled := disabled || v_stops.tasks;
       workflows := workflows || v_stops.workflows;
       v_touched := release_fillers(v_stops.tasks);
