@@ -25,7 +25,8 @@ describe('many workers that die, stall, pause and come back', { concurrency: fal
       const engines = Array.from({ length: 3 }, () =>
         createEngine({ database, clock, random, log: silentLogger, queue, workerLeaseMs: LEASE_MS }),
       );
-      await engine.workersSeen([{ worker: 'w', kinds: ['queued'], concurrency: 5 }]);
+      const seen = (): Promise<void> => engine.workersSeen([{ worker: 'w', kinds: ['queued'], concurrency: 5 }]);
+      await seen();
       const { tasks } = await submitTasks(
         engine,
         Array.from({ length: 60 }, (_, index) => {
@@ -69,6 +70,7 @@ describe('many workers that die, stall, pause and come back', { concurrency: fal
         }
       };
       for (let round = 0; round < 40; round += 1) {
+        await seen();
         await Promise.all(Array.from({ length: 4 }, play));
         await clock.advance(drawn(LEASE_MS / 2));
         await Promise.all(engines.map((one) => one.sweep()));
@@ -79,6 +81,7 @@ describe('many workers that die, stall, pause and come back', { concurrency: fal
         ['claimed', 'running', 'pending'].includes((await engine.getTask(id))!.state);
       for (let round = 0; round < 40; round += 1) {
         await succeed(engine, [...sent.splice(0).map(({ task }) => task), ...(await leased(bench))]);
+        await seen();
         await engines[0]!.dispatch('manager', 100);
         await clock.advance(LEASE_MS);
         await sweepAll(bench);
