@@ -1,6 +1,7 @@
 import { workerQueueOf, type StartTaskMessage } from '../domain/message.ts';
 import { encodeStartTask } from '../domain/parse/encode.ts';
 import type { MessageQueue } from '../queue/port.ts';
+import { derivedId } from '../runtime/derived-id.ts';
 import { claimForQueue, findDispatchable, markWorkersSeen, type ClaimRow } from '../store/claims.ts';
 import { laneIds, workflowsOf } from './claim.ts';
 import type { EngineContext } from './context.ts';
@@ -40,12 +41,18 @@ function dispatchKind(
     await queue.sendIn(
       tx,
       workerQueueOf(kind),
-      messages.map((message) => ({ body: encodeStartTask(message) })),
+      // Its id tells which attempt a message, or a dead letter, belongs to.
+      messages.map((message) => ({ id: startMessageId(message), body: encodeStartTask(message) })),
     );
     inner.signals.emit({ workflows: workflowsOf(rows) });
     await inner.observer.claimed('pending', 'claimed', [[kindId, rows.map((row) => row.waited_ms)]]);
     return messages;
   });
+}
+
+/** As start_message_id() makes it. */
+function startMessageId({ task: { id, attempt } }: StartTaskMessage): string {
+  return derivedId(id, { ordinal: attempt });
 }
 
 function messageOf(row: ClaimRow, kind: string): StartTaskMessage {

@@ -44,12 +44,13 @@ async function sweepDue(context: EngineContext, now: string | null): Promise<{ t
 async function tellSwept(context: EngineContext, swept: Swept): Promise<{ timedOut: number; requeued: number }> {
   const { observer, signals, metrics } = context;
   signals.emit({ lanes: swept.lanes });
-  for (const moved of [swept.settled, swept.lost?.failed, swept.lost?.requeued, swept.requeued]) {
+  const { settled, lost, queued } = swept;
+  for (const moved of [settled, lost?.failed, lost?.requeued, queued?.failed, queued?.requeued, swept.requeued]) {
     if (moved !== null && moved !== undefined) await observer.moved({ ...moved, codes: null });
   }
-  const requeued = (swept.requeued?.count ?? 0) + (swept.lost?.requeued.count ?? 0);
+  const requeued = (swept.requeued?.count ?? 0) + (lost?.requeued.count ?? 0) + (queued?.requeued?.count ?? 0);
   if (requeued > 0) metrics?.claimsExpired.inc(requeued);
-  const timedOut = (swept.settled?.moved ?? []).reduce((sum, [, , , durations]) => sum + (durations?.length ?? 0), 0);
+  const timedOut = (settled?.moved ?? []).reduce((sum, [, , , durations]) => sum + (durations?.length ?? 0), 0);
   return { timedOut, requeued };
 }
 

@@ -195,6 +195,8 @@ export interface Swept {
   settled: Moved | null;
   /** Attempts whose workers were lost: those that failed for it, and those that went back. */
   lost: { failed: Moved | null; requeued: GivenBack } | null;
+  /** Attempts that would have waited in a queue for ever. */
+  queued: { failed: Moved | null; requeued: GivenBack | null } | null;
   /** Claims that nobody delivered. */
   requeued: GivenBack | null;
   lanes: number[];

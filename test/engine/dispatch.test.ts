@@ -63,7 +63,7 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     assert.equal((await claimKind(engine, 'pulled')).length, 1);
   });
 
-  test('what waits in a queue waits for ever, and is kept by heartbeats once it started', async () => {
+  test('what waits in a queue waits for as long as its message may be there, and is kept by heartbeats once it started', async () => {
     const bench = await announced(10);
     const { engine, clock } = bench;
     await submitTasks(
@@ -71,7 +71,7 @@ describe('tasks that go through queues', { concurrency: false }, () => {
       Array.from({ length: 4 }, () => newTask({ timeout_secs: 600, rules: [limitOf('work', 100)] })),
     );
     const queued = (await engine.dispatch('manager', 1_000)).map(({ task }) => task);
-    await clock.advance(30 * 86_400_000);
+    await clock.advance(14 * 86_400_000);
     assert.equal(await sweepAll(bench), 0);
     assert.equal((await engine.sweep()).timed_out, 0);
 

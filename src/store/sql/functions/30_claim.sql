@@ -250,7 +250,7 @@ begin
     insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
     overriding system value
     select v_lease, p_holder, v_now,
-      case when v_queue then 'infinity'
+      case when v_queue then v_now + interval '1 minute'
         when v_deliver then v_now + p_claim_timeout_ms * interval '1 millisecond'
         else v_now + least(min(taken.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond') end,
       count(*)::integer, array_agg(taken.id), p_lease_ms, case when v_queue then min(taken.kind_id) end

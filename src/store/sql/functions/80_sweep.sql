@@ -36,10 +36,13 @@ declare
   v_settled json;
   v_lost json;
   v_requeued json;
+  v_waiting boolean;
+  v_queued json;
   v_lanes integer[] := '{}';
 begin
-  select array_agg(l.id), bool_or(l.lease_ms is not null) into v_leases, v_lapsing from (
-    select id, lease_ms from lease where check_at <= v_now order by check_at limit p_limit) l;
+  select array_agg(l.id), bool_or(l.lease_ms is not null), bool_or(l.queued_kind is not null)
+  into v_leases, v_lapsing, v_waiting from (
+    select id, lease_ms, queued_kind from lease where check_at <= v_now order by check_at limit p_limit) l;
   if v_leases is null then return null; end if;
   v_tasks := array(select distinct u from lease l, unnest(l.task_ids) u where l.id = any(v_leases));
 
@@ -53,6 +56,7 @@ begin
       null, p_jitter, v_now);
   end if;
   if v_lapsing then v_lost := take_back_lost(v_tasks, v_leases, p_jitter, v_now); end if;
+  if v_waiting then v_queued := sweep_queued(v_tasks, v_leases, p_jitter, v_now); end if;
 
   -- Who holds a lease that lapses is told of the cancellation by the next heartbeat: nobody is at work after it.
   v_held := array(select t.id from task t join lease l on l.id = t.lease_id
@@ -76,7 +80,7 @@ begin
     and not exists (select 1 from task t where t.id = any(l.task_ids) and t.lease_id = l.id);
   update lease l set check_at = greatest(v_now + interval '10 milliseconds', coalesce(
     (select min(case
-        when l.queued_kind is not null and t.state < 10 then 'infinity'
+        when l.queued_kind is not null and (t.state = 2 or t.paused_from = 2) then v_now + interval '1 minute'
         when t.state = 5 then v_now + coalesce(l.lease_ms * interval '1 millisecond', interval '1 hour')
         when t.state = 2 then least(v_now + p_claim_timeout_ms * interval '1 millisecond',
           v_now + t.timeout_secs * interval '1 second')
@@ -85,7 +89,7 @@ begin
      from task t where t.id = any(l.task_ids) and t.lease_id = l.id), v_now + interval '1 hour'))
   where l.id = any(v_leases);
   return json_build_object('looked_at', cardinality(v_leases), 'settled', v_settled, 'lost', v_lost,
-    'requeued', v_requeued, 'lanes', v_lanes);
+    'queued', v_queued, 'requeued', v_requeued, 'lanes', v_lanes);
 end $$;
 
 -- Takes running attempts of these leases from workers of which nothing was heard for as long as the lease lasts: they go
