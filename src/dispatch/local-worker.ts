@@ -3,12 +3,20 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Loop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
-import type { ClaimedTask, ClaimRequest, Engine, ProgressReport, ProgressResult, Report } from '../engine/port.ts';
+import type {
+  ClaimAlong,
+  ClaimedTask,
+  ClaimRequest,
+  Engine,
+  ProgressReport,
+  ProgressResult,
+  Report,
+} from '../engine/port.ts';
 import { cancelWatch } from './cancel-watch.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { Completion, reasonOf } from './kind/completion.ts';
 import { leaseKeeper } from './lease-keeper.ts';
-import { ReportOutbox, type ClaimAlong } from './report-outbox.ts';
+import { ReportOutbox } from './report-outbox.ts';
 import type { ExecutorResult, Switchboard } from './switchboard.ts';
 import { TaskQueue } from './task-queue.ts';
 import { TaskRun } from './task-run.ts';
@@ -17,7 +25,15 @@ import type { RunEnvironment } from './task-run.ts';
 export interface LocalWorkerOptions {
   engine: Pick<
     Engine,
-    'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release' | 'heartbeat'
+    | 'claim'
+    | 'report'
+    | 'reportAndClaim'
+    | 'progress'
+    | 'getTask'
+    | 'onReady'
+    | 'offerToClaim'
+    | 'release'
+    | 'heartbeat'
   >;
   switchboard: Switchboard;
   holder: string;
@@ -79,6 +95,7 @@ export class LocalWorker {
   #paused = false;
   #working = false;
   #unsubscribe: (() => void) | undefined;
+  #withdraw: (() => void) | undefined;
   #cancelPoll: (() => void) | undefined;
   #whenIdle: (() => void)[] = [];
 
@@ -124,6 +141,7 @@ export class LocalWorker {
     this.#state = 'running';
     if (this.#lanes.length === 0) return;
     this.#unsubscribe = this.#options.engine.onReady(this.#lanes, () => this.wake());
+    this.#withdraw = this.#options.engine.offerToClaim(this.#lanes, () => this.#claimAlong());
     this.#watch.start();
     this.#keeper?.start();
     this.#poll();
@@ -141,6 +159,7 @@ export class LocalWorker {
   async stop(graceMs: number): Promise<void> {
     this.#state = 'stopping';
     this.#unsubscribe?.();
+    this.#withdraw?.();
     this.#cancelPoll?.();
     await this.#watch.stop();
     await Promise.all(this.#claims);

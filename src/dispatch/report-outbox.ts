@@ -3,7 +3,7 @@ import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
-import type { ClaimedTask, ClaimRequest, Engine, Report } from '../engine/port.ts';
+import type { ClaimAlong, Engine, Report } from '../engine/port.ts';
 import { storable } from './kind/completion.ts';
 
 export interface ReportOutboxOptions {
@@ -19,13 +19,6 @@ export interface ReportOutboxOptions {
   onRoom(): void;
   /** What to claim along with a set of reports, decided when it is sent; null: nothing. */
   claimAlong(): ClaimAlong | null;
-}
-
-/** A claim that rides on a set of reports. */
-export interface ClaimAlong {
-  request: ClaimRequest;
-  /** Called once: with what was claimed, or null where the call failed and nothing was. */
-  arrived(tasks: ClaimedTask[] | null): void;
 }
 
 const BACKOFF = { base_ms: 100, factor: 2, max_ms: 5000, jitter: 0.5 };

@@ -3,11 +3,13 @@ import {
   claimTasksForDelivery,
   markClaimerSeen,
   settleAndClaim,
+  submitAndClaim,
   type Claimed,
   type ClaimRow,
 } from '../store/claims.ts';
+import type { SubmissionRows } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
-import type { ClaimedTask, ClaimRequest, Report, TransitionOutcome } from './port.ts';
+import type { ClaimAlong, ClaimedTask, ClaimRequest, Report, TransitionOutcome } from './port.ts';
 import { distinctRounds, outcomesOf, report, settleInput } from './report.ts';
 
 /** How often a claimer's presence on its lanes is written down, ms. */
@@ -101,6 +103,34 @@ export class Claims {
       outcomes[index] = results[at]!;
     });
     return { outcomes, claimed: await this.#handOut(claimed) };
+  }
+
+  /** Stores submissions with a claim that rides on them; what it took is handed out when this returns. */
+  async submitAndClaim(
+    rows: SubmissionRows,
+    { request, arrived }: ClaimAlong,
+  ): Promise<{ lanes: number[]; now: number }> {
+    const context = this.#context;
+    try {
+      const lanes = await laneIds(context, request.lanes);
+      await this.#markSeen(lanes, request.holder);
+      const { claimTimeoutMs } = context.settings;
+      const { stored, claimed } = await submitAndClaim(
+        context.database,
+        rows,
+        lanes,
+        request,
+        claimTimeoutMs,
+        context.now(),
+      );
+      arrived(await this.#handOut(claimed));
+      // What this call took needs nobody else, unless there was more than it could take.
+      const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
+      return { ...stored, lanes: stored.lanes.filter((lane) => !drained.has(lane)) };
+    } catch (error) {
+      arrived(null);
+      throw error;
+    }
   }
 
   async #handOut({ rows, refused }: Claimed<ClaimRow>): Promise<ClaimedTask[]> {

@@ -6,6 +6,7 @@ import type { MessageQueue } from '../queue/port.ts';
 import type { Database } from '../store/database.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { Observer } from './observe.ts';
+import type { Offers } from './offers.ts';
 import type { Signals } from './signals.ts';
 
 export interface EngineSettings {
@@ -29,6 +30,7 @@ export interface EngineContext {
   kinds: Kinds;
   signals: Pick<Signals, keyof Signals>;
   observer: Pick<Observer, keyof Observer>;
+  offers: Offers;
   settings: EngineSettings;
   /** Where tasks of kinds go whose workers read queues; without it nothing is dispatched. */
   queue: Pick<MessageQueue, 'sendIn'> | undefined;

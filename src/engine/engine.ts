@@ -13,6 +13,7 @@ import { dispatch, workersSeen } from './dispatch.ts';
 import { explain } from './explain.ts';
 import { heartbeat, release } from './heartbeat.ts';
 import { Observer } from './observe.ts';
+import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
 import type { Engine } from './port.ts';
@@ -64,7 +65,7 @@ function verbsOf(context: EngineContext): Engine {
   const claims = new Claims(context);
   const { signals, metrics } = context;
   return {
-    submit: (submissions) => counting(metrics?.tasksDbSaveFailures, submit(context, submissions)),
+    submit: (submissions) => counting(metrics?.tasksDbSaveFailures, submit(context, claims, submissions)),
     submitWorkflows: (submissions) => counting(metrics?.tasksDbSaveFailures, submitWorkflows(context, submissions)),
     createNodes: (creations) => counting(metrics?.tasksDbSaveFailures, createNodes(context, creations)),
     completeGenerators: (limit) => advance.completeGenerators(context, limit),
@@ -109,6 +110,7 @@ function verbsOf(context: EngineContext): Engine {
     explain: (id) => explain(context, id),
     gauges: (kindLimit) => read.gauges(context, kindLimit),
     onReady: (lanes, wake) => onReady(context, lanes, wake),
+    offerToClaim: (lanes, claimAlong) => context.offers.add(lanes, claimAlong),
     onDeliveryDue: (wake) => signals.onDeliveryDue(wake),
     onWorkflowChange: (id, wake) => signals.onWorkflowChange(id, wake),
     close: () => signals.close(),
@@ -138,6 +140,7 @@ function contextOf(options: EngineOptions): EngineContext {
     kinds,
     signals,
     observer: new Observer(metrics, kinds, signals),
+    offers: new Offers(),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
       workerLeaseMs: options.workerLeaseMs ?? DEFAULTS.workerLeaseMs,

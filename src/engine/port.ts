@@ -104,6 +104,13 @@ export interface ClaimRequest {
   lease_ms?: number | null;
 }
 
+/** A claim that rides on another call, for one transaction less. */
+export interface ClaimAlong {
+  request: ClaimRequest;
+  /** Called once: with what was claimed, or null where the call failed and nothing was. */
+  arrived(tasks: ClaimedTask[] | null): void;
+}
+
 /** A task handed to the process that will run it; it is `running` already. */
 export interface ClaimedTask {
   id: TaskId;
@@ -375,6 +382,11 @@ export interface Engine {
 
   /** Calls back after a commit, here or in another process, that made tasks ready in one of these lanes. */
   onReady(lanes: readonly string[], wake: () => void): () => void;
+  /**
+   * Offers a claim on these lanes to small submissions of this process: what they bring then starts with the commit that
+   * stores it. `claimAlong` is asked when a submission is sent; null: no room now.
+   */
+  offerToClaim(lanes: readonly string[], claimAlong: () => ClaimAlong | null): () => void;
   onDeliveryDue(wake: () => void): () => void;
   /** Calls back when tasks of the workflow changed (debounced). */
   onWorkflowChange(id: WorkflowId, wake: () => void): () => void;

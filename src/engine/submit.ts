@@ -8,6 +8,7 @@ import {
   lockParents,
   takeIdempotencyKey,
 } from '../store/submissions.ts';
+import type { Claims } from './claim.ts';
 import type { EngineContext } from './context.ts';
 import { DependencyPlanner } from './dependency-planner.ts';
 import { deduplicate, probesOf, type AskedProbe } from './deduplicate.ts';
@@ -15,6 +16,8 @@ import type { Submission, SubmitResult } from './port.ts';
 import { RowBuilder, vocabularyOf, type Vocabulary } from './submission-rows.ts';
 
 const ROUTE = 'POST /task';
+/** Submissions up to this many tasks let a claimer of this process take what is ready in the same transaction. */
+const CLAIM_ALONG_TASKS_MAX = 64;
 
 /**
  * Stores workflows, all or none of them. Submissions without idempotency keys and dedupe strategies share one
@@ -22,10 +25,14 @@ const ROUTE = 'POST /task';
  *
  * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body
  */
-export async function submit(context: EngineContext, submissions: readonly Submission[]): Promise<SubmitResult[]> {
+export async function submit(
+  context: EngineContext,
+  claims: Claims,
+  submissions: readonly Submission[],
+): Promise<SubmitResult[]> {
   if (submissions.length === 0) return [];
   const results = submissions.every(isPlain)
-    ? await submitPlain(context, submissions)
+    ? await submitPlain(context, claims, submissions)
     : await submitInTurn(context, submissions);
   for (const [index, result] of results.entries()) {
     if (result.replayed) continue;
@@ -45,10 +52,20 @@ function isPlain(submission: Submission): boolean {
   );
 }
 
-async function submitPlain(context: EngineContext, submissions: readonly Submission[]): Promise<SubmitResult[]> {
-  const builder = new RowBuilder(await vocabularyOf(context, submissions));
+async function submitPlain(
+  context: EngineContext,
+  claims: Claims,
+  submissions: readonly Submission[],
+): Promise<SubmitResult[]> {
+  const vocabulary = await vocabularyOf(context, submissions);
+  const builder = new RowBuilder(vocabulary);
   const states = submissions.map((submission) => addPlain(builder, submission));
-  const stored = await insertSubmissions(context.database, builder.rows, context.now());
+  const { rows } = builder;
+  const along = rows.tasks.length <= CLAIM_ALONG_TASKS_MAX ? context.offers.take(vocabulary.kinds.keys()) : null;
+  const stored =
+    along === null
+      ? await insertSubmissions(context.database, rows, context.now())
+      : await claims.submitAndClaim(rows, along);
   context.signals.emit({ lanes: stored.lanes, deliveries: false });
   return submissions.map((submission, index) => ({
     workflow_id: submission.workflow_id,

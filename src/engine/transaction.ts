@@ -1,5 +1,6 @@
 import type { Database, Queryable, TransactionOptions } from '../store/database.ts';
 import type { EngineContext } from './context.ts';
+import { Offers } from './offers.ts';
 import type { Signal } from './signals.ts';
 
 /**
@@ -39,6 +40,8 @@ function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
       ...outer,
       database: asDatabase(outer.database, tx),
       kinds,
+      // A claimer must not run what may be rolled back.
+      offers: new Offers(),
       signals: {
         emit: signalLater,
         onReady: (lanes, wake) => signals.onReady(lanes, wake),

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { Queryable, Statement } from './database.ts';
+import { submissionValues, type SubmissionRows } from './submissions.ts';
 import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type SettleInput } from './transitions.ts';
 
 const CLAIM: Statement = {
@@ -21,6 +22,22 @@ const SETTLE_AND_CLAIM: Statement = {
     select null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.linked,
       c.container_id, c.local_id, c.waited_ms
     from settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c`,
+};
+
+/** The submission runs before the claim: it is the outer side of the join. */
+const SUBMIT_AND_CLAIM: Statement = {
+  name: 'workflows.submit_and_claim',
+  text: `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now),
+    stored as materialized (
+      select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now from moment m)
+    select s.lanes, s.now, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
+      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
+      null::uuid as container_id, null as local_id, null::bigint as waited_ms
+    from stored s
+    union all
+    select null, null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.linked,
+      c.container_id, c.local_id, c.waited_ms
+    from stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c`,
 };
 
 const CLAIM_FOR_DELIVERY: Statement = {
@@ -123,6 +140,22 @@ export async function settleAndClaim(
     leaseMs,
   ]);
   return { moved: first!.moved!, claimed: claimedOf(rows) };
+}
+
+/** Stores submissions and, in the same transaction, claims from these lanes. */
+export async function submitAndClaim(
+  queryable: Queryable,
+  rows: SubmissionRows,
+  lanes: readonly number[],
+  { limit, holder, lease_ms = null }: { limit: number; holder: string; lease_ms?: number | null },
+  claimTimeoutMs: number,
+  now: string | null,
+): Promise<{ stored: { lanes: number[]; now: number }; claimed: Claimed<ClaimRow> }> {
+  const [first, ...claimed] = await queryable.query<ClaimRow & { lanes: number[] | null; now: number | null }>(
+    SUBMIT_AND_CLAIM,
+    [...submissionValues(rows, now), numberArray(lanes), limit, holder, claimTimeoutMs, lease_ms],
+  );
+  return { stored: { lanes: first!.lanes!, now: first!.now! }, claimed: claimedOf(claimed) };
 }
 
 export async function claimTasksForDelivery(

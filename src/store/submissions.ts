@@ -146,15 +146,20 @@ export async function insertSubmissions(
   rows: SubmissionRows,
   now: string | null,
 ): Promise<{ lanes: number[]; now: number }> {
-  const [row] = await queryable.query<{ lanes: number[]; now: number }>(SUBMIT, [
+  const [row] = await queryable.query<{ lanes: number[]; now: number }>(SUBMIT, submissionValues(rows, now));
+  return row!;
+}
+
+/** The values of submit_tasks($1 … $6). */
+export function submissionValues(rows: SubmissionRows, now: string | null): unknown[] {
+  return [
     JSON.stringify(rows.workflows),
     JSON.stringify(rows.tasks),
     rows.specs.length > 0 ? JSON.stringify(rows.specs) : null,
     rows.edges.length > 0 ? JSON.stringify(rows.edges) : null,
     numberArray(rows.kindIds),
     now,
-  ]);
-  return row!;
+  ];
 }
 
 /** Asks whether tasks of shape `s` with metadata like `m` exist in one of the states `t`. */

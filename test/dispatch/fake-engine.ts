@@ -1,4 +1,5 @@
 import type {
+  ClaimAlong,
   ClaimedTask,
   ClaimRequest,
   Delivery,
@@ -101,7 +102,7 @@ export class FakeOutbox implements DeliverySide {
 
 type WorkerSide = Pick<
   Engine,
-  'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'release' | 'heartbeat'
+  'claim' | 'report' | 'reportAndClaim' | 'progress' | 'getTask' | 'onReady' | 'offerToClaim' | 'release' | 'heartbeat'
 >;
 
 /** Ready tasks in memory, claimed and reported as by the engine. */
@@ -114,6 +115,7 @@ export class FakeTasks implements WorkerSide {
   readonly released: { task_id: string; attempt: number }[] = [];
   readonly readySignal = new Signal();
   readonly beats: (readonly Heartbeat[])[] = [];
+  readonly offers = new Set<() => ClaimAlong | null>();
   readonly over = new Set<string>();
   #made = 0;
   claimsUnderWay = 0;
@@ -151,6 +153,11 @@ export class FakeTasks implements WorkerSide {
     } finally {
       this.claimsUnderWay -= 1;
     }
+  }
+
+  offerToClaim(_lanes: readonly string[], claimAlong: () => ClaimAlong | null): () => void {
+    this.offers.add(claimAlong);
+    return () => void this.offers.delete(claimAlong);
   }
 
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {

@@ -280,6 +280,23 @@ describe('the context of an executor', () => {
     assert.equal(clock.timers, 0);
   });
 
+  it('takes what a submission brings along, and offers nothing once it stops', async () => {
+    const tasks = new FakeTasks();
+    const worker = workerOf(tasks, { noop: () => undefined }, { clock: new VirtualClock() });
+    worker.start();
+    const [offer] = tasks.offers;
+    await until('the first claim', () => tasks.claims.length === 1 && tasks.claimsUnderWay === 0);
+    const along = offer!();
+    assert.deepEqual(along?.request.lanes, ['kind:noop']);
+    const other = new FakeTasks();
+    other.add(1, 'noop', { id: 'brought' });
+    along.arrived(other.ready.splice(0));
+    await until('its report', () => tasks.reports.some(({ task_id }) => task_id === 'brought'));
+    await worker.stop(0);
+    assert.equal(tasks.offers.size, 0);
+    assert.equal(offer!(), null);
+  });
+
   it('a canceled task aborts the signal of an executor that says nothing', async () => {
     const tasks = new FakeTasks();
     const clock = new VirtualClock();

@@ -15,7 +15,8 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
   'workflows.lock_parents': [1, 2],
   'workflows.read_parents': [2],
   'workflows.link_parents': [2],
-  'workflows.submit': [1, 2, 3, 4],
+  'workflows.submit': [1, 2, 3],
+  'workflows.submit_and_claim': [1],
   'workflows.announce_ended': [1],
   'idempotency.answer': [1, 2, 3],
   // The ends of transactions: three submissions, three keyed counts, a report with a result.

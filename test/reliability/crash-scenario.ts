@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Action, NewTask } from '../../src/domain/task.ts';
-import type { Delivery, Engine, ProgressResult, Report, Submission } from '../../src/engine/port.ts';
+import type {
+  ClaimedTask,
+  ClaimRequest,
+  Delivery,
+  Engine,
+  ProgressResult,
+  Report,
+  Submission,
+} from '../../src/engine/port.ts';
 import { newId } from '../../src/runtime/random.ts';
 import type { Journal } from './journal.ts';
 
@@ -24,6 +32,8 @@ export const OUTCOMES: Readonly<Record<string, { state: string; attempt?: number
   // Submitted when its parent had failed.
   stillborn: { state: 'failed', attempt: 0, ends: ['failure'] },
   unkeyed: { state: 'succeeded', attempt: 1, ends: ['success'] },
+  // Claimed in the transaction that stored it, by a claimer that may die with it.
+  brought: { state: 'succeeded', ends: ['success'] },
 };
 
 export const COUNTED_UNITS = 4;
@@ -73,7 +83,8 @@ export class Scenario {
       this.#task('abroad', { dependencies: required(0) }),
       this.#task('later', { delay_ms: 5 }),
     ]);
-    const plain = { ...this.#submission('plain', [this.#task('unkeyed')]), idempotency: null };
+    const brought = this.#task('brought', { kind: this.localKind, timeout_secs: 60, retry, starts: false });
+    const plain = { ...this.#submission('plain', [this.#task('unkeyed'), brought]), idempotency: null };
     const late = this.#submission('late', [
       this.#task('same as doomed', { metadata: { same: 2 }, dedupe: failed }),
       this.#task('stillborn', { dependencies: required(0) }),
@@ -158,8 +169,14 @@ export class Driver {
   async #submit(submissions: Record<string, Submission>): Promise<void> {
     for (const [name, submission] of Object.entries(submissions)) {
       if (this.#journal.submitted.has(name)) continue;
+      const brought: ClaimedTask[] = [];
+      const request = this.#localClaim;
+      const arrived = (tasks: ClaimedTask[] | null): void => void brought.push(...(tasks ?? []));
+      const withdraw = this.#engine.offerToClaim(request.lanes, () => ({ request, arrived }));
       const [result] = await this.#engine.submit([submission]);
+      withdraw();
       this.#journal.note({ event: 'submitted', name, workflow_id: result!.workflow_id });
+      await this.#runClaimed(brought);
     }
   }
 
@@ -235,10 +252,16 @@ export class Driver {
     this.#journal.note({ event: 'reported', task_id: report.task_id, attempt: report.attempt! });
   }
 
+  get #localClaim(): ClaimRequest {
+    return { lanes: [`kind:${this.#scenario.localKind}`], limit: 10, holder: HOLDER };
+  }
+
   async #runLocal(): Promise<void> {
-    const lanes = [`kind:${this.#scenario.localKind}`];
-    const request = { lanes, limit: 10, holder: HOLDER };
-    const tasks = await this.#engine.claim(request);
+    await this.#runClaimed(await this.#engine.claim(this.#localClaim));
+  }
+
+  async #runClaimed(tasks: ClaimedTask[]): Promise<void> {
+    const request = this.#localClaim;
     for (const { id, name, attempt, workflow_id, linked } of tasks) {
       this.#journal.note({ event: 'ran', task_id: id, attempt });
       const report: Report = { task_id: id, attempt, outcome: 'succeeded', workflow: { id: workflow_id, linked } };
