@@ -1,10 +1,12 @@
 import type { Message } from '@aws-sdk/client-sqs';
 
 import { HeddleError } from '../domain/errors.ts';
+import { isUuid } from '../domain/ids.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { newId } from '../runtime/random.ts';
 import type { Database, Queryable } from '../store/database.ts';
+import { noteDeadLetters } from '../store/queue-messages.ts';
 import { checkMessages, checkQueueName, checkReceive, closedError, cutReason, type CheckedMessage } from './limits.ts';
 import { writeOutgoing } from './outgoing.ts';
 import type { DeadLetter, MessageQueue, OutgoingMessage, QueueDepth, ReceivedMessage, ReceiveOptions } from './port.ts';
@@ -244,6 +246,7 @@ export class SqsQueue implements MessageQueue {
   /** Sent to the dead letters first, deleted afterwards: a process that dies in between leaves it twice. */
   async #bury(queue: string, letters: readonly { message: SqsMessage; reason: string }[]): Promise<void> {
     if (letters.length === 0) return;
+    await this.#note(queue, letters);
     await this.#bodies.touch(letters.flatMap(({ message }) => message.envelope.body_id ?? []));
     const named = letters.map(({ message, reason }) => ({
       message: { ...message, envelope: { ...message.envelope, queue } },
@@ -252,6 +255,20 @@ export class SqsQueue implements MessageQueue {
     await sendToDead(this.#connection, named);
     const handles = letters.map(({ message }) => message.handle);
     this.#expectOver(await this.#connection.delete(await this.#connection.urlOf(queue), handles));
+  }
+
+  /** The manager asks the database what became of messages that something waits for: it cannot look for one at SQS. */
+  async #note(queue: string, letters: readonly { message: SqsMessage; reason: string }[]): Promise<void> {
+    if (this.#database === null) return;
+    const notes = letters
+      .filter(({ message }) => isUuid(message.envelope.id))
+      .map(({ message: { envelope, receive_count, sent_at }, reason }) => ({
+        id: envelope.id,
+        reason,
+        receive_count,
+        sent_at,
+      }));
+    await noteDeadLetters(this.#database, queue, notes);
   }
 
   async #hide(queue: string, receipts: readonly string[], secs: number): Promise<void> {

@@ -46,6 +46,10 @@ const FAIL_LOST: Statement = {
     where h.job_id = any($1::uuid[]) and h.state = 'Running' and h.completed_at is null and h.started_at < $3
       and not exists (select from workflow w where w.id = h.workflow_id)
       and not exists (select from archive_workflow a where a.id = h.workflow_id)
+      -- A manager that was away for long still has the messages before it; elsewhere none is kept for longer than 14 days.
+      and (exists (select from queue_dead d where d.queue = $5 and d.id = h.id)
+        or h.started_at < $2::timestamptz - interval '15 days'
+        or $6::boolean and not exists (select from queue_message m where m.queue = $5 and m.id = h.id))
     returning h.job_id`,
 };
 
@@ -154,9 +158,16 @@ export async function endRuns(tx: Queryable, runs: readonly EndedRun[]): Promise
 export async function failLostRuns(
   tx: Queryable,
   jobIds: readonly string[],
-  { now, startedBefore, reason }: { now: number; startedBefore: number; reason: string },
+  {
+    now,
+    startedBefore,
+    reason,
+    queue,
+    inDatabase,
+  }: { now: number; startedBefore: number; reason: string; queue: string; inDatabase: boolean },
 ): Promise<string[]> {
-  const lost = await tx.query<{ job_id: string }>(FAIL_LOST, [[...jobIds], time(now), time(startedBefore), reason]);
+  const values = [[...jobIds], time(now), time(startedBefore), reason, queue, inDatabase];
+  const lost = await tx.query<{ job_id: string }>(FAIL_LOST, values);
   return [...new Set(lost.map(({ job_id }) => job_id))];
 }
 

@@ -44,6 +44,14 @@ const LIST_DEAD: Statement = {
     order by died_at, id limit $2 offset $3`,
 };
 
+const NOTE_DEAD: Statement = {
+  name: 'queues.note_dead',
+  text: `insert into queue_dead (queue, id, reason, receive_count, sent_at, died_at, body)
+    select $1, l.id, l.reason, l.receive_count, to_timestamp(l.sent_at / 1000), clock_timestamp(), ''
+    from jsonb_to_recordset($2::jsonb) as l(id uuid, reason text, receive_count integer, sent_at double precision)
+    order by l.id on conflict (queue, id) do nothing`,
+};
+
 const FORGET_DEAD: Statement = {
   name: 'queues.forget_dead',
   text: `delete from queue_dead where ctid = any(array(
@@ -117,6 +125,15 @@ function newMessageValues(queue: string, messages: readonly NewMessageRow[], now
     messages.map((message) => message.body),
     now,
   ];
+}
+
+/** Writes down, without bodies, that messages which another system keeps became dead letters there. */
+export async function noteDeadLetters(
+  queryable: Queryable,
+  queue: string,
+  letters: readonly Pick<DeadRow, 'id' | 'reason' | 'receive_count' | 'sent_at'>[],
+): Promise<void> {
+  await queryable.query(NOTE_DEAD, [queue, JSON.stringify(letters)]);
 }
 
 /** Stores messages; those whose id the queue has already are dropped. */

@@ -1,3 +1,4 @@
+import { MANAGER_QUEUE } from '../../domain/message.ts';
 import type { OpenRuns } from '../../domain/schedule.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { Queryable } from '../../store/database.ts';
@@ -16,7 +17,7 @@ import type { JobContext } from './context.ts';
 import type { JobRunEnd } from './port.ts';
 import { readDefinition, sendRuns } from './send-runs.ts';
 
-/** A message to the manager is handled within seconds; one that takes so long will not be. */
+/** A message to the manager is handled within seconds; after so long it is looked for. */
 const LOST_AFTER_MS = 6 * 3_600_000;
 const LOST = 'its workflow never began: its message was lost, or is among the dead letters of the queue manager';
 
@@ -84,7 +85,13 @@ export async function openRunsOf(
   const open = await countOpenRuns(tx, jobIds);
   const running = [...open].filter(([, runs]) => runs.running > 0).map(([id]) => id);
   if (running.length === 0) return open;
-  const lost = await failLostRuns(tx, running, { now, startedBefore: now - LOST_AFTER_MS, reason: LOST });
+  const lost = await failLostRuns(tx, running, {
+    now,
+    startedBefore: now - LOST_AFTER_MS,
+    reason: LOST,
+    queue: MANAGER_QUEUE,
+    inDatabase: context.queue.driver !== 'sqs',
+  });
   if (lost.length === 0) return open;
   await startWaitingRuns(context, tx, lost);
   return countOpenRuns(tx, jobIds);

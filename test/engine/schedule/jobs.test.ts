@@ -3,6 +3,8 @@ import { test } from 'node:test';
 
 import { rejectJobRuns } from '../../../src/engine/schedule/finish-job-runs.ts';
 import { nextJobAt } from '../../../src/engine/schedule/start-due-jobs.ts';
+import { PostgresQueue } from '../../../src/queue/postgres.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
 import { MINUTE_MS, newJob, newJobBench, statesOf, told } from './fixture.ts';
 
 test('overlap skip: an occurrence is dropped while a run has not ended, with an entry that says so', async () => {
@@ -99,17 +101,25 @@ test('a run whose message was refused fails with the reason and keeps no other f
 });
 
 test('a run whose workflow never came to be does not keep its job for ever; what waited for it starts', async () => {
-  const { jobs, at, start, finish, history, database } = await newJobBench();
+  const { jobs, at, start, finish, history, database, clock } = await newJobBench();
   await jobs.create(newJob({ overlap: 'queue', cron: '0 */4 * * *' }));
   for (const hour of ['04', '08']) {
     await at(`2026-06-01T${hour}:00:00Z`);
     await start();
   }
   assert.deepEqual(told(await history('nightly')), ['04:00 Running', '08:00 Queued']);
+  // No manager was there to read its message so far: it will still run.
   await at('2026-06-01T12:00:00Z');
   await start();
+  assert.deepEqual(told(await history('nightly')), ['04:00 Running', '08:00 Queued', '12:00 Skipped']);
+  const now = (): string => new Date(clock.now()).toISOString();
+  const queue = new PostgresQueue({ database, clock, log: silentLogger, now });
+  const [message] = await queue.receive('manager', { max: 1, wait_ms: 0, visibility_ms: 1_000 });
+  await queue.bury('manager', [{ receipt: message!.receipt, reason: 'the manager broke over it' }]);
+  await at('2026-06-01T16:00:00Z');
+  await start();
   const runs = await history('nightly');
-  assert.deepEqual(told(runs), ['04:00 Failed', '08:00 Running', '12:00 Queued']);
+  assert.deepEqual(told(runs), ['04:00 Failed', '08:00 Running', '12:00 Skipped', '16:00 Queued']);
   assert.match(runs[0]!.reason!, /^its workflow never began/);
 
   // One that did come to be is waited for, however long it takes.
@@ -120,9 +130,9 @@ test('a run whose workflow never came to be does not keep its job for ever; what
     },
     [runs[1]!.workflow_id],
   );
-  await at('2026-06-01T20:00:00Z');
+  await at('2026-06-01T23:00:00Z');
   await start();
-  assert.deepEqual(told(await history('nightly')).slice(0, 3), ['04:00 Failed', '08:00 Running', '12:00 Queued']);
+  assert.deepEqual(told(await history('nightly')).slice(0, 2), ['04:00 Failed', '08:00 Running']);
   // And one that was only late says so itself.
   await finish([runs[0]!]);
   assert.equal((await history('nightly'))[0]!.state, 'Succeeded');
