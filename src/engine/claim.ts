@@ -108,9 +108,10 @@ export class Claims {
   /** Stores submissions with a claim that rides on them; what it took is handed out when this returns. */
   async submitAndClaim(
     rows: SubmissionRows,
-    { request, arrived }: ClaimAlong,
+    along: ClaimAlong,
   ): Promise<{ lanes: number[]; now: number }> {
     const context = this.#context;
+    const { request } = along;
     try {
       const lanes = await laneIds(context, request.lanes);
       await this.#markSeen(lanes, request.holder);
@@ -123,12 +124,12 @@ export class Claims {
         claimTimeoutMs,
         context.now(),
       );
-      arrived(await this.#handOut(claimed));
+      along.arrived(await this.#handOut(claimed));
       // What this call took needs nobody else, unless there was more than it could take.
       const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
       return { ...stored, lanes: stored.lanes.filter((lane) => !drained.has(lane)) };
     } catch (error) {
-      arrived(null);
+      along.arrived(null);
       throw error;
     }
   }
