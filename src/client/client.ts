@@ -2,7 +2,7 @@ import type { NewActionDto } from '../http/wire/action.ts';
 import type { BatchChangeDto, BatchDetailDto, BatchDto, DagDto } from '../http/wire/batch.ts';
 import type { ActionDefinitionDto, RuleDefinitionDto } from '../http/wire/definition.ts';
 import type { DeliveryDto } from '../http/wire/delivery.ts';
-import type { ExplanationDto } from '../http/wire/explanation.ts';
+import type { ContainerExplanationDto, ExplanationDto } from '../http/wire/explanation.ts';
 import type { HealthDto, ReadyDto } from '../http/wire/health.ts';
 import type { NewTaskDto } from '../http/wire/new-task.ts';
 import type { RuleDto } from '../http/wire/rule.ts';
@@ -218,6 +218,11 @@ export class HeddleClient {
   listChildren(id: string, containerId: string, page: Page = {}): Promise<ChildrenDto> {
     const path = `${workflowPath(id)}/containers/${encodeURIComponent(containerId)}/children`;
     return this.#transport.json('GET', path, { query: { ...page } });
+  }
+
+  /** Why a container has not started, or what keeps it from ending; the root has the id of the workflow. */
+  explainContainer(id: string, containerId: string): Promise<ContainerExplanationDto> {
+    return this.#transport.json('GET', `${workflowPath(id)}/containers/${encodeURIComponent(containerId)}/explain`);
   }
 
   /** What its tasks left behind, page by page. */

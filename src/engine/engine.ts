@@ -11,6 +11,7 @@ import type { EngineContext, EngineSettings } from './context.ts';
 import { progress } from './counters.ts';
 import { dispatch, workersSeen } from './dispatch.ts';
 import { explain } from './explain.ts';
+import { explainContainer } from './explain-container.ts';
 import { heartbeat, release } from './heartbeat.ts';
 import { Observer } from './observe.ts';
 import { Offers } from './offers.ts';
@@ -108,6 +109,7 @@ function verbsOf(context: EngineContext): Engine {
     countStates: (id) => read.countStates(context, id),
     listWorkflows: (page) => read.listWorkflows(context, page),
     explain: (id) => explain(context, id),
+    explainContainer: (id, containerId) => explainContainer(context, id, containerId),
     gauges: (kindLimit) => read.gauges(context, kindLimit),
     onReady: (lanes, wake) => onReady(context, lanes, wake),
     offerToClaim: (lanes, claimAlong) => context.offers.add(lanes, claimAlong),

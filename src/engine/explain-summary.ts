@@ -45,7 +45,8 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
   }
 }
 
-function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>, workflowId: string): string {
+/** Whose turn a task or a container waits for. */
+export function turnSentence({ container, before }: Extract<Obstacle, { type: 'turn' }>, workflowId: string): string {
   const { id, local_id: name, state } = container;
   const where = name === null && id === workflowId ? `root sequence (${state})` : `sequence "${name ?? id}" (${state})`;
   if (before.length === 0) return `It waits for its turn in the ${where}.`;
@@ -67,6 +68,6 @@ function ruleSentence({ rule, kind, max, used }: Extract<Obstacle, { type: 'rule
   return `A rule lets tasks of kind "${kind}" have ${counted(max, 'unit')} of work left at once, and they have ${used}.`;
 }
 
-function counted(count: number, noun: string): string {
+export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

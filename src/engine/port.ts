@@ -3,7 +3,7 @@ import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { Action, ActionTrigger, Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
-import type { Explanation } from './explanation.ts';
+import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -378,6 +378,8 @@ export interface Engine {
   countStates(id: WorkflowId): Promise<Partial<Record<TaskState, number>>>;
   listWorkflows(page: WorkflowPage): Promise<WorkflowSummary[]>;
   explain(id: TaskId): Promise<Explanation | null>;
+  /** Why a container has not started or not ended; null where the workflow has no such container. */
+  explainContainer(id: WorkflowId, container_id: string): Promise<ContainerExplanation | null>;
   gauges(kind_limit: number): Promise<Gauges>;
 
   /** Calls back after a commit, here or in another process, that made tasks ready in one of these lanes. */

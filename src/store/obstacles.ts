@@ -51,11 +51,11 @@ const START_DELIVERY: Statement = {
 
 const PAUSED_SINCE: Statement = { name: 'explain.paused_since', text: `select paused_at from task where id = $1` };
 
-/** From the task up to the first container that is open: there something else comes first. */
-const TURN: Statement = {
-  name: 'explain.turn',
+/** From a node up to the first container that is open: there something else comes first. */
+const turnOf = (name: string, start: string): Statement => ({
+  name,
   text: `with recursive up as (
-      select t.container_id, t.position, 0 as height from task t where t.id = $1 and t.sealed
+      ${start}
       union all
       select c.parent_id, c.position, up.height + 1 from up join container c on c.id = up.container_id
       where c.state = 0 and c.parent_id is not null)
@@ -68,6 +68,34 @@ const TURN: Statement = {
             where n.parent_id = c.id and n.position < up.position and n.state < 10
           order by position limit 20) s) as before
     from up join container c on c.id = up.container_id order by up.height desc limit 1`,
+});
+
+const TURN = turnOf(
+  'explain.turn',
+  'select t.container_id, t.position, 0 as height from task t where t.id = $1 and t.sealed',
+);
+const CONTAINER_TURN = turnOf(
+  'explain.container_turn',
+  `select c.parent_id as container_id, c.position, 0 as height from container c
+      where c.id = $1 and c.state = 0 and c.parent_id is not null`,
+);
+
+const OPEN_CHILDREN: Statement = {
+  name: 'explain.open_children',
+  text: `select * from (
+      (select t.id, coalesce(t.local_id, t.name) as name, t.state, false as is_container, t.position from task t
+        where t.container_id = $1 and (t.state + 0) < 10 order by t.position limit $2)
+      union all
+      (select c.id, coalesce(c.local_id, c.id::text), c.state, true, c.position from container c
+        where c.parent_id = $1 and (c.state + 0) < 10 order by c.position limit $2)) x
+    order by position limit $2`,
+};
+
+const OPEN_FILLERS: Statement = {
+  name: 'explain.open_fillers',
+  text: `select t.id, coalesce(t.local_id, t.name) as name, t.state, count(*) over () as total
+    from filler f join task t on t.id = f.task_id
+    where f.container_id = $1 and not f.done order by t.id limit $2`,
 };
 
 const EXPANSION: Statement = {
@@ -86,6 +114,32 @@ export interface TurnRow {
 /** Where a task waits for its turn; null where it does not. */
 export async function findTurn(queryable: Queryable, id: string): Promise<TurnRow | null> {
   return (await queryable.query<TurnRow>(TURN, [id]))[0] ?? null;
+}
+
+/** Where a container waits for its turn; null where it does not. */
+export async function findTurnOfContainer(queryable: Queryable, id: string): Promise<TurnRow | null> {
+  return (await queryable.query<TurnRow>(CONTAINER_TURN, [id]))[0] ?? null;
+}
+
+export interface OpenChildRow {
+  id: string;
+  name: string;
+  state: number;
+  is_container: boolean;
+}
+
+/** The first children of a container that have not ended, by position. */
+export function findOpenChildren(queryable: Queryable, id: string, limit: number): Promise<OpenChildRow[]> {
+  return queryable.query(OPEN_CHILDREN, [id, limit]);
+}
+
+/** Generators elsewhere that may still add children to a container; each row has the number of all. */
+export function findOpenFillers(
+  queryable: Queryable,
+  id: string,
+  limit: number,
+): Promise<{ id: string; name: string; state: number; total: number }[]> {
+  return queryable.query(OPEN_FILLERS, [id, limit]);
 }
 
 /** What a generator announced, and what of it exists. */

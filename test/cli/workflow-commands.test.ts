@@ -90,6 +90,29 @@ describe('heddle workflow', () => {
     assert.equal((await on('list', '--state', 'Success')).code, 2);
   });
 
+  test('explain tells of the root, of a container by its name or id, and what to ask next', async () => {
+    const id = await submit(newKind());
+    const root = await on('explain', id);
+    assert.equal(root.code, 0, root.stderr);
+    assert.match(root.lines[0]!, new RegExp(`^▶ Running the root \\(${id}\\)$`));
+    assert.match(root.lines[1]!, /^It has come to "first" \(pending\); 2 nodes come after that\.$/);
+    assert.match(root.stdout, /Pending task first \([0-9a-f-]{36}\)/);
+    const both = await on('explain', id, 'both');
+    assert.equal(both.lines[1], 'It waits for its turn in the root sequence (running): "first" must end first.');
+    const [, bothId] = /both \(([0-9a-f-]{36})\)/.exec(both.lines[0]!)!;
+    assert.equal((await on('explain', id, bothId!)).stdout, both.stdout);
+    assert.deepEqual(Object.keys((await on('explain', id, 'both', '--json')).json() as object), [
+      'container',
+      'summary',
+      'obstacles',
+    ]);
+    const unknown = await on('explain', id, 'nothing');
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /no container of the workflow is called "nothing"/);
+    assert.equal((await on('explain', id, UNKNOWN_ID)).code, 3);
+    assert.equal((await on('explain', UNKNOWN_ID)).code, 3);
+  });
+
   test('watch ends with 0 where it succeeded, with 1 where it did not, and names what failed', async () => {
     const kind = newKind();
     const good = await submit(kind);

@@ -146,6 +146,7 @@ describe('moving workflows', () => {
       ['GET', '/v1/workflows', 'read'],
       ['GET', at, 'read'],
       ['GET', `${at}/containers/${id}/children`, 'read'],
+      ['GET', `${at}/containers/${id}/explain`, 'read'],
       ['GET', `${at}/results`, 'read'],
       ['GET', `${at}/events`, 'read'],
       ['DELETE', at, 'operate'],
@@ -303,6 +304,73 @@ describe('explaining', () => {
   });
 });
 
+describe('explaining a container', () => {
+  test('it says whose turn it is, which children have not ended, which generators may add more, and how it ended', async () => {
+    const kind = newKind();
+    const root: NewContainerDto = {
+      mode: 'sequential',
+      children: [
+        {
+          id: 'grow',
+          mode: 'parallel',
+          children: [
+            { id: 'make', kind, generator: true },
+            { id: 'parts', mode: 'parallel', children: [] },
+          ],
+        },
+        { id: 'after', mode: 'parallel', children: [{ id: 'sum', kind }] },
+      ],
+    };
+    const { id } = await client.submitWorkflow({ root });
+    const nodes = await nodesOf(id);
+    const explained = (name: string) => client.explainContainer(id, nodes[name]!.id);
+
+    const whole = await client.explainContainer(id, id);
+    assert.equal(whole.summary, 'It has come to "grow" (running); 1 node comes after that.');
+    assert.deepEqual(whole.obstacles, [
+      {
+        type: 'children',
+        children: [{ type: 'container', id: nodes['grow']!.id, name: 'grow', state: 'Running' }],
+        open: 2,
+      },
+    ]);
+    const after = await explained('after');
+    assert.equal(after.container.state, 'Pending');
+    assert.equal(after.summary, 'It waits for its turn in the root sequence (running): "grow" must end first.');
+    assert.deepEqual(after.obstacles, [
+      { type: 'turn', container: { id, local_id: null, state: 'Running' }, before: ['grow'] },
+    ]);
+    const grow = await explained('grow');
+    assert.equal(grow.summary, 'It waits for 2 nodes to end: "make" (pending), "parts" (running).');
+    const parts = await explained('parts');
+    assert.equal(parts.summary, 'It stays open for 1 generator that may still add children: "make" (pending).');
+    assert.deepEqual(parts.obstacles, [
+      { type: 'fillers', generators: [{ id: nodes['make']!.id, name: 'make', state: 'Pending' }], total: 1 },
+    ]);
+
+    await client.pauseWorkflow(id);
+    assert.equal((await explained('parts')).summary, 'Its workflow is paused; resume it to let it go on.');
+    await client.resumeWorkflow(id);
+    await client.cancelWorkflow(id);
+    const over = await explained('grow');
+    assert.match(over.summary, /^It is over \(partially_failed\)/);
+    assert.deepEqual(over.obstacles, []);
+  });
+
+  test('what is no container of the workflow is not found', async () => {
+    const { id } = await client.submitWorkflow({ root: fanOut(newKind()) });
+    const nodes = await nodesOf(id);
+    const fault = async (workflow: string, container: string): Promise<string> => {
+      const failure = await client.explainContainer(workflow, container).catch((error: unknown) => error);
+      assert.ok(failure instanceof HeddleApiError);
+      assert.equal(failure.status, 404);
+      return failure.message;
+    };
+    assert.match(await fault(id, nodes['first']!.id), /has no container/);
+    assert.match(await fault(nodes['middle']!.id, nodes['middle']!.id), /There is no workflow/);
+  });
+});
+
 describe('the description of the API', () => {
   test('real answers fit what it says, and so do requests', async () => {
     const kind = newKind();
@@ -320,6 +388,7 @@ describe('the description of the API', () => {
       ['GET', '/v1/workflows/{workflow_id}', at],
       ['GET', '/v1/workflows/{workflow_id}', `/v1/workflows/${newId()}`],
       ['GET', '/v1/workflows/{workflow_id}/containers/{container_id}/children', `${at}/containers/${id}/children`],
+      ['GET', '/v1/workflows/{workflow_id}/containers/{container_id}/explain', `${at}/containers/${id}/explain`],
       ['GET', '/v1/workflows/{workflow_id}/results', `${at}/results`],
       ['POST', '/v1/workflows/{workflow_id}/pause', `${at}/pause`],
       ['POST', '/v1/workflows/{workflow_id}/resume', `${at}/resume`],

@@ -13,6 +13,7 @@ import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
 import { STATES } from '../output/status.ts';
 import { count } from '../output/text.ts';
 import { watchWorkflow } from '../output/workflow-progress.ts';
+import { explainContainer } from './workflow-explain.ts';
 import { submitWorkflow, type WorkflowSubmitOptions } from './workflow-submit.ts';
 import { listWorkflows, showWorkflow, type WorkflowGetOptions, type WorkflowListOptions } from './workflow-show.ts';
 
@@ -58,6 +59,15 @@ function addReads(workflow: Command, io: CommandIo): void {
       .option('--no-tasks', 'containers only'),
     io,
     showWorkflow,
+  );
+  clientCommand(
+    workflow
+      .command('explain')
+      .description('say what a container of a workflow waits for')
+      .argument('<id>', 'id of the workflow', parseId)
+      .argument('[container]', 'id or local name of the container; the root by default'),
+    io,
+    explainContainer,
   );
   clientCommand(
     workflow

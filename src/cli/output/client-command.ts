@@ -131,9 +131,13 @@ function parseUrl(text: string): string {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+export function isId(text: string): boolean {
+  return UUID.test(text);
+}
+
 /** Reads an id from the command line. */
 export function parseId(text: string): string {
-  if (UUID.test(text)) return text.toLowerCase();
+  if (isId(text)) return text.toLowerCase();
   throw new InvalidArgumentError('It must be a UUID, as the list commands show them.');
 }
 

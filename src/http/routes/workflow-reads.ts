@@ -5,6 +5,7 @@ import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { statesOfWorkflowWire } from '../../domain/workflow.ts';
 import type { Engine, ResultScope } from '../../engine/port.ts';
 import { Uuid } from '../wire/basics.ts';
+import { ContainerExplanationDto, containerExplanationToWire } from '../wire/explanation.ts';
 import {
   ChildrenDto,
   childrenToWire,
@@ -18,7 +19,7 @@ import {
 } from '../wire/workflow.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { ContainerParameters, pageOf, pageProperties, WorkflowParameters } from './parameters.ts';
+import { ContainerParameters, NoQuery, pageOf, pageProperties, WorkflowParameters } from './parameters.ts';
 import { requireTree } from './transitions.ts';
 
 /** Nodes of one answer: a tree may have many more than anybody wants at once. */
@@ -28,6 +29,7 @@ export function workflowReadRoutes(app: App, context: RouteContext): void {
   listRoute(app, context);
   treeRoute(app, context);
   childrenRoute(app, context);
+  explainRoute(app, context);
   resultsRoute(app, context);
 }
 
@@ -138,6 +140,35 @@ function childrenRoute(app: App, { engine, config }: RouteContext): void {
       const containerId = request.params.container_id.toLowerCase();
       const page = await engine.listChildren(id, containerId, pageOf(request.query, config.pagination));
       if (page !== null) return childrenToWire(page);
+      await requireTree(engine, id);
+      throw containerNotFound(containerId);
+    },
+  });
+}
+
+function explainRoute(app: App, { engine }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/workflows/:workflow_id/containers/:container_id/explain',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Explain what a container waits for',
+        description:
+          'Why it has not started, or what keeps it from ending. The root container has the id of the workflow.',
+        tag: 'Workflows',
+        scope: 'read',
+        answers: { 200: { description: 'What stands in its way.', schema: ContainerExplanationDto } },
+        problems: [404],
+      }),
+      params: ContainerParameters,
+      querystring: NoQuery,
+    },
+    handler: async (request) => {
+      const id = request.params.workflow_id.toLowerCase();
+      const containerId = request.params.container_id.toLowerCase();
+      const explanation = await engine.explainContainer(id, containerId);
+      if (explanation !== null) return containerExplanationToWire(explanation);
       await requireTree(engine, id);
       throw containerNotFound(containerId);
     },

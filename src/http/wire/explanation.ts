@@ -2,11 +2,11 @@ import { Type, type Static, type TSchema } from 'typebox';
 
 import { BATCH_WIRE_STATE, type TaskState } from '../../domain/task-state.ts';
 import type { TaskId } from '../../domain/ids.ts';
-import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
-import type { Explanation, Obstacle } from '../../engine/explanation.ts';
+import { WORKFLOW_WIRE_STATE, type WorkflowWireState } from '../../domain/workflow.ts';
+import type { ContainerExplanation, ContainerObstacle, Explanation, Obstacle } from '../../engine/explanation.ts';
 import { isoTime, isoTimeOrNull, Metadata, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
 import { BasicTaskDto, basicTaskToWire } from './task.ts';
-import { WorkflowState } from './workflow.ts';
+import { ContainerDto, containerToWire, WorkflowState } from './workflow.ts';
 
 const NamedTask = Type.Object(
   { id: Uuid('The task.'), name: Type.String(), status: Status },
@@ -16,14 +16,16 @@ const NamedTask = Type.Object(
 const variant = <const Name extends string, Fields extends Record<string, TSchema>>(name: Name, fields: Fields) =>
   Type.Object({ type: oneOf([name]), ...fields }, { additionalProperties: false });
 
+const TurnDto = variant('turn', {
+  container: Type.Object(
+    { id: Uuid('The container.'), local_id: nullable(Type.String()), state: WorkflowState },
+    { additionalProperties: false, description: 'The sequence that has not come to the node.' },
+  ),
+  before: Type.Array(Type.String(), { description: 'What comes first and has not ended: at most 20 names.' }),
+});
+
 export const ObstacleDto = Type.Union([
-  variant('turn', {
-    container: Type.Object(
-      { id: Uuid('The container.'), local_id: nullable(Type.String()), state: WorkflowState },
-      { additionalProperties: false, description: 'The sequence that has not come to the task.' },
-    ),
-    before: Type.Array(Type.String(), { description: 'What comes first and has not ended: at most 20 names.' }),
-  }),
+  TurnDto,
   variant('expanding', {
     expected: Type.Integer({ description: 'Nodes that the generator announced.' }),
     created: Type.Integer({ description: 'Those that exist.' }),
@@ -64,18 +66,80 @@ export const ExplanationDto = Type.Object(
 );
 export type ExplanationDto = Static<typeof ExplanationDto>;
 
+const OpenNode = {
+  id: Uuid('The node.'),
+  name: Type.String({ description: 'Its local name, else its name; of a container without one its id.' }),
+  state: WorkflowState,
+};
+
+export const ContainerObstacleDto = Type.Union([
+  variant('workflow_paused', {}),
+  TurnDto,
+  variant('children', {
+    children: Type.Array(
+      Type.Object({ type: oneOf(['task', 'container']), ...OpenNode }, { additionalProperties: false }),
+      { description: 'Of a sequence the child that it has come to; else the first 20 that have not ended.' },
+    ),
+    open: Type.Integer({ description: 'Children that have not ended.' }),
+  }),
+  variant('fillers', {
+    generators: Type.Array(Type.Object(OpenNode, { additionalProperties: false }), {
+      description: 'The first 20 tasks elsewhere in the workflow that may still add children.',
+    }),
+    total: Type.Integer({ description: 'How many there are.' }),
+  }),
+]);
+export type ContainerObstacleDto = Static<typeof ContainerObstacleDto>;
+
+export const ContainerExplanationDto = Type.Object(
+  {
+    container: ContainerDto,
+    summary: Type.String({ description: 'One sentence that says why it has not started or not ended.' }),
+    obstacles: Type.Array(ContainerObstacleDto, { description: 'Most important first.' }),
+  },
+  { additionalProperties: false, title: 'ContainerExplanation' },
+);
+export type ContainerExplanationDto = Static<typeof ContainerExplanationDto>;
+
 function namedTask(task: { id: TaskId; name: string; state: TaskState }): Static<typeof NamedTask> {
   return { id: task.id, name: task.name, status: BATCH_WIRE_STATE[task.state] };
+}
+
+function turnToWire({ container, before }: Extract<Obstacle, { type: 'turn' }>): Static<typeof TurnDto> {
+  return { type: 'turn', container: inWireState(container), before };
+}
+
+function inWireState<Node extends { state: TaskState }>(
+  node: Node,
+): Omit<Node, 'state'> & { state: WorkflowWireState } {
+  return { ...node, state: WORKFLOW_WIRE_STATE[node.state] };
+}
+
+function containerObstacleToWire(obstacle: ContainerObstacle): ContainerObstacleDto {
+  switch (obstacle.type) {
+    case 'workflow_paused':
+      return { type: 'workflow_paused' };
+    case 'turn':
+      return turnToWire(obstacle);
+    case 'children':
+      return { type: 'children', children: obstacle.children.map(inWireState), open: obstacle.open };
+    case 'fillers':
+      return { type: 'fillers', generators: obstacle.generators.map(inWireState), total: obstacle.total };
+  }
+}
+
+export function containerExplanationToWire(explanation: ContainerExplanation): ContainerExplanationDto {
+  return {
+    container: containerToWire(explanation.container),
+    summary: explanation.summary,
+    obstacles: explanation.obstacles.map(containerObstacleToWire),
+  };
 }
 
 function obstacleToWire(obstacle: Obstacle): ObstacleDto {
   switch (obstacle.type) {
     case 'turn':
-      return {
-        type: 'turn',
-        container: { ...obstacle.container, state: WORKFLOW_WIRE_STATE[obstacle.container.state] },
-        before: obstacle.before,
-      };
+      return turnToWire(obstacle);
     case 'expanding':
       return { ...obstacle };
     case 'parents':
