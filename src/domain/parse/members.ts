@@ -4,7 +4,7 @@ import type { Faults } from './faults.ts';
 import { isStorable, textFault } from './json-value.ts';
 import { placeOf, quoted } from './path.ts';
 import type { Place } from './path.ts';
-import { nameRemedy, suggestName } from './suggest.ts';
+import { nameRemedy, suggestName } from '../suggest.ts';
 
 /**
  * Reads the members of one object. A member that is absent or null takes its default; one that is not what it must be

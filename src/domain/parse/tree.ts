@@ -5,7 +5,7 @@ import { Members } from './members.ts';
 import { CONTAINER_MEMBERS, readContainer, readIds, readTask, TASK_MEMBERS } from './node.ts';
 import { pathOf, placeOf, quoted } from './path.ts';
 import type { Place } from './path.ts';
-import { suggestName } from './suggest.ts';
+import { suggestName } from '../suggest.ts';
 
 /** Levels of nodes, the outermost included. */
 export const TREE_DEPTH_MAX = 1000;

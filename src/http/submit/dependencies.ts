@@ -1,7 +1,7 @@
 import type { NewDependency } from '../../domain/task.ts';
 import { elementPath, quoted } from '../json/path.ts';
 import type { FaultList } from '../validation/explain.ts';
-import { suggestName } from '../validation/suggest.ts';
+import { suggestName } from '../../domain/suggest.ts';
 import type { ReadTask } from './read-tasks.ts';
 
 /** Beyond this many local ids no suggestion is looked for. */

@@ -1,5 +1,5 @@
 import { elementPath, memberPath, quoted } from '../json/path.ts';
-import { nameRemedy } from './suggest.ts';
+import { nameRemedy } from '../../domain/suggest.ts';
 
 /** The part of JSON Schema that the wire formats are written in. */
 export interface WireSchema {

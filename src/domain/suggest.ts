@@ -1,7 +1,8 @@
 /** `; did you mean "name"?`, or what is known when nothing is near. */
 export function nameRemedy(given: string, known: readonly string[]): string {
   const suggestion = suggestName(given, known);
-  return suggestion === null ? `; known are ${known.join(', ')}` : `; did you mean "${suggestion}"?`;
+  if (suggestion !== null) return `; did you mean "${suggestion}"?`;
+  return known.length === 0 ? '' : `; known are ${known.join(', ')}`;
 }
 
 /** The known name that a mistyped or shortened one most likely meant; null where none is near. */
