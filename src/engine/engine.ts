@@ -70,7 +70,7 @@ function verbsOf(context: EngineContext): Engine {
     submitWorkflows: (submissions) => counting(metrics?.tasksDbSaveFailures, submitWorkflows(context, submissions)),
     createNodes: (creations) => counting(metrics?.tasksDbSaveFailures, createNodes(context, creations)),
     completeGenerators: (limit) => advance.completeGenerators(context, limit),
-    reevaluate: (ids) => advance.reevaluate(context, ids),
+    reevaluate: (ids, tasks) => advance.reevaluate(context, ids, tasks ?? null),
     claim: (request) => claims.claim(request),
     dispatch: (holder, limit) => dispatch(context, holder, limit),
     workersSeen: (workers) => workersSeen(context, workers),

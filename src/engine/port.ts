@@ -303,8 +303,8 @@ export interface Engine {
   createNodes(creations: readonly NodeCreation[]): Promise<NodeCreationResult[]>;
   /** Ends generators whose announced children all exist; returns their workflows. */
   completeGenerators(limit: number): Promise<WorkflowId[]>;
-  /** Looks at the open containers of these workflows again and moves whatever may move. */
-  reevaluate(ids: readonly WorkflowId[]): Promise<void>;
+  /** Looks at the open containers of these workflows again and moves what may; with tasks: at roots and above those. */
+  reevaluate(ids: readonly WorkflowId[], tasks?: readonly TaskId[]): Promise<void>;
   /** Claims tasks of kinds that are dispatched through queues and writes their StartTask messages; returns them. */
   dispatch(holder: string, limit: number): Promise<StartTaskMessage[]>;
   /** From now on tasks of these kinds go through the queues of their workers. */

@@ -33,7 +33,7 @@ const COMPLETE_GENERATORS: Statement = {
 
 const REEVALUATE: Statement = {
   name: 'trees.reevaluate',
-  text: `select reevaluate_workflows($1::uuid[], $2) as moved`,
+  text: `select reevaluate_workflows($1::uuid[], $2::uuid[], $3) as moved`,
 };
 
 const PAUSE_WORKFLOW: Statement = { name: 'trees.pause_workflow', text: `select pause_workflow($1, $2, $3) as moved` };
@@ -161,9 +161,11 @@ export async function completeGenerators(
 export async function reevaluate(
   queryable: Queryable,
   ids: readonly string[],
+  tasks: readonly string[] | null,
   now: string | null,
 ): Promise<Moved | null> {
-  const [row] = await queryable.query<{ moved: Moved | null }>(REEVALUATE, [uuidArray(ids), now]);
+  const values = [uuidArray(ids), tasks === null ? null : uuidArray(tasks), now];
+  const [row] = await queryable.query<{ moved: Moved | null }>(REEVALUATE, values);
   return row!.moved;
 }
 

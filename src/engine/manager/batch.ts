@@ -30,6 +30,8 @@ const RECEIVES_MAX = 10;
 export class Batch {
   /** Root containers of everything that had activity. */
   readonly roots = new Set<string>();
+  /** Tasks of which an end was told, applied or not: what stands above them is looked at. */
+  readonly ended = new Set<string>();
   readonly #messages: readonly ReceivedMessage[];
   readonly #parsed = new Map<MessageType, Parsed[]>();
   readonly #verdicts = new Map<string, Verdict>();

@@ -51,6 +51,7 @@ async function addRoots(
 ): Promise<void> {
   const rootless: string[] = [];
   for (const { message } of completions) {
+    batch.ended.add(message.task_id);
     if (message.root_container_id === null) rootless.push(message.task_id);
     else batch.roots.add(message.root_container_id);
   }

@@ -28,7 +28,7 @@ async function reevaluate(context: ManagerContext, batch: Batch): Promise<void> 
   const { engine, log } = context;
   const roots = [...batch.roots];
   try {
-    await engine.reevaluate(roots);
+    await engine.reevaluate(roots, [...batch.ended]);
     return;
   } catch (error) {
     if (faultOf(error) === 'away') throw error;

@@ -12,10 +12,18 @@ export async function completeGenerators(context: EngineContext, limit: number):
   return moved.workflows ?? [];
 }
 
-/** Looks at the open containers of some workflows again; where the counts are in order this locks nothing. */
-export async function reevaluate(context: EngineContext, ids: readonly string[]): Promise<void> {
+/**
+ * Looks at the open containers of some workflows again; where the counts are in order this locks nothing.
+ *
+ * @param tasks only the root containers and those above these tasks are looked at; null: all of the workflows
+ */
+export async function reevaluate(
+  context: EngineContext,
+  ids: readonly string[],
+  tasks: readonly string[] | null,
+): Promise<void> {
   if (ids.length === 0) return;
-  const moved = await look(context.database, [...new Set(ids)], context.now());
+  const moved = await look(context.database, [...new Set(ids)], tasks, context.now());
   if (moved === null) return;
   context.log.warn({ workflows: moved.workflows }, 'Containers of workflows had to be moved on by a second look');
   await context.observer.moved(moved);
