@@ -18,7 +18,7 @@ export class JobsClient {
     return this.#transport.json('POST', '/v1/jobs', { body: job });
   }
 
-  /** By name. */
+  /** By name, each with its last run. */
   list(filter: Page & { paused?: boolean } = {}): Promise<JobDto[]> {
     return this.#transport.json('GET', '/v1/jobs', { query: { ...filter } });
   }
@@ -45,9 +45,10 @@ export class JobsClient {
     return this.#transport.json('POST', `${jobPath(job)}/resume`);
   }
 
-  /** Starts it now; CONFLICT where its overlap policy does not allow another run. */
-  trigger(job: string): Promise<JobRunDto> {
-    return this.#transport.json('POST', `${jobPath(job)}/trigger`);
+  /** Starts it now; CONFLICT where its overlap policy does not allow another run. A repeat with the same key starts nothing. */
+  trigger(job: string, options: { idempotencyKey?: string } = {}): Promise<JobRunDto> {
+    const headers = { 'idempotency-key': options.idempotencyKey };
+    return this.#transport.json('POST', `${jobPath(job)}/trigger`, { headers });
   }
 
   /** Its next occurrences, five where no count is given. */

@@ -85,6 +85,11 @@ export interface JobRun {
   counts: Partial<Record<TaskState, number>> | null;
 }
 
+/** A job in a list, with the latest entry of its history. */
+export interface ListedJob extends Job {
+  last_run: JobRun | null;
+}
+
 /** An occurrence this much older than now was missed. */
 export const LATE_AFTER_MS = 60_000;
 /** Catch-up policy `all` runs at most this many missed occurrences, the latest ones; so many may wait at once. */

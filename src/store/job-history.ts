@@ -89,6 +89,28 @@ const LIST: Statement = {
     order by scheduled_for desc, id desc limit $3 offset $4`,
 };
 
+const LAST: Statement = {
+  name: 'job_history.last',
+  text: `select ${COLUMNS} from unnest($1::uuid[]) j(of_job) cross join lateral (
+      select * from recon.job_history h where h.job_id = j.of_job order by h.scheduled_for desc, h.id desc limit 1) h`,
+};
+
+const TRIGGER_ROUTE = 'POST /v1/jobs/{job}/trigger';
+
+const FIND_TRIGGERED: Statement = {
+  name: 'job_history.find_triggered',
+  text: `select ${COLUMNS} from recon.job_history where id = (
+      select (i.response ->> 'run_id')::uuid from idempotency i where i.route = $1 and i.key = $2)`,
+};
+
+/** A key whose run has left the history begins anew. */
+const REMEMBER_TRIGGERED: Statement = {
+  name: 'job_history.remember_triggered',
+  text: `insert into idempotency (route, key, body_hash, response, created_at)
+    values ($1, $2, '', jsonb_build_object('run_id', $3::text), $4::timestamptz)
+    on conflict (route, key) do update set response = excluded.response, created_at = excluded.created_at`,
+};
+
 /** Keeps the latest entries of a job, those of runs and those of skipped occurrences apart, and whatever is open. */
 const TRIM: Statement = {
   name: 'job_history.trim',
@@ -200,6 +222,23 @@ export function listRuns(
   page: { state: JobRunState | null; offset: number; limit: number },
 ): Promise<JobRun[]> {
   return queryable.query<JobRun>(LIST, [jobId, page.state, page.limit, page.offset]);
+}
+
+/** The latest entry of each of these jobs that has one. */
+export function lastRuns(queryable: Queryable, jobIds: readonly string[]): Promise<JobRun[]> {
+  return queryable.query<JobRun>(LAST, [[...jobIds]]);
+}
+
+/** The run of a job that was started by hand with this idempotency key. */
+export async function findTriggered(tx: Queryable, jobId: string, key: string): Promise<JobRun | null> {
+  return (await tx.query<JobRun>(FIND_TRIGGERED, [TRIGGER_ROUTE, `${jobId} ${key}`]))[0] ?? null;
+}
+
+export async function rememberTriggered(
+  tx: Queryable,
+  { job_id, key, run_id, now }: { job_id: string; key: string; run_id: string; now: number },
+): Promise<void> {
+  await tx.query(REMEMBER_TRIGGERED, [TRIGGER_ROUTE, `${job_id} ${key}`, run_id, time(now)]);
 }
 
 /** Removes the oldest entries of these jobs beyond the bounds, and those that ended before `endedBefore`. */

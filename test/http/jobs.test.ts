@@ -73,7 +73,7 @@ test('a job is created with its defaults, and found by its id and its name', asy
   assert.deepEqual(await client.jobs.get(String(created['id']).toUpperCase()), created);
   const [listed] = await client.jobs.list();
   assert.equal('workflow' in listed!, false);
-  assert.equal(listed!.name, 'defaults');
+  assert.deepEqual([listed!.name, listed!.last_run], ['defaults', null]);
   await client.jobs.remove('defaults');
   await assert.rejects(client.jobs.get('defaults'), (error: HeddleApiError) => error.status === 404);
 });
@@ -147,7 +147,12 @@ test('the life of a job: changed, started by its schedule and by hand, ended, pa
   const conflict = await refused('POST', '/v1/jobs/nightly/trigger');
   assert.deepEqual(
     [conflict.code, conflict.details],
-    ['CONFLICT', ['overlap: the policy of nightly is queue, and a run is waiting already']],
+    [
+      'CONFLICT',
+      [
+        'overlap: the policy of nightly is queue, and a run is waiting already; wait for the run under way, cancel its workflow, or set overlap to allow',
+      ],
+    ],
   );
 
   const [run] = await client.jobs.history('nightly', { state: 'Running' });
@@ -177,6 +182,11 @@ test('the life of a job: changed, started by its schedule and by hand, ended, pa
     task_counts: { Succeeded: 2, Failed: 2 },
   });
   assert.deepEqual([manual!.id, manual!.state], [waiting.id, 'Running']);
+  assert.deepEqual(
+    (await client.jobs.list()).find(({ name }) => name === 'nightly')!.last_run,
+    manual,
+    'the list has the latest entry of the history',
+  );
   assert.deepEqual((await client.jobs.history(id, { page: 1, page_size: 1 })).length, 1);
 
   const paused = await client.jobs.pause('nightly');
@@ -201,4 +211,28 @@ test('a very deep workflow is accepted as a job as it is as a workflow', async (
   assert.equal(JSON.stringify(job.workflow), JSON.stringify({ root }));
   await client.jobs.trigger('deep');
   await client.jobs.remove('deep');
+});
+
+test('a repeated trigger with the same key starts nothing and answers the same run, that of another job starts its own', async () => {
+  await client.jobs.create(newJob({ name: 'first' }));
+  await client.jobs.create(newJob({ name: 'second' }));
+  const [one, two] = await Promise.all([
+    client.jobs.trigger('first', { idempotencyKey: 'k' }),
+    client.jobs.trigger('first', { idempotencyKey: 'k' }),
+  ]);
+  assert.deepEqual(one, two);
+  assert.equal((await client.jobs.history('first')).length, 1);
+  assert.notEqual((await client.jobs.trigger('second', { idempotencyKey: 'k' })).id, one.id);
+  await assert.rejects(
+    client.jobs.trigger('first', { idempotencyKey: 'another' }),
+    (error: HeddleApiError) => error.status === 409,
+  );
+  const unusable = await server.app.inject({
+    method: 'POST',
+    url: '/v1/jobs/first/trigger',
+    headers: { 'idempotency-key': 'with space' },
+  });
+  assert.equal(unusable.statusCode, 400);
+  await client.jobs.remove('first');
+  await client.jobs.remove('second');
 });

@@ -103,8 +103,8 @@ export class FixtureJobApi implements FixtureApi {
   }
 }
 
-function shown({ history: _history, ...job }: FixtureJob): unknown {
-  return job;
+function shown({ history, ...job }: FixtureJob): unknown {
+  return { ...job, last_run: history[0] ?? null };
 }
 
 function upcoming(job: FixtureJob, count: number): unknown[] {

@@ -51,6 +51,11 @@ function writeJobs(output: Output, jobs: readonly Job[]): void {
       { header: 'CRON', value: ({ cron }) => cron },
       { header: 'TIME ZONE', value: ({ time_zone }) => time_zone },
       { header: 'NEXT RUN', value: nextOf, style: ({ next_run_at }) => (next_run_at === null ? 'gray' : 'reset') },
+      {
+        header: 'LAST RUN',
+        value: ({ last_run }) => last_run?.state ?? '-',
+        style: ({ last_run }) => (last_run === null ? 'gray' : JOB_RUN_LOOKS[last_run.state]),
+      },
       { header: 'LEFT', value: ({ recurrence }) => (recurrence === null ? 'all' : String(recurrence)), align: 'right' },
       { header: 'OVERLAP', value: ({ overlap }) => overlap },
       { header: 'CATCH-UP', value: ({ catch_up }) => catch_up },
@@ -59,7 +64,7 @@ function writeJobs(output: Output, jobs: readonly Job[]): void {
   );
 }
 
-function nextOf({ next_run_at, paused, recurrence }: Job): string {
+function nextOf({ next_run_at, paused, recurrence }: Omit<Job, 'last_run'>): string {
   if (next_run_at !== null) return next_run_at;
   if (paused) return 'paused';
   return recurrence === 0 ? 'used up' : 'never';

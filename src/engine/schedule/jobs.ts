@@ -4,12 +4,14 @@ import {
   admit,
   type Job,
   type JobChange,
+  type JobRun,
   type JobWithDefinition,
+  type ListedJob,
   type NewJob,
   type WorkflowDefinition,
 } from '../../domain/schedule.ts';
 import type { Queryable } from '../../store/database.ts';
-import { getRun, insertRuns, listRuns } from '../../store/job-history.ts';
+import { findTriggered, getRun, insertRuns, lastRuns, listRuns, rememberTriggered } from '../../store/job-history.ts';
 import { findJob, insertJob, listJobs, lockJob, readNow, removeJob, updateJob, type JobKey } from '../../store/jobs.ts';
 import type { JobContext } from './context.ts';
 import { parseSchedule, scheduleFaults, type Schedule } from './cron.ts';
@@ -25,19 +27,30 @@ export function createJobs(context: JobContext): Jobs {
   return {
     create: (job) => create(context, job),
     get: (key) => findJob(database, keyOf(key)),
-    list: ({ paused, ...page }) => listJobs(database, { paused: paused ?? null, ...page }),
+    list: (page) => list(context, page),
     update: (key, change) => update(context, key, change),
     remove: (key) => removeJob(database, keyOf(key)),
     pause: (key) => changing(context, key, async (tx, job, now) => (job.paused ? job : await pause(tx, job, now))),
     resume: (key) =>
       changing(context, key, async (tx, job, now) => (job.paused ? await resume(context, tx, job, now) : job)),
-    trigger: (key) => changing(context, key, (tx, job, now) => trigger(context, tx, job, now)),
+    trigger: (key, once = null) => changing(context, key, (tx, job, now) => trigger(context, tx, job, now, once)),
     upcoming: (key, count) => upcoming(context, key, count),
     history: async (key, { state, ...page }) => {
       const job = await findJob(database, keyOf(key));
       return job === null ? null : listRuns(database, job.id, { state: state ?? null, ...page });
     },
   };
+}
+
+async function list({ database }: JobContext, { paused, ...page }: Parameters<Jobs['list']>[0]): Promise<ListedJob[]> {
+  const jobs = await listJobs(database, { paused: paused ?? null, ...page });
+  if (jobs.length === 0) return [];
+  const runs = await lastRuns(
+    database,
+    jobs.map(({ id }) => id),
+  );
+  const byJob = new Map(runs.map((run) => [run.job_id, run]));
+  return jobs.map((job) => ({ ...job, last_run: byJob.get(job.id) ?? null }));
 }
 
 async function create(context: JobContext, job: NewJob): Promise<JobWithDefinition> {
@@ -99,17 +112,29 @@ async function resume(
   return resumed;
 }
 
-async function trigger(context: JobContext, tx: Queryable, job: JobWithDefinition, now: number) {
+/** The job is locked, so that two requests with one key come here in turn. */
+async function trigger(
+  context: JobContext,
+  tx: Queryable,
+  job: JobWithDefinition,
+  now: number,
+  once: string | null,
+): Promise<JobRun> {
+  const earlier = once === null ? null : await findTriggered(tx, job.id, once);
+  if (earlier !== null) return earlier;
   requireDefinition(job.workflow, () => context.newId());
   const open = (await openRunsOf(context, tx, [job.id], now)).get(job.id) ?? { running: 0, queued: 0 };
   const { state, reason } = admit(job.overlap, open);
   if (state === 'Skipped') {
     throw new HeddleError('CONFLICT', `Job ${job.name} is not started: ${reason}`, {
-      details: [`overlap: the policy of ${job.name} is ${job.overlap}, and ${reason}`],
+      details: [
+        `overlap: the policy of ${job.name} is ${job.overlap}, and ${reason}; wait for the run under way, cancel its workflow, or set overlap to ${job.overlap === 'skip' ? 'queue or allow' : 'allow'}`,
+      ],
     });
   }
   const id = context.newId();
   await insertRuns(tx, [{ id, job_id: job.id, trigger: 'manual', scheduled_for: now, state, reason }], now);
+  if (once !== null) await rememberTriggered(tx, { job_id: job.id, key: once, run_id: id, now });
   if (state === 'Running') await sendRuns(context, tx, [{ run_id: id, job_name: job.name, workflow: job.workflow }]);
   return (await getRun(tx, id))!;
 }

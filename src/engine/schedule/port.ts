@@ -1,4 +1,12 @@
-import type { Job, JobChange, JobRun, JobRunState, JobWithDefinition, NewJob } from '../../domain/schedule.ts';
+import type {
+  Job,
+  JobChange,
+  JobRun,
+  JobRunState,
+  JobWithDefinition,
+  ListedJob,
+  NewJob,
+} from '../../domain/schedule.ts';
 import type { ContainerState, TaskState } from '../../domain/task-state.ts';
 
 /** What the API does with jobs. A key is a job's id or its name; where there is no such job, the answer is null. */
@@ -6,8 +14,8 @@ export interface Jobs {
   /** @throws HeddleError VALIDATION_FAILED; CONFLICT where the name is taken */
   create(job: NewJob): Promise<JobWithDefinition>;
   get(key: string): Promise<JobWithDefinition | null>;
-  /** By name, without definitions. */
-  list(page: { paused?: boolean; offset: number; limit: number }): Promise<Job[]>;
+  /** By name, without definitions, each with the latest entry of its history. */
+  list(page: { paused?: boolean; offset: number; limit: number }): Promise<ListedJob[]>;
   /**
    * A new expression or time zone counts from now on.
    *
@@ -29,8 +37,10 @@ export interface Jobs {
    *
    * @throws HeddleError CONFLICT where its overlap policy does not allow another run; VALIDATION_FAILED where its
    * definition is not valid any more
+   *
+   * @param once an idempotency key: a repeat answers the run of the first time as it now is, and starts nothing
    */
-  trigger(key: string): Promise<JobRun | null>;
+  trigger(key: string, once?: string | null): Promise<JobRun | null>;
   /** Its next occurrences, at most as many as it will still start; none while it is paused. */
   upcoming(key: string, count: number): Promise<{ job: Job; times: number[] } | null>;
   /** Latest occurrence first. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
+import { readIdempotencyKey } from '../submit/submission.ts';
 import { requireFit } from '../validation/check.ts';
 import { REFERENCE_NAME } from '../wire/action.ts';
 import {
@@ -96,7 +97,7 @@ function listRoute(app: App, { jobs, config }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'List jobs',
-        description: 'By name, without their workflows.',
+        description: 'By name, without their workflows, each with its last run.',
         tag: 'Jobs',
         scope: 'read',
         answers: { 200: { description: 'One page of jobs.', schema: Type.Array(JobDto) } },
@@ -255,7 +256,8 @@ function triggerRoute(app: App, { jobs }: RouteContext): void {
       ...documented({
         summary: 'Start a job now',
         description: `Also where it is paused or used up; its recurrence stays as it is. While a run has not ended, the
-overlap policy decides: 409 (\`skip\`, or \`queue\` where one waits already), it waits (\`queue\`), or it starts (\`allow\`).`,
+overlap policy decides: 409 (\`skip\`, or \`queue\` where one waits already), it waits (\`queue\`), or it starts (\`allow\`).
+With the header \`Idempotency-Key\` a repeat starts nothing and answers the same run as it now is.`,
         tag: 'Jobs',
         scope: 'operate',
         answers: { 202: { description: 'The run; the manager takes it up at once.', schema: JobRunDto } },
@@ -264,8 +266,9 @@ overlap policy decides: 409 (\`skip\`, or \`queue\` where one waits already), it
       params: JobParameters,
       querystring: NoQuery,
     },
-    handler: async ({ params: { job } }, reply) => {
-      const run = found(job, await jobs.trigger(job));
+    handler: async ({ params: { job }, headers }, reply) => {
+      const once = readIdempotencyKey(headers['idempotency-key']);
+      const run = found(job, await jobs.trigger(job, once));
       return reply.code(202).send(jobRunToWire(run));
     },
   });

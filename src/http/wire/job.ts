@@ -12,6 +12,7 @@ import {
   type JobRun,
   type JobRunState,
   type JobWithDefinition,
+  type ListedJob,
   type NewJob,
   type OverlapPolicy,
   type WorkflowDefinition,
@@ -104,9 +105,6 @@ const shown = {
   created_at: Timestamp('When it was created'),
   updated_at: Timestamp('When it was last changed'),
 };
-export const JobDto = Type.Object(shown, { ...closed, title: 'JobDto' });
-export type JobDto = Static<typeof JobDto>;
-
 export const JobDetailDto = Type.Object(
   { ...shown, workflow: Metadata('What it starts, as it was given.') },
   { ...closed, title: 'JobDetailDto' },
@@ -150,6 +148,16 @@ export const JobRunDto = Type.Object(
 );
 export type JobRunDto = Static<typeof JobRunDto>;
 
+export const JobDto = Type.Object(
+  { ...shown, last_run: nullable(JobRunDto) },
+  {
+    ...closed,
+    title: 'JobDto',
+    description: '`last_run`: the latest entry of its history; null where it never started.',
+  },
+);
+export type JobDto = Static<typeof JobDto>;
+
 export function newJobFromWire(dto: Static<typeof NewJobFields>): NewJob {
   const { time_zone = TIME_ZONE_DEFAULT, recurrence = null, overlap = 'skip', catch_up = 'once', paused = false } = dto;
   return { name: dto.name, cron: dto.cron, time_zone, recurrence, overlap, catch_up, paused, workflow: dto.workflow };
@@ -159,7 +167,11 @@ export function jobChangeFromWire(dto: Static<typeof JobChangeFields>): JobChang
   return dto;
 }
 
-export function jobToWire(job: Job): JobDto {
+export function jobToWire(job: ListedJob): JobDto {
+  return { ...settingsToWire(job), last_run: job.last_run === null ? null : jobRunToWire(job.last_run) };
+}
+
+function settingsToWire(job: Job): Omit<JobDto, 'last_run'> {
   const { id, paused_reason, next_run_at, created_at, updated_at } = job;
   return {
     id,
@@ -178,7 +190,7 @@ export function jobToWire(job: Job): JobDto {
 }
 
 export function jobDetailToWire(job: JobWithDefinition): JobDetailDto {
-  return { ...jobToWire(job), workflow: job.workflow };
+  return { ...settingsToWire(job), workflow: job.workflow };
 }
 
 export function jobRunToWire(run: JobRun): JobRunDto {

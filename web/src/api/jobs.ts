@@ -13,6 +13,8 @@ export interface Job {
   paused: boolean;
   paused_reason: string | null;
   next_run_at: string | null;
+  /** The latest entry of its history. */
+  last_run: JobRun | null;
 }
 
 export interface Occurrence {

@@ -1,6 +1,6 @@
 import { Fragment, useCallback, useEffect, useState } from 'react';
 import { jobHistory, listJobs } from '../api/jobs.ts';
-import type { Job } from '../api/jobs.ts';
+import type { Job, JobRun } from '../api/jobs.ts';
 import { Trouble } from '../live/trouble.tsx';
 import { usePolled } from '../live/use-polled.ts';
 import { Pager } from '../pager.tsx';
@@ -14,8 +14,6 @@ import { ZonedTime } from './zoned-time.tsx';
 
 const PAGE_SIZE = 25;
 const RECENT_RUNS = 8;
-/** The last runs of every job in the list are asked for less often than the list. */
-const RECENT_REFRESH_MS = 10_000;
 
 interface Query {
   page: number;
@@ -132,7 +130,7 @@ function JobRows({ job, now, open, onOpen, onChanged }: JobRowsProps) {
           <NextRun job={job} now={now} />
         </td>
         <td>
-          <RecentRuns key={stamp} job={job} />
+          <RecentRuns job={job} />
         </td>
         <td className="job-operations">
           <JobActions
@@ -173,20 +171,25 @@ function NextRun({ job, now }: { job: Job; now: number }) {
   return <span className="quiet">{job.paused ? 'when it is resumed' : job.recurrence === 0 ? 'used up' : 'none'}</span>;
 }
 
+/** The list has the last run of each job; those before it are asked for when that is another one. */
 function RecentRuns({ job }: { job: Job }) {
-  const read = useCallback(
-    (signal: AbortSignal) => jobHistory(job.id, { page: 0, pageSize: RECENT_RUNS }, signal),
-    // A next run that moved on means that there is a new one.
-    [job.id, job.next_run_at],
-  );
-  const { value: runs } = usePolled(read, RECENT_REFRESH_MS);
-  const last = runs?.[0];
-  if (runs === null) return null;
-  if (last === undefined) return <span className="quiet">never ran</span>;
+  const last = job.last_run;
+  const [runs, setRuns] = useState<JobRun[]>([]);
+  const stamp = `${last?.id} ${last?.state}`;
+  useEffect(() => {
+    if (last === null) return undefined;
+    const stopped = new AbortController();
+    jobHistory(job.id, { page: 0, pageSize: RECENT_RUNS }, stopped.signal)
+      .then(setRuns)
+      // The chip stands all the same; the list tells that the server is away.
+      .catch(() => undefined);
+    return () => stopped.abort();
+  }, [job.id, stamp]);
+  if (last === null) return <span className="quiet">never ran</span>;
   return (
     <span className="recent-runs">
       <RunChip run={last} />
-      <RunMarks runs={runs} />
+      {runs.length > 0 && <RunMarks runs={runs} />}
     </span>
   );
 }
