@@ -333,3 +333,12 @@ story(
   report(0),
   CLAIM,
 );
+story(
+  'a workflow that ended while it was paused is paused once more',
+  parallel(TASK),
+  { type: 'pause_workflow', n: 0 },
+  CANCEL_WORKFLOW,
+  { type: 'pause_workflow', n: 0 },
+  RETRY_WORKFLOW,
+  CLAIM,
+);

@@ -99,7 +99,7 @@ returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = o
 declare
   v_ids uuid[];
 begin
-  update workflow set paused = p_pause and remaining > 0 where id = p_workflow;
+  update workflow set paused = p_pause and (paused or remaining > 0) where id = p_workflow;
   if not found then return null; end if;
   v_ids := array(select t.id from task t where t.workflow_id = p_workflow
     and case when p_pause then (t.state + 0) < 5 else (t.state + 0) = 5 end order by t.id);
