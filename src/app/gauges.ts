@@ -1,4 +1,6 @@
+import { MANAGER_QUEUE, workerQueueOf } from '../domain/message.ts';
 import type { Engine } from '../engine/port.ts';
+import type { MessageQueue, QueueDepth } from '../queue/port.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
@@ -7,16 +9,31 @@ import type { Metrics } from '../runtime/metrics.ts';
 const REFRESH_MS = 15_000;
 const KINDS_MAX = 100;
 
-/** Counts tasks by state and by kind for `/metrics`, every 15 seconds rather than for each scrape. */
-export function gaugeLoop(options: { engine: Engine; metrics: Metrics; clock: Clock; log: Logger }): Loop {
-  const { engine, metrics, clock, log } = options;
+interface GaugeOptions {
+  engine: Pick<Engine, 'gauges'>;
+  queue: Pick<MessageQueue, 'depth'>;
+  metrics: Metrics;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Counts tasks by state and by kind, and messages by queue, for `/metrics`, every 15 seconds rather than for each scrape. */
+export function gaugeLoop(options: GaugeOptions): Loop {
+  const { clock, log } = options;
   const runOnce = async (): Promise<'idle'> => {
-    const { by_state, running_by_kind, ready_by_lane, deliveries } = await engine.gauges(KINDS_MAX);
-    metrics.setTasksByState(by_state);
-    metrics.runningTasksByKind.replace(running_by_kind);
-    metrics.readyTasks.replace(ready_by_lane);
-    for (const state of ['held', 'due', 'dead'] as const) metrics.deliveries.set({ state }, deliveries[state]);
+    await setGauges(options);
     return 'idle';
   };
   return new Loop({ name: 'gauges', intervalMs: REFRESH_MS, clock, log, runOnce });
+}
+
+export async function setGauges({ engine, queue, metrics }: Omit<GaugeOptions, 'clock' | 'log'>): Promise<void> {
+  const { by_state, running_by_kind, ready_by_lane, deliveries, queued_kinds } = await engine.gauges(KINDS_MAX);
+  metrics.setTasksByState(by_state);
+  metrics.runningTasksByKind.replace(running_by_kind);
+  metrics.readyTasks.replace(ready_by_lane);
+  for (const state of ['held', 'due', 'dead'] as const) metrics.deliveries.set({ state }, deliveries[state]);
+  const depths = new Map<string, QueueDepth>();
+  for (const name of [MANAGER_QUEUE, ...queued_kinds.map(workerQueueOf)]) depths.set(name, await queue.depth(name));
+  metrics.setQueueDepths(depths);
 }

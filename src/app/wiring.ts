@@ -102,7 +102,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   identity.start();
   stopping.add('the signing keys', () => identity.stop());
   await startHttp(base, { engine, jobs: createJobs(jobs), queue, ...stores, hostUrl, port, policy, tokensRequired });
-  startLoops(base, engine, identity, policy);
+  startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs });
   await startKinds({ ...base, engine });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
@@ -268,7 +268,12 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   }
 }
 
-function startLoops(base: Base, engine: Engine, identity: SigningIdentity, policy: SsrfPolicy): void {
+function startLoops(
+  base: Base,
+  { engine, queue }: Pick<HttpParts, 'engine' | 'queue'>,
+  identity: SigningIdentity,
+  policy: SsrfPolicy,
+): void {
   const { settings, clock, random, log, metrics, tracing, stopping } = base;
   const agent = createGuardedAgent({
     guard: new SsrfGuard(policy),
@@ -295,7 +300,7 @@ function startLoops(base: Base, engine: Engine, identity: SigningIdentity, polic
   });
   const retentionMs = Math.max(1000, Math.min(RETENTION_INTERVAL_MS, (settings.archiveAfterSecs * 1000) / 2));
   const services = {
-    gauges: gaugeLoop(common),
+    gauges: gaugeLoop({ ...common, queue }),
     retention: new RetentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),
     maintenance: new MaintenanceLoop({ ...common, intervalMs }),
   };

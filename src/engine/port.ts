@@ -290,6 +290,8 @@ export interface Gauges {
   running_by_kind: Record<string, number>;
   ready_by_lane: Record<string, number>;
   deliveries: { held: number; due: number; dead: number };
+  /** Kinds whose tasks go through queues, at most as many as were asked for. */
+  queued_kinds: string[];
 }
 
 /** Whose results: those below a container, those before a task in its sequence, or those of a workflow. */

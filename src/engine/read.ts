@@ -1,6 +1,7 @@
 import { TASK_STATES, taskStateOf, type TaskState } from '../domain/task-state.ts';
 import type { Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import { countDeliveries } from '../store/deliveries.ts';
+import { dispatchedKinds } from '../store/manager-reads.ts';
 import * as reads from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { Dag, DagChanges, Gauges, TaskFilter, WorkflowPage } from './port.ts';
@@ -80,6 +81,7 @@ export async function gauges(context: EngineContext, kindLimit: number): Promise
     by_state: byState,
     running_by_kind: Object.fromEntries(running.map((row) => [row.kind, row.n])),
     ready_by_lane: Object.fromEntries(ready.map((row) => [row.lane, row.n])),
+    queued_kinds: (await dispatchedKinds(context.database)).slice(0, kindLimit),
     deliveries: { held: 0, due: 0, dead: 0, ...Object.fromEntries(deliveries.map((row) => [row.state, row.n])) },
   };
 }

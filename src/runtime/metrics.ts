@@ -17,6 +17,9 @@ export const WEBHOOK_TRIGGERS = ['start', 'end', 'cancel'] as const;
 export const WEBHOOK_OUTCOMES = ['success', 'failure'] as const;
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
 export const DELIVERY_STATES = ['held', 'due', 'dead'] as const;
+export const QUEUE_STATES = ['visible', 'in_flight', 'delayed', 'dead'] as const;
+/** What became of an occurrence of a job, and of a job that cannot be started. */
+export const JOB_OUTCOMES = ['started', 'queued', 'skipped', 'paused'] as const;
 export const LATE_REPORT_KINDS = ['repeated', 'conflict', 'stale_attempt'] as const;
 
 export const MANAGER_MESSAGE_TYPES = [
@@ -97,6 +100,7 @@ export function createMetrics(options: MetricsOptions = {}) {
     ...databaseMetrics(factory),
     ...heddleMetrics(factory, new CappedLabel(options.labelCap)),
     ...managerMetrics(factory),
+    ...queueMetrics(factory, new CappedLabel(options.labelCap)),
     ...httpMetrics(factory),
   };
 }
@@ -307,6 +311,30 @@ function managerMetrics(make: MetricFactory) {
       'Time in which the manager took a batch of messages through its steps',
       FAST_SECONDS,
     ),
+  };
+}
+
+function queueMetrics(make: MetricFactory, queues: CappedLabel) {
+  const jobs = make.counter(
+    'heddle_job_occurrences_total',
+    'Occurrences of jobs that this server came to, by what became of them, and jobs that it paused',
+    ['outcome'],
+  );
+  for (const outcome of JOB_OUTCOMES) jobs.inc({ outcome }, 0);
+  const messages = make.gauge('heddle_queue_messages', 'Messages of each queue, by state, dead letters included', [
+    'queue',
+    'state',
+  ]);
+  return {
+    jobOccurrences: jobs,
+    /** Sets `heddle_queue_messages`; queues that are not named are gone. */
+    setQueueDepths(depths: ReadonlyMap<string, Readonly<Record<(typeof QUEUE_STATES)[number], number>>>): void {
+      messages.reset();
+      for (const [name, depth] of depths) {
+        const queue = queues.of(name);
+        for (const state of QUEUE_STATES) messages.inc({ queue, state }, depth[state]);
+      }
+    },
   };
 }
 

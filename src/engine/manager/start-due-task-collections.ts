@@ -1,3 +1,4 @@
+import { JOB_OUTCOMES } from '../../runtime/metrics.ts';
 import { startDueJobs } from '../schedule/start-due-jobs.ts';
 import type { ManagerContext } from './context.ts';
 
@@ -9,11 +10,12 @@ const TRANSACTIONS_MAX = 20;
  * Step 9: starts the jobs whose time has come, each occurrence once however many managers look. Their workflows come
  * back as CreateTaskCollection messages.
  */
-export async function startDueTaskCollections({ jobs }: ManagerContext): Promise<number> {
+export async function startDueTaskCollections({ jobs, metrics }: ManagerContext): Promise<number> {
   let started = 0;
   for (let transaction = 0; transaction < TRANSACTIONS_MAX; transaction += 1) {
     const result = await startDueJobs(jobs, JOBS_MAX);
     started += result.started;
+    for (const outcome of JOB_OUTCOMES) metrics?.jobOccurrences.inc({ outcome }, result[outcome]);
     if (!result.more) break;
   }
   return started;
