@@ -7,6 +7,8 @@ import { Attempt, attemptKey } from './attempt.ts';
 import type { KindLane } from './kind-lane.ts';
 import type { TaskControl } from './task-control.ts';
 
+/** After so long in a queue an attempt is asked about before it starts: its task may be canceled, or with others. */
+const AGED_MS = 10_000;
 /** Attempts that ended here lately: their messages may come once more. */
 const REMEMBERED_MAX = 10_000;
 
@@ -34,7 +36,8 @@ export class Intake {
   async take(lane: KindLane, messages: readonly ReceivedMessage[]): Promise<void> {
     const letters: { receipt: string; reason: string }[] = [];
     const over: string[] = [];
-    const repeated: Attempt[] = [];
+    const doubted: Attempt[] = [];
+    const now = this.#options.clock.now();
     for (const message of messages) {
       const parsed = this.#parse(lane, message);
       if ('reason' in parsed) {
@@ -43,8 +46,9 @@ export class Intake {
       }
       const attempt = this.#admit(parsed);
       if (attempt === null) over.push(message.receipt);
-      else if (attempt !== 'adopted' && attempt.receiveCount > 1) repeated.push(attempt);
-      else if (attempt !== 'adopted') lane.backlog.push(attempt);
+      else if (attempt === 'adopted') continue;
+      else if (attempt.receiveCount > 1 || now - message.sent_at >= AGED_MS) doubted.push(attempt);
+      else lane.backlog.push(attempt);
     }
     if (letters.length > 0) {
       const [first] = letters;
@@ -53,7 +57,7 @@ export class Intake {
     await Promise.all([
       lane.settlement.bury(letters),
       lane.settlement.done(over),
-      ...(repeated.length > 0 ? [this.#takeRepeated(lane, repeated)] : []),
+      ...(doubted.length > 0 ? [this.#takeDoubted(lane, doubted)] : []),
     ]);
   }
 
@@ -91,17 +95,19 @@ export class Intake {
     return attempt;
   }
 
-  /** A message that comes again may speak of an attempt that went on, ended or died elsewhere meanwhile. */
-  async #takeRepeated(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
+  /** A message that comes again or late may speak of an attempt that went on, ended or died elsewhere meanwhile. */
+  async #takeDoubted(lane: KindLane, attempts: readonly Attempt[]): Promise<void> {
     const answers = await this.#ask(attempts);
+    const over: string[] = [];
     for (const [index, attempt] of attempts.entries()) {
       if (answers[index] === 'stop') {
         this.forget(attempt, true);
-        await lane.settlement.done(attempt.receipts);
+        over.push(...attempt.receipts);
       } else if (attempt.receiveCount >= DEFAULT_MAX_RECEIVES) {
         this.#options.giveUp(lane, attempt);
       } else lane.backlog.push(attempt);
     }
+    await lane.settlement.done(over);
   }
 
   async #ask(attempts: readonly Attempt[]): Promise<readonly ('go' | 'stop')[]> {
@@ -109,7 +115,7 @@ export class Intake {
     if (control === null) return [];
     const tasks = attempts.map(({ start: { task } }) => ({ task_id: task.id, attempt: task.attempt }));
     return control.check(tasks).catch((error: unknown) => {
-      log.warn({ err: error }, 'nobody could say whether repeated tasks are still wanted; they run');
+      log.warn({ err: error }, 'nobody could say whether repeated or late tasks are still wanted; they run');
       return [];
     });
   }

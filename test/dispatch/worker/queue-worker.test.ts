@@ -313,6 +313,32 @@ describe('messages that come again', () => {
     assert.equal((await queue.depth('worker:lost')).in_flight, 0);
   });
 
+  it('are asked about where they waited for long: what was canceled meanwhile never starts', async () => {
+    const clock = new VirtualClock();
+    const queue = new MemoryQueue({ clock });
+    const told = new Told(queue);
+    const ran: string[] = [];
+    const asked: string[] = [];
+    const [canceled, wanted] = await startTasks(queue, 'late', 2);
+    const control = {
+      check: (tasks: readonly { task_id: string }[]) => {
+        asked.push(...tasks.map(({ task_id }) => task_id));
+        return Promise.resolve(tasks.map(({ task_id }) => (task_id === canceled!.id ? ('stop' as const) : 'go')));
+      },
+    };
+    await clock.advance(10_000);
+    const [fresh] = await startTasks(queue, 'late');
+    const kind = defineKind({ name: 'late', run: (_, { task: { id } }) => void ran.push(id) });
+    const worker = workerOf(queue, [kind], { clock, control });
+    worker.start();
+    await told.untilEnded(2);
+    assert.deepEqual(ran.sort(), [wanted!.id, fresh!.id].sort());
+    assert.deepEqual(asked.sort(), [canceled!.id, wanted!.id].sort());
+    await stopped(worker.stop(0), clock);
+    const { visible, in_flight } = await queue.depth('worker:late');
+    assert.equal(visible + in_flight, 0);
+  });
+
   it('that nobody can read are buried with the reason and hold nothing up', async () => {
     const queue = new MemoryQueue({ clock: systemClock });
     const told = new Told(queue);
