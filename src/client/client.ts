@@ -214,8 +214,12 @@ export class HeddleClient {
     return this.#transport.json('GET', workflowPath(id), { query: { ...part } });
   }
 
-  /** One page of a container's children, by position. */
-  listChildren(id: string, containerId: string, page: Page = {}): Promise<ChildrenDto> {
+  /** One page of a container's children, by position: all, or those in one state. */
+  listChildren(
+    id: string,
+    containerId: string,
+    page: Page & { state?: WorkflowDto['state'] } = {},
+  ): Promise<ChildrenDto> {
     const path = `${workflowPath(id)}/containers/${encodeURIComponent(containerId)}/children`;
     return this.#transport.json('GET', path, { query: { ...page } });
   }

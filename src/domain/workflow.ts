@@ -1,7 +1,7 @@
 import type { ContainerId, TaskId, WorkflowId } from './ids.ts';
 import type { JsonValue } from './json.ts';
 import type { NewTask, Task, WorkflowSummary } from './task.ts';
-import { TASK_STATE_CODE, type ContainerState, type TaskState, type TerminalState } from './task-state.ts';
+import { TASK_STATE_CODE, TASK_STATES, type ContainerState, type TaskState, type TerminalState } from './task-state.ts';
 
 /** How the children of a container run: one after the other, or side by side. */
 export const CONTAINER_MODE_CODE = { sequential: 0, parallel: 1 } as const;
@@ -152,6 +152,11 @@ const CONTAINER_STATES = [
 /** The states of containers that one wire state stands for: the derived inverse that list filters use. */
 export function statesOfWorkflowWire(wire: WorkflowWireState): ContainerState[] {
   return CONTAINER_STATES.filter((state) => WORKFLOW_WIRE_STATE[state] === wire);
+}
+
+/** The states of nodes, tasks among them, that one wire state stands for. */
+export function nodeStatesOfWorkflowWire(wire: WorkflowWireState): TaskState[] {
+  return TASK_STATES.filter((state) => WORKFLOW_WIRE_STATE[state] === wire);
 }
 
 export const COMPLETION_POLICIES = Object.keys(COMPLETION_POLICY_CODE) as readonly CompletionPolicy[];

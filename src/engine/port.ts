@@ -201,6 +201,11 @@ export interface Page {
   limit: number;
 }
 
+export interface ChildPage extends Page {
+  /** Only tasks and containers in one of these states. */
+  states?: readonly TaskState[];
+}
+
 export interface WorkflowPage extends Page {
   /** Only those with tasks that have not ended, or only those without. */
   open?: boolean;
@@ -366,7 +371,7 @@ export interface Engine {
   /** The tree of a workflow in one snapshot, archived ones too; null where there is none, or it is a batch. */
   getTree(id: WorkflowId, options?: TreeOptions): Promise<{ workflow: WorkflowSummary; tree: WorkflowTree } | null>;
   /** Children of a container by position; tasks come with empty metadata. Null where the workflow has no such container. */
-  listChildren(id: WorkflowId, container_id: string, page: Page): Promise<TreePage | null>;
+  listChildren(id: WorkflowId, container_id: string, page: ChildPage): Promise<TreePage | null>;
   /** Nodes that changed since the cursor of the last call; cursor 0 returns all. Null where there is no such tree. */
   treeChanges(id: WorkflowId, cursor: number): Promise<TreeChanges | null>;
   /**

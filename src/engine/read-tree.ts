@@ -3,7 +3,7 @@ import type { TaskResult, TreeChanges, TreeOptions, TreePage, WorkflowTree } fro
 import { databaseNow, findWorkflow } from '../store/task-reads.ts';
 import * as trees from '../store/tree-reads.ts';
 import type { EngineContext } from './context.ts';
-import type { Page, ResultScope } from './port.ts';
+import type { ChildPage, ResultScope } from './port.ts';
 import { CHANGE_OVERLAP_MS } from './read.ts';
 
 /** A tree with no more containers than this tells all of them whenever anything changed. */
@@ -36,7 +36,7 @@ export function listChildren(
   context: EngineContext,
   id: string,
   containerId: string,
-  page: Page,
+  page: ChildPage,
 ): Promise<TreePage | null> {
   return context.database.transaction(async (tx) => {
     const [container] = await trees.findContainersById(tx, id, [containerId]);

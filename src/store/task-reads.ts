@@ -62,15 +62,20 @@ const GET_WORKFLOW: Statement = {
   text: `select ${WORKFLOW_COLUMNS} from workflow_all w where w.id = $1`,
 };
 
-const LIST_WORKFLOWS: Statement = {
-  name: 'workflows.list',
+/** What is listed stands in the text, so that trees are found by their own index however many batches there are. */
+const listOf = (name: string, which: string): Statement => ({
+  name,
   text: `select ${WORKFLOW_COLUMNS} from (
       select * from workflow_all
-      where ($1::boolean is null or (ended_at is null) = $1) and ($4::boolean is null or is_tree = $4)
-        and ($5::smallint[] is null or (select c.state from container_all c where c.id = workflow_all.id) = any($5))
+      where ${which} and ($1::boolean is null or (ended_at is null) = $1)
+        and ($4::smallint[] is null or (select c.state from container_all c where c.id = workflow_all.id) = any($4))
       order by id desc limit $2 offset $3) w
     order by w.id desc`,
-};
+});
+
+const LIST_WORKFLOWS = listOf('workflows.list', 'true');
+const LIST_TREES = listOf('workflows.list_trees', 'is_tree');
+const LIST_BATCHES = listOf('workflows.list_batches', 'not is_tree');
 
 const COUNT_BY_STATE_OF_WORKFLOW: Statement = {
   name: 'workflows.count_by_state',
@@ -229,8 +234,9 @@ export interface WorkflowQuery {
 export async function findWorkflows(queryable: Queryable, query: WorkflowQuery): Promise<WorkflowSummary[]> {
   const states =
     query.rootStates === null ? null : numberArray(query.rootStates.map((state) => TASK_STATE_CODE[state]));
-  const values = [query.open, query.limit, query.offset, query.trees, states];
-  return (await queryable.query<WorkflowRecord>(LIST_WORKFLOWS, values)).map(workflowOf);
+  const values = [query.open, query.limit, query.offset, states];
+  const statement = query.trees === null ? LIST_WORKFLOWS : query.trees ? LIST_TREES : LIST_BATCHES;
+  return (await queryable.query<WorkflowRecord>(statement, values)).map(workflowOf);
 }
 
 export async function countStatesOfWorkflow(

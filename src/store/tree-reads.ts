@@ -1,9 +1,9 @@
 import type { JsonValue } from '../domain/json.ts';
-import { taskStateOf, type ContainerState } from '../domain/task-state.ts';
+import { TASK_STATE_CODE, taskStateOf, type ContainerState, type TaskState } from '../domain/task-state.ts';
 import { modeOf, policyOf, type Container, type TaskResult, type TreeTask } from '../domain/workflow.ts';
 import type { Queryable, Statement } from './database.ts';
 import { TASK_COLUMNS, taskOf, type TaskRecord } from './task-reads.ts';
-import { uuidArray } from './transitions.ts';
+import { numberArray, uuidArray } from './transitions.ts';
 
 const CONTAINER_COLUMNS = `c.id, c.workflow_id, c.parent_id, c.local_id, c.position, c.mode, c.policy, c.state,
   c.children, c.open, c.succeeded, c.failed, c.timed_out, c.partially_failed, c.disabled, c.tolerated, c.fillers,
@@ -57,9 +57,10 @@ const ARCHIVED_TASKS: Statement = {
 const CHILD_IDS: Statement = {
   name: 'trees.child_ids',
   text: `select c.id, c.position, true as is_container from container_all c
-      where c.workflow_id = $1 and c.parent_id = $2
+      where c.workflow_id = $1 and c.parent_id = $2 and ($5::smallint[] is null or c.state = any($5))
     union all
-    select t.id, t.position, false from task_all t where t.workflow_id = $1 and t.container_id = $2
+    select t.id, t.position, false from task_all t
+      where t.workflow_id = $1 and t.container_id = $2 and ($5::smallint[] is null or (t.state + 0) = any($5))
     order by position, id limit $3 offset $4`,
 };
 
@@ -220,14 +221,15 @@ export async function findTasksOfContainers(
   return rows.map(treeTaskOf);
 }
 
-/** Ids of a container's children by position. */
+/** Ids of a container's children by position: all, or those in one of the states. */
 export function findChildIds(
   queryable: Queryable,
   workflowId: string,
   containerId: string,
-  page: { offset: number; limit: number },
+  { offset, limit, states }: { offset: number; limit: number; states?: readonly TaskState[] },
 ): Promise<{ id: string; is_container: boolean }[]> {
-  return queryable.query(CHILD_IDS, [workflowId, containerId, page.limit, page.offset]);
+  const codes = states === undefined ? null : numberArray(states.map((state) => TASK_STATE_CODE[state]));
+  return queryable.query(CHILD_IDS, [workflowId, containerId, limit, offset, codes]);
 }
 
 /** Those of the containers that the workflow has, by position. */

@@ -72,3 +72,23 @@ test('claims and reports read no table as a whole, also where the statistics kno
   }, 'the statistics of all connections have arrived');
   assert.equal(rows_read, 0, `${rows_read} rows were read by scans of whole tables in ${sets} sets`);
 });
+
+test('trees are listed by an index of their own, however many batches there are', async () => {
+  const { database, engine } = await newBench();
+  await database.query({
+    name: 'test.many_batches',
+    text: `insert into workflow (id, linked, task_count, remaining, is_tree, created_at)
+      select gen_random_uuid(), false, 1, 1, n % 1000 = 0, now() from generate_series(1, 20000) n`,
+  });
+  await database.query({ name: 'test.analyze_workflows', text: 'analyze workflow' });
+  const listed = await engine.listWorkflows({ trees: true, offset: 0, limit: 50 });
+  assert.equal(listed.length, 20);
+  await eventually(async () => {
+    await database.query(FLUSH);
+    const [row] = await database.query<{ read: number }>({
+      name: 'test.index_reads',
+      text: `select idx_tup_read as read from pg_stat_user_indexes where indexrelname = 'workflow_trees'`,
+    });
+    return row!.read >= 20;
+  }, 'the list read the index of trees');
+});

@@ -360,6 +360,19 @@ describe('reads', () => {
       Array.from({ length: 100 }, (_, n) => `t${10_900 + n}`),
     );
     assert.deepEqual((await call<ChildrenDto>('GET', `${url}?page=110&page_size=100`)).body.children, []);
+    const pending = await call<ChildrenDto>('GET', `${url}?state=Pending&page=1&page_size=2`);
+    assert.deepEqual(
+      pending.body.children.map(({ local_id }) => local_id),
+      ['t2', 't3'],
+    );
+    assert.deepEqual((await call<ChildrenDto>('GET', `${url}?state=Failed`)).body.children, []);
+    const inState = (state: string) =>
+      call<ChildrenDto>('GET', `/v1/workflows/${id}/containers/${id}/children?state=${state}`);
+    assert.deepEqual(
+      (await inState('Pending')).body.children.map(({ local_id }) => local_id),
+      ['before', 'many', 'after'],
+    );
+    assert.equal((await inState('Success')).status, 400);
     const mixed = await call<ChildrenDto>('GET', `/v1/workflows/${id}/containers/${id}/children?page_size=2`);
     assert.deepEqual(
       mixed.body.children.map(({ type, local_id }) => [type, local_id]),

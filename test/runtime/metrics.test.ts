@@ -23,6 +23,7 @@ const EMPTY_AT_FIRST = new Set([
   'db_query_duration_seconds',
   'slow_queries_total',
   'heddle_ready_tasks',
+  'heddle_queue_messages',
   'heddle_http_requests_total',
   'heddle_http_request_seconds',
 ]);

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
 import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
-import { statesOfWorkflowWire } from '../../domain/workflow.ts';
+import { nodeStatesOfWorkflowWire, statesOfWorkflowWire } from '../../domain/workflow.ts';
 import type { Engine, ResultScope } from '../../engine/port.ts';
 import { Uuid } from '../wire/basics.ts';
 import { ContainerExplanationDto, containerExplanationToWire } from '../wire/explanation.ts';
@@ -126,19 +126,26 @@ function childrenRoute(app: App, { engine, config }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'List the children of a container',
-        description: 'By position.',
+        description: 'By position: all, or those in one state.',
         tag: 'Workflows',
         scope: 'read',
         answers: { 200: { description: 'The container and one page of its children.', schema: ChildrenDto } },
         problems: [404],
       }),
       params: ContainerParameters,
-      querystring: Type.Object(pageProperties(config.pagination), { additionalProperties: false }),
+      querystring: Type.Object(
+        { ...pageProperties(config.pagination), state: Type.Optional(WorkflowState) },
+        { additionalProperties: false },
+      ),
     },
     handler: async (request) => {
       const id = request.params.workflow_id.toLowerCase();
       const containerId = request.params.container_id.toLowerCase();
-      const page = await engine.listChildren(id, containerId, pageOf(request.query, config.pagination));
+      const { state } = request.query;
+      const page = await engine.listChildren(id, containerId, {
+        ...pageOf(request.query, config.pagination),
+        ...(state === undefined ? {} : { states: nodeStatesOfWorkflowWire(state) }),
+      });
       if (page !== null) return childrenToWire(page);
       await requireTree(engine, id);
       throw containerNotFound(containerId);

@@ -29,6 +29,7 @@ create table workflow (
 ) with (fillfactor = 50);
 
 create index workflow_ended on workflow (ended_at) where ended_at is not null;
+create index workflow_trees on workflow (id) where is_tree;
 
 create table task (
   id uuid primary key,
@@ -342,6 +343,7 @@ create index delivery_held on delivery (created_at) where state = 'held';
 
 create table archive_workflow (like workflow including defaults, archived_at timestamptz not null, primary key (id));
 create index archive_workflow_ended on archive_workflow (ended_at);
+create index archive_workflow_trees on archive_workflow (id) where is_tree;
 create table archive_task (like task including defaults, primary key (id));
 create index archive_task_workflow on archive_task (workflow_id);
 create index archive_task_container on archive_task (container_id, position) where container_id is not null;
