@@ -40,7 +40,22 @@ export class Conclusions {
   conclude(lane: KindLane, attempt: Attempt, completion: Completion): void {
     if (attempt.settled) return;
     attempt.settled = true;
-    const settling = this.#settle(lane, attempt, completion).finally(() => {
+    this.#track(this.#settle(lane, attempt, completion));
+  }
+
+  /** Its task was over before any worker began it: what a canceled attempt holds is free, since nobody is at work on it. */
+  drop(lane: KindLane, attempt: Attempt): void {
+    if (attempt.settled) return;
+    attempt.settled = true;
+    const told = this.#post(attempt, new Completion('failed', { reason: 'it was over before it began' }));
+    const noted = told.catch((error: unknown) =>
+      attempt.log.warn({ err: error }, 'the end of a task could not be sent'),
+    );
+    this.#track(noted.then(() => this.#done(lane, attempt)));
+  }
+
+  #track(work: Promise<void>): void {
+    const settling = work.finally(() => {
       this.#underWay.delete(settling);
       this.#options.onRoom();
     });

@@ -18,6 +18,8 @@ export interface IntakeOptions {
   log: Logger;
   /** Called for an attempt that was handed out so often that another try is in vain. */
   giveUp: (lane: KindLane, attempt: Attempt) => void;
+  /** Called for an attempt whose task was over before any worker began it. */
+  drop: (lane: KindLane, attempt: Attempt) => void;
 }
 
 /** Sorts what a queue hands out: what is to run, what runs already, what is over, and what nobody can read. */
@@ -101,8 +103,12 @@ export class Intake {
     const over: string[] = [];
     for (const [index, attempt] of attempts.entries()) {
       if (answers[index] === 'stop') {
-        this.forget(attempt, true);
-        over.push(...attempt.receipts);
+        // Of one that was handed out before, another worker may still be at work.
+        if (attempt.receiveCount === 1) this.#options.drop(lane, attempt);
+        else {
+          this.forget(attempt, true);
+          over.push(...attempt.receipts);
+        }
       } else if (attempt.receiveCount >= DEFAULT_MAX_RECEIVES) {
         this.#options.giveUp(lane, attempt);
       } else lane.backlog.push(attempt);

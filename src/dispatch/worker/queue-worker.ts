@@ -97,7 +97,8 @@ export class QueueWorker {
     this.#ahead = new FetchAhead(RECEIVE_MAX * kinds.length, clock.monotonic());
     const giveUp = (lane: KindLane, attempt: Attempt): void =>
       this.#conclusions.conclude(lane, attempt, handedOutInVain(attempt));
-    this.#intake = new Intake({ control, clock, log, giveUp });
+    const drop = (lane: KindLane, attempt: Attempt): void => this.#conclusions.drop(lane, attempt);
+    this.#intake = new Intake({ control, clock, log, giveUp, drop });
     this.#pulse = new Pulse({
       line: this.#line,
       running: this.#running,
