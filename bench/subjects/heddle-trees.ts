@@ -51,27 +51,22 @@ function workflow(children: NewNode[]): WorkflowSubmission {
   return { name: null, root, traceparent: null, idempotency: null, job_run_id: null };
 }
 
-function treesOf(shape: TreeShape): WorkflowSubmission[] {
+/** One of the workflows of a shape. */
+function treeOf(shape: TreeShape): WorkflowSubmission {
   switch (shape.type) {
     case 'fan-out':
-      return [
-        workflow([container('parallel', [task('generate', true), container('parallel', [], FILLED)]), task('last')]),
-      ];
-    case 'side-by-side':
-      return Array.from({ length: shape.workflows }, () =>
-        workflow([
-          task('work'),
-          container(
-            'parallel',
-            Array.from({ length: shape.tasks - 2 }, () => task('work')),
-          ),
-          task('last'),
-        ]),
-      );
+      return workflow([
+        container('parallel', [task('generate', true), container('parallel', [], FILLED)]),
+        task('last'),
+      ]);
+    case 'side-by-side': {
+      const work = Array.from({ length: shape.tasks - 2 }, () => task('work'));
+      return workflow([task('work'), container('parallel', work), task('last')]);
+    }
     case 'nested': {
       let node: NewNode = task('last');
       for (let depth = shape.depth - 1; depth > 0; depth -= 1) node = container('sequential', [task('work'), node]);
-      return [workflow([node])];
+      return workflow([node]);
     }
   }
 }
@@ -82,9 +77,9 @@ export async function runTrees(
   options: Omit<LocalWorkerOptions, 'engine' | 'switchboard' | 'holder'>,
   shape: TreeShape,
 ): Promise<number> {
-  const trees = treesOf(shape);
+  const count = shape.type === 'side-by-side' ? shape.workflows : 1;
   const ended = Promise.withResolvers<undefined>();
-  let open = trees.length;
+  let open = count;
   const children = shape.type === 'fan-out' ? shape.children : 0;
   const worker = new LocalWorker({
     ...options,
@@ -106,8 +101,9 @@ export async function runTrees(
   });
   worker.start();
   const ms = await elapsedMs(async () => {
-    for (let at = 0; at < trees.length; at += SUBMIT_SIZE) {
-      await engine.submitWorkflows(trees.slice(at, at + SUBMIT_SIZE));
+    for (let at = 0; at < count; at += SUBMIT_SIZE) {
+      const trees = Array.from({ length: Math.min(SUBMIT_SIZE, count - at) }, () => treeOf(shape));
+      await engine.submitWorkflows(trees);
     }
     await ended.promise;
   });
