@@ -52,14 +52,24 @@ function applySet<Message extends ManagerMessage>(
   set: readonly Parsed<Message>[],
   application: Application<Message>,
 ): Promise<Verdict[]> {
+  const remembered = set.filter(({ message }) => application.remembers?.(message) ?? true);
+  // What may have its effect again needs no transaction with the inbox.
+  if (remembered.length === 0) {
+    return application.apply(
+      context.engine,
+      set.map(({ message }) => message),
+    );
+  }
   return context.engine.transaction(async (engine, tx) => {
-    const remembered = set.filter(({ message }) => application.remembers?.(message) ?? true);
     const keys = new Set(remembered.map(({ key }) => key));
     const unseen = await rememberMessages(tx, [...keys], now);
     const fresh: number[] = [];
+    const firstOf = new Map<string, number>();
     set.forEach(({ key }, index) => {
       // Of two with one key, the first is taken: its key is gone when the second one asks.
-      if (!keys.has(key) || unseen.delete(key)) fresh.push(index);
+      if (keys.has(key) && unseen.delete(key)) firstOf.set(key, index);
+      else if (keys.has(key)) return;
+      fresh.push(index);
     });
     const verdicts = new Array<Verdict>(set.length).fill({ outcome: 'repeated' });
     if (fresh.length === 0) return verdicts;
@@ -71,6 +81,11 @@ function applySet<Message extends ManagerMessage>(
     fresh.forEach((index, at) => {
       verdicts[index] = answers[at]!;
       if ('reason' in answers[at]! && keys.has(set[index]!.key)) unhandled.push(set[index]!.key);
+    });
+    // What was not handled was not repeated either: the queue may know both by one id, and would drop both.
+    set.forEach(({ key }, index) => {
+      const verdict = verdicts[firstOf.get(key) ?? index]!;
+      if ('reason' in verdict) verdicts[index] = verdict;
     });
     // It comes again, at once or out of the dead letters, and must not pass for a repetition then.
     if (unhandled.length > 0) await forgetMessages(tx, unhandled);
