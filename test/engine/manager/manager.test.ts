@@ -184,6 +184,20 @@ describe('a message that cannot be handled', () => {
     assert.equal((await started(bench.queue, 'made')).length, 1);
   });
 
+  it('comes again where the queue handed it out twice at once', async () => {
+    const bench = await newBench();
+    const start = await startGenerator(bench, newId());
+    const child = newId();
+    const late = message(creation(start.task.id, child, newId()));
+    const copies = [late, { ...late, receipt: newId() }];
+    assert.deepEqual((await bench.manager.run(copies, Date.now())).failed, [late.id]);
+    const dying = copies.map((copy) => ({ ...copy, receive_count: 10 }));
+    assert.deepEqual(
+      (await bench.manager.run(dying, Date.now())).buried.map(({ id }) => id),
+      [late.id],
+    );
+  });
+
   it('is buried where what it speaks of has ended or never was', async () => {
     const bench = await newBench();
     const generator = await startGenerator(bench, newId());
