@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { isKindDefinition, type KindDefinition } from '../dispatch/kind/define-kind.ts';
 import { CommandFailure, ConfigurationError } from './failure.ts';
@@ -39,7 +39,8 @@ export async function loadKinds(paths: readonly string[], directory: string): Pr
     for (const kind of kinds) {
       const known = byName.get(kind.name);
       if (known !== undefined && known.kind !== kind) {
-        throw new CommandFailure(`The kind ${kind.name} is defined twice: in ${known.path} and in ${path}`);
+        const where = known.path === path ? `both in ${path}` : `in ${known.path} and in ${path}`;
+        throw new CommandFailure(`The kind ${kind.name} is defined twice: ${where}; give one of them another name`);
       }
       byName.set(kind.name, { kind, path });
     }
@@ -65,9 +66,17 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (error) {
-    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    throw new CommandFailure(`The module ${path} cannot be loaded: ${reason}`, { cause: error });
+    throw new CommandFailure(`The module ${path} cannot be loaded: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** With the place: at the head of the stack where it is the syntax, else the first line of it that is not this package's. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = fileURLToPath(new URL('.', OWN_INDEX));
+  const places = [...(error.stack ?? '').matchAll(/(?:^|file:\/\/)(\/[^\s():]+:\d+)/gm)].map((match) => match[1]!);
+  const place = places.find((each) => !each.startsWith(own));
+  return `${error.name}: ${error.message}${place === undefined ? '' : ` (${place})`}`;
 }
 
 function kindsOf(module: Record<string, unknown>): Set<KindDefinition> {

@@ -11,6 +11,7 @@ import type { Random } from '../runtime/random.ts';
 import { loadKinds } from './kind-modules.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
+import { surviveStrayRejections } from './stray-rejections.ts';
 
 export interface KindsOptions {
   settings: SettingValues;
@@ -29,6 +30,7 @@ export async function startKinds(options: KindsOptions): Promise<void> {
   const { kindModules } = options.settings;
   if (kindModules.length === 0) return;
   const kinds = await loadKinds(kindModules, process.cwd());
+  surviveStrayRejections(options.log, options.stopping);
   runKinds(kinds, options);
   const names = kinds.map(({ name }) => name);
   options.log.info({ kinds: names }, `This process runs tasks of ${names.length} kinds`);

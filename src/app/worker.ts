@@ -23,6 +23,7 @@ import { accessServer, type ServerAddress } from './server-access.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
+import { surviveStrayRejections } from './stray-rejections.ts';
 
 /** What a worker process tells of its life, for the terminal and for scripts. */
 export type WorkerEvent =
@@ -96,6 +97,7 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
 
 async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: WorkerEvent & { event: 'ready' } }> {
   const { settings, kinds, log, stopping } = start;
+  surviveStrayRejections(log, stopping);
   const common = { clock: systemClock, random: systemRandom, log };
   const database = await openWorkerDatabase(start);
   const { control, results, asks } = accessOf(start, database);

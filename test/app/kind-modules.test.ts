@@ -40,12 +40,22 @@ describe('modules with kinds', () => {
     await assert.rejects(namesOf(write('empty.ts', 'export {};')), /The module empty\.ts exports no kind/);
     await assert.rejects(
       namesOf(write('broken.ts', `throw new RangeError('no table');`)),
-      /The module broken\.ts cannot be loaded: RangeError: no table/,
+      /The module broken\.ts cannot be loaded: RangeError: no table \(.*\/broken\.ts:1\)$/,
+    );
+    await assert.rejects(
+      namesOf(write('syntax.ts', 'export const one = 1;\n\nexport const two = (;')),
+      /The module syntax\.ts cannot be loaded: SyntaxError: .* \(.*\/syntax\.ts:3\)$/,
+    );
+    await assert.rejects(
+      namesOf(
+        write('option.ts', `import { defineKind } from 'heddle';\nexport default defineKind({ name: 'a', run: 5 });`),
+      ),
+      /TypeError: defineKind\(a\): run must be a function \(.*\/option\.ts:2\)$/,
     );
     const define = `import { defineKind } from 'heddle'; export default defineKind({ name: 'twice', run: () => 1 });`;
     await assert.rejects(
       namesOf(write('first.ts', define), write('second.ts', define)),
-      /The kind twice is defined twice: in first\.ts and in second\.ts/,
+      /The kind twice is defined twice: in first\.ts and in second\.ts; give one of them another name/,
     );
   });
 

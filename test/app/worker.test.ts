@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
@@ -88,6 +89,37 @@ describe('the example kinds', () => {
     await askServer(client, url);
     assert.equal(await server.end('SIGTERM'), 0);
   });
+});
+
+describe('a handler that leaves a rejected promise behind', () => {
+  for (const [where, command] of [
+    ['a server', 'server'],
+    ['a worker', 'worker'],
+  ] as const) {
+    it(`does not end ${where}`, async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'heddle-stray-'));
+      const path = join(directory, 'stray.ts');
+      writeFileSync(
+        path,
+        `import { defineKind } from 'heddle';
+         export default defineKind({ name: 'stray', run() { void Promise.reject(new Error('left behind')); return 1; } });`,
+      );
+      const { url: ownDatabase } = await createTestDatabase();
+      const own = { DATABASE_URL: ownDatabase };
+      const server = start(['server', ...(command === 'server' ? ['--module', path] : [])], own);
+      const { url } = await server.ready();
+      const worker = command === 'worker' ? start(['worker', '--module', path], own) : server;
+      if (worker !== server) await worker.event<Ready>('ready');
+      const client = new HeddleClient({ baseUrl: url });
+      const children = Array.from({ length: 3 }, () => ({ kind: 'stray' }));
+      const { id } = await client.submitWorkflow({ root: { mode: 'sequential', children } });
+      await eventually(async () => (await client.getWorkflow(id)).state === 'Succeeded', 'all three succeeded', 60_000);
+      assert.match(worker.stderr, /A promise was rejected that no handler waited for.*/);
+      assert.match(worker.stderr, /left behind/);
+      for (const child of new Set([worker, server])) assert.equal(await child.end('SIGTERM'), 0);
+      rmSync(directory, { recursive: true });
+    });
+  }
 });
 
 /** What a worker without a database asks of a server: which tasks are wanted, and the results of earlier ones. */
