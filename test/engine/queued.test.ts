@@ -137,4 +137,21 @@ describe('attempts whose messages nobody will read', { concurrency: false }, () 
     await engine.sweep();
     assert.equal(await stateOf(task_id), 'timed_out 1');
   });
+
+  test('one that runs is not taken for lost while what its worker says waits for a manager', async () => {
+    const { engine, queue, clock, dispatched, stateOf } = await queuedBench();
+    const [id] = await dispatched({});
+    await engine.heartbeat([{ task_id: id!, attempt: 1, new_success: 0, new_failures: 0 }]);
+    await clock.advance(30_000);
+    await queue.send('manager', [{ body: '{"type":"HeartbeatTask"}' }]);
+    // No manager and no sweep for a while; the sweep comes first when they are back.
+    await clock.advance(10 * MINUTE_MS);
+    assert.equal((await engine.sweep()).requeued, 0);
+    assert.equal(await stateOf(id!), 'running 1');
+    const [late] = await queue.receive('manager', { max: 1, wait_ms: 0, visibility_ms: 60_000 });
+    await queue.delete('manager', [late!.receipt]);
+    await clock.advance(1_000);
+    assert.equal((await engine.sweep()).requeued, 1);
+    assert.equal(await stateOf(id!), 'pending 1');
+  });
 });

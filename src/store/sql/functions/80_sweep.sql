@@ -96,8 +96,9 @@ end $$;
 -- back to be claimed as the next attempt, and reports of the old one are refused. The retry policy has no say in it, for
 -- it speaks of work that failed, and of this nobody knows that it did; but an attempt is an attempt to the policy when the
 -- work fails later. A task that takes its workers down with it must not do so for ever: nine lost attempts beyond what
--- its policy allows fail it. An attempt that waits for its children has no worker to lose. Returns {failed: what settle
--- does, requeued: what give_back does}, or null.
+-- its policy allows fail it. An attempt that waits for its children has no worker to lose. Where the manager is behind
+-- with its queue, signs of life from workers of queues wait there, and their attempts are not taken for lost. Returns
+-- {failed: what settle does, requeued: what give_back does}, or null.
 create or replace function take_back_lost(p_tasks uuid[], p_leases bigint[], p_jitter double precision,
   p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -107,12 +108,15 @@ declare
   v_attempts integer[];
   v_reasons text[];
   v_settled json;
+  v_behind boolean := exists (
+    select 1 from queue_message m where m.queue = 'manager' and m.visible_at <= p_now - interval '5 seconds');
 begin
   select array_agg(o.id), array_agg(o.id) filter (where o.worn) into v_ids, v_worn from (
     select t.id, is_worn(t.id, t.attempt) as worn
     from task t join lease l on l.id = t.lease_id
     where t.id = any(p_tasks) and t.lease_id = any(p_leases) and t.state + 0 = 3
-      and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now) o;
+      and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now
+      and not (v_behind and exists (select 1 from kind k where k.id = t.kind_id and k.dispatched))) o;
   if v_ids is null then return null; end if;
   -- Whoever fails below needs its workflow, and those come before tasks.
   if v_worn is not null then perform lock_workflows(v_worn); end if;
