@@ -12,7 +12,7 @@ export const ERROR_CATALOGUE = {
   INVALID_HANDLE: { status: 403, retryable: false, title: 'The handle is forged, expired or of an older attempt' },
   NOT_FOUND: { status: 404, retryable: false, title: 'No such resource' },
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'This method is not offered here' },
-  CONFLICT: { status: 409, retryable: false, title: 'The task is not in a state that allows this' },
+  CONFLICT: { status: 409, retryable: false, title: 'Its state does not allow this' },
   STALE_ATTEMPT: { status: 409, retryable: false, title: 'The report speaks for an attempt that is over' },
   BODY_TOO_LARGE: { status: 413, retryable: false, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, title: 'The body must be application/json' },

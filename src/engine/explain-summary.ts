@@ -13,6 +13,16 @@ export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
   return task.state === 'claimed' ? 'It was claimed and is about to start.' : 'It is running.';
 }
 
+/** Who runs it, and until when it is kept without another sign of life: a worker that is gone is noticed then. */
+export function runningSentence(
+  task: Task,
+  { holder, heard_at, until }: { holder: string; heard_at: number; until: number | null },
+): string {
+  const at = (ms: number): string => new Date(ms).toISOString();
+  const given = until === null ? '' : `; unless it is heard of again, it is given up at ${at(until)}`;
+  return `It is running: attempt ${task.attempt}, taken by ${holder}, last heard of at ${at(heard_at)}${given}.`;
+}
+
 function sentenceOf(obstacle: Obstacle, workflowId: string): string {
   switch (obstacle.type) {
     case 'turn':

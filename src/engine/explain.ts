@@ -7,7 +7,7 @@ import { containerStateOf } from '../store/tree-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { Explanation, Obstacle } from './explanation.ts';
 import { getTask } from './read.ts';
-import { summaryOf } from './explain-summary.ts';
+import { runningSentence, summaryOf } from './explain-summary.ts';
 
 /** A lane where nobody claimed for this long has no worker. */
 const CLAIMER_GONE_MS = 60_000;
@@ -17,7 +17,12 @@ export async function explain(context: EngineContext, id: string): Promise<Expla
   const task = await getTask(context, id);
   if (task === null) return null;
   const found = await obstaclesOf(context, task);
-  return { task, summary: summaryOf(task, found), obstacles: found };
+  const running = task.state === 'running' ? await obstacles.findRunning(context.database, id) : null;
+  return {
+    task,
+    summary: running === null ? summaryOf(task, found) : runningSentence(task, running),
+    obstacles: found,
+  };
 }
 
 async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Obstacle[]> {

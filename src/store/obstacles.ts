@@ -80,6 +80,13 @@ const CONTAINER_TURN = turnOf(
       where c.id = $1 and c.state = 0 and c.parent_id is not null`,
 );
 
+const RUNNING: Statement = {
+  name: 'explain.running',
+  text: `select l.holder, t.updated_at as heard_at,
+      least(t.deadline_at, t.updated_at + l.lease_ms * interval '1 millisecond') as until
+    from task t join lease l on l.id = t.lease_id where t.id = $1 and t.state = 3`,
+};
+
 const OPEN_CHILDREN: Statement = {
   name: 'explain.open_children',
   text: `select * from (
@@ -109,6 +116,15 @@ export interface TurnRow {
   state: number;
   /** What comes first and has not ended, at most 20 names. */
   before: string[];
+}
+
+/** Until when a running attempt is kept without another sign of life: its lease, or its task's deadline before that. */
+export async function findRunning(
+  queryable: Queryable,
+  id: string,
+): Promise<{ holder: string; heard_at: number; until: number | null } | null> {
+  const [row] = await queryable.query<{ holder: string; heard_at: number; until: number | null }>(RUNNING, [id]);
+  return row ?? null;
 }
 
 /** Where a task waits for its turn; null where it does not. */

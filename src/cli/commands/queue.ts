@@ -8,6 +8,7 @@ import {
   type ClientContext,
   type CommandIo,
 } from '../output/client-command.ts';
+import { CLIENT_EXIT } from '../output/exit-codes.ts';
 import type { Output } from '../output/output.ts';
 import { writeTable } from '../output/table.ts';
 import type { DeadLetter } from '../output/wire.ts';
@@ -42,6 +43,12 @@ export function registerQueueCommands(program: Command, io: CommandIo = processI
     io,
     async ({ client, output }, _options, name, id?: string) => {
       const redriven = await client.queues.redrive(name, id === undefined ? undefined : [id]);
+      if (id !== undefined && redriven === 0) {
+        output.result({ queue: name, redriven }, () =>
+          output.line(`${name} has no dead letter ${id}; those that there are: heddle queue list ${name}`),
+        );
+        return CLIENT_EXIT.notFound;
+      }
       output.result({ queue: name, redriven }, () => output.line(`${countOf(redriven)} of ${name} sent again`));
       return undefined;
     },

@@ -5,6 +5,7 @@ import { CATCH_UP_MAX, type DueOccurrences } from '../../domain/schedule.ts';
 
 const CRON_CHARS_MAX = 200;
 const TIME_ZONE_CHARS_MAX = 100;
+const FIELD_COUNTS: ReadonlySet<number> = new Set([5, 6]);
 /** Due occurrences that are counted one by one; beyond, only the latest are looked at. */
 const WALK_MAX = 1000;
 
@@ -63,9 +64,11 @@ function cronFault(cron: string): string | null {
     // The library also takes a date, which would be a schedule of one moment.
     if (read(cron, 'UTC').getPattern() !== undefined) return null;
   } catch (error) {
-    return `cron: ${(error as Error).message.replace(/^Cron\w*: /, '')}`;
+    if (FIELD_COUNTS.has(cron.trim().split(/\s+/).length)) {
+      return `cron: ${(error as Error).message.replace(/^Cron\w*: /, '')}`;
+    }
   }
-  return 'cron: must be a cron expression of 5 or 6 fields, or a nickname such as @daily; a date is none';
+  return `cron: must have five fields (minute, hour, day of month, month, weekday), six with seconds in front, or be a nickname such as @daily; not ${JSON.stringify(cron.slice(0, 40))}`;
 }
 
 class CronSchedule implements Schedule {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { parseSchedule } from '../../../src/engine/schedule/cron.ts';
+import { parseSchedule, scheduleFaults } from '../../../src/engine/schedule/cron.ts';
 
 /** The next occurrences after a moment, as UTC times without seconds. */
 function next(cron: string, timeZone: string, after: string, count: number): string[] {
@@ -36,7 +36,7 @@ test('expressions of five and six fields, names, and nicknames', () => {
 test('what is no expression or no time zone is refused, each by name', () => {
   for (const [cron, timeZone, ...details] of [
     ['61 * * * *', 'UTC', /^cron: Invalid value for minute: 61$/],
-    ['* * * *', 'UTC', /^cron: invalid configuration format/],
+    ['* * * *', 'UTC', /^cron: must have five fields/],
     ['', 'UTC', /^cron: /],
     ['@reboot', 'UTC', /^cron: @reboot is not supported/],
     ['0 0 0 1 1 * 2030', 'UTC', /^cron: mode/],
@@ -162,4 +162,11 @@ test('very many due occurrences are not walked through: the latest are found fro
 test('a day that never comes has no next occurrence', () => {
   assert.equal(parseSchedule('0 0 30 2 *', 'UTC').next(0), null);
   assert.deepEqual(parseSchedule('0 0 30 2 *', 'UTC').upcoming(0, 5), []);
+});
+
+test('what has another number of fields is told what an expression has', () => {
+  for (const cron of ['nonsense', '* * *', '* * * * * * *', '2026-01-01T00:00:00Z', '']) {
+    assert.match(scheduleFaults(cron, 'UTC')[0]!, /^cron: must have five fields \(minute, .* @daily; not "/, cron);
+  }
+  assert.match(scheduleFaults('61 * * * *', 'UTC')[0]!, /^cron: Invalid value for minute: 61/);
 });
