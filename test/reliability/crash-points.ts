@@ -78,6 +78,6 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'single statements of operators and senders, who see no answer and ask again':
     /^(?:jobs\.(?:insert|update|remove)|trees\.pause_workflow|queues\.(?:send|redrive)|tasks\.release)$/,
   'queues whose messages come again until they are settled':
-    /^(?:queues\.(?:hide|forget_dead)|queue_outbox\.(?:insert|claim|delete|postpone)|queue_bodies\.[a-z]+)$/,
+    /^(?:queues\.(?:hide|note_dead|forget_dead)|queue_outbox\.(?:insert|claim|delete|postpone)|queue_bodies\.[a-z]+)$/,
   'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
 };
