@@ -1,6 +1,7 @@
 """A worker of Heddle in Python 3, standard library only: HEDDLE_URL=… HEDDLE_TOKEN=… python3 worker.py"""
 import json, os, threading, time, urllib.error, urllib.request
-URL, TOKEN, LEASE_SECS = os.environ["HEDDLE_URL"], os.environ.get("HEDDLE_TOKEN"), int(os.environ.get("LEASE_SECS", "60"))
+URL, TOKEN = os.environ.get("HEDDLE_URL", "http://127.0.0.1:8085"), os.environ.get("HEDDLE_TOKEN")
+LEASE_SECS = int(os.environ.get("LEASE_SECS", "60"))
 
 def call(path, body):  # asks until there is an answer; a refusal is raised
     headers = {"content-type": "application/json", **({"authorization": "Bearer " + TOKEN} if TOKEN else {})}
@@ -21,7 +22,6 @@ def show_life(task, stop):
 def count_words(given, stop):  # the work itself; what takes long looks at `stop` now and then
     stop.wait(given.get("pause_secs", 0))
     return {"words": len(given["text"].split())}
-
 while True:
     for task in call("claim", {"kinds": ["CountWords"], "lease_secs": LEASE_SECS, "wait_secs": 30})["tasks"]:
         threading.Thread(target=show_life, args=(task, stop := threading.Event()), daemon=True).start()

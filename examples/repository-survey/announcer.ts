@@ -49,7 +49,7 @@ export async function listenForAnnouncements(
 }
 
 async function readText(request: IncomingMessage, key: string): Promise<string | null> {
-  const shown = Buffer.from(String(request.headers['x-key'] ?? ''));
+  const shown = Buffer.from(String(request.headers['x-api-key'] ?? ''));
   const expected = Buffer.from(key);
   if (shown.length !== expected.length || !timingSafeEqual(shown, expected)) return null;
   let body = '';

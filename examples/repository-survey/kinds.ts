@@ -1,5 +1,6 @@
 /** The kinds of the survey: one lists files and fans out, many measure, one brings the results together. */
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 import { defineKind, into, task } from 'heddle';
 import { addMeasure, findFiles, hashFile, languageOf, measureFile, totalOf } from '../file-inventory/files.ts';
@@ -11,6 +12,8 @@ const FILES_A_TASK = 20;
 /** The container that the generator fills; `workflow.ts` declares it. */
 export const MEASURES = 'measures';
 const LARGEST_SHOWN = 5;
+/** A rest before each part of the work, so that people can watch, milliseconds. */
+const PACE_MS = 900;
 
 interface MeasuredFile {
   path: string;
@@ -54,6 +57,7 @@ const measure = defineKind({
   async run({ root, paths }, { progress, signal }): Promise<MeasuredBatch> {
     const languages: Languages = {};
     const measured: MeasuredFile[] = [];
+    await setTimeout(PACE_MS, undefined, { signal });
     for (const path of paths) {
       signal.throwIfAborted();
       const file = join(root, path);

@@ -11,7 +11,7 @@ export interface SurveyOptions {
 export function surveyWorkflow({ root, announce }: SurveyOptions) {
   const webhook = (text: string) => ({
     kind: 'Webhook',
-    params: { url: announce.url, verb: 'Post', headers: { 'x-key': announce.key }, body: { text } },
+    params: { url: announce.url, verb: 'Post', headers: { 'x-api-key': announce.key }, body: { text } },
   });
   return {
     name: 'survey of a directory',

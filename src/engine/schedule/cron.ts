@@ -64,7 +64,8 @@ function cronFault(cron: string): string | null {
     // The library also takes a date, which would be a schedule of one moment.
     if (read(cron, 'UTC').getPattern() !== undefined) return null;
   } catch (error) {
-    if (FIELD_COUNTS.has(cron.trim().split(/\s+/).length)) {
+    // Of expressions with the right number of fields, and of nicknames, the library knows better what is wrong.
+    if (cron.trim().startsWith('@') || FIELD_COUNTS.has(cron.trim().split(/\s+/).length)) {
       return `cron: ${(error as Error).message.replace(/^Cron\w*: /, '')}`;
     }
   }

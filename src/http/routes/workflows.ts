@@ -130,7 +130,7 @@ const COUNTED: Readonly<Record<Transition['counts'], TSchema>> = {
   canceled: Count('Tasks that this call canceled.'),
   paused: Count('Tasks that this call paused.'),
   resumed: Count('Tasks that this call resumed.'),
-  retried: Count('Tasks that this call re-opened.'),
+  retried: Count('Tasks that had ended badly and are open again; what comes after them is re-opened, too.'),
 };
 
 function transitionRoute(app: App, engine: Engine, transition: Transition): void {

@@ -81,7 +81,7 @@ end $$;
 -- How a node that ended badly is spoken of.
 create or replace function bad_end_of(p_state smallint)
 returns text language sql immutable as $$
-  select case p_state when 14 then 'was canceled' when 12 then 'timed out' when 13 then 'failed in part' else 'failed' end
+  select case p_state when 14 then 'was canceled' when 12 then 'timed out' when 13 then 'partially failed' else 'failed' end
 $$;
 
 -- Ends sequences at nodes that they do not pass: every later child that has not ended is disabled, with all below it.
@@ -215,7 +215,7 @@ begin
       (select array_agg(s.id) from stands s where s.state >= 10) as stopped,
       (select array_agg(s.position) from stands s where s.state >= 10) as positions,
       (select array_agg(s.node_id) from stands s where s.state >= 10) as causes,
-      (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') before it ' || bad_end_of(s.state))
+      (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || '), which comes before it, ' || bad_end_of(s.state))
        from stands s where s.state >= 10) as reasons,
       (select array_agg('"' || left(s.title, 200) || '" (' || s.node_id || ') ' || bad_end_of(s.state))
        from stands s where s.state >= 10) as stops,

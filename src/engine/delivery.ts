@@ -1,0 +1,54 @@
+import type { TaskId, WorkflowId } from '../domain/ids.ts';
+import type { Action, ActionTrigger } from '../domain/task.ts';
+
+/** One webhook delivery: a row of the outbox. */
+export interface Delivery {
+  id: string;
+  task_id: TaskId;
+  workflow_id: WorkflowId;
+  attempt: number;
+  trigger: ActionTrigger;
+  /** Where among the actions of its trigger. */
+  ordinal: number;
+  /** Scheme, host and port of the target: what fairness counts by. */
+  origin: string;
+  action: Action;
+  tries: number;
+  first_try_at: number | null;
+  traceparent: string | null;
+  idempotency_key: string;
+}
+
+export type DeliveryState = 'held' | 'due' | 'delivered' | 'dead';
+
+export interface DeliveryRecord extends Delivery {
+  state: DeliveryState;
+  next_try_at: number | null;
+  last_status: number | null;
+  last_error: string | null;
+  created_at: number;
+  delivered_at: number | null;
+}
+
+export interface DeliveryClaimRequest {
+  holder: string;
+  limit: number;
+  /** At most this many of one origin. */
+  limit_per_origin: number;
+  /** Origins that have no free permit now. */
+  saturated_origins: readonly string[];
+  lease_ms: number;
+}
+
+/** What one try of a delivery came to. */
+export type DeliveryResult =
+  | { id: string; tries: number; outcome: 'delivered'; status: number; cancel_action?: Action }
+  | { id: string; tries: number; outcome: 'retry'; status: number | null; error: string; delay_ms: number }
+  | { id: string; tries: number; outcome: 'dead'; status: number | null; error: string };
+
+export interface DeliveryFilter {
+  state?: DeliveryState;
+  task_id?: TaskId;
+  offset: number;
+  limit: number;
+}
