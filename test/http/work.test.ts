@@ -250,6 +250,10 @@ describe('workflows by workers of any language', () => {
     const extra = { id: newId(), kind: square, input: { n: 0 } };
     const announced = await client.work.complete(generator!, { expected_task_count: 4 });
     assert.deepEqual([announced.result, announced.state], ['applied', 'PendingTaskCreation']);
+    await assert.rejects(
+      client.work.fail(generator!, 'too late'),
+      /The task is PendingTaskCreation: it cannot be failed/,
+    );
     await client.work.createChildren(generator!, { nodes: [extra], parent_id: 'squares' });
     assert.equal((await client.work.complete(generator!, { expected_task_count: 4 })).result, 'unchanged');
 

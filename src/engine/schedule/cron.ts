@@ -5,7 +5,6 @@ import { CATCH_UP_MAX, type DueOccurrences } from '../../domain/schedule.ts';
 
 const CRON_CHARS_MAX = 200;
 const TIME_ZONE_CHARS_MAX = 100;
-const FIELD_COUNTS: ReadonlySet<number> = new Set([5, 6]);
 /** Due occurrences that are counted one by one; beyond, only the latest are looked at. */
 const WALK_MAX = 1000;
 
@@ -64,10 +63,9 @@ function cronFault(cron: string): string | null {
     // The library also takes a date, which would be a schedule of one moment.
     if (read(cron, 'UTC').getPattern() !== undefined) return null;
   } catch (error) {
-    // Of expressions with the right number of fields, and of nicknames, the library knows better what is wrong.
-    if (cron.trim().startsWith('@') || FIELD_COUNTS.has(cron.trim().split(/\s+/).length)) {
-      return `cron: ${(error as Error).message.replace(/^Cron\w*: /, '')}`;
-    }
+    const reason = (error as Error).message.replace(/^Cron\w*: /, '');
+    // Of the number of fields the library says what it takes elsewhere.
+    if (!/^(?:invalid configuration format|mode)/.test(reason)) return `cron: ${reason}`;
   }
   return `cron: must have five fields (minute, hour, day of month, month, weekday), six with seconds in front, or be a nickname such as @daily; not ${JSON.stringify(cron.slice(0, 40))}`;
 }

@@ -1,6 +1,7 @@
 import { HeddleError } from '../../domain/errors.ts';
 import type { Task, TaskDetail, WorkflowSummary } from '../../domain/task.ts';
 import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
+import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { Engine, TransitionOutcome } from '../../engine/port.ts';
 import { invalidHandle } from '../handles.ts';
 
@@ -33,8 +34,13 @@ export async function requireTask(engine: Engine, id: string): Promise<TaskDetai
   return task;
 }
 
+/** A generator that is done is told apart from one that runs: nothing but its nodes is waited for. */
+function statusOf(state: Task['state']): string {
+  return state === 'expanding' ? WORKFLOW_WIRE_STATE.expanding : BATCH_WIRE_STATE[state];
+}
+
 export function conflictWith(state: Task['state'] | null, wanted: string): HeddleError {
-  const status = state === null ? 'in another state' : BATCH_WIRE_STATE[state];
+  const status = state === null ? 'in another state' : statusOf(state);
   return new HeddleError('CONFLICT', `The task is ${status}: it cannot be ${wanted}`, {
     details: [`status: is ${status}, which does not allow this`],
   });
