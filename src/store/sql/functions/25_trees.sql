@@ -33,18 +33,24 @@ begin
   with asked as (
     select x.n, x.i, x.p, g.id as generator_id, g.state as generator_state, g.workflow_id, g.container_id as own,
       not g.sealed as begun,
-      exists (select 1 from task t where t.id = x.i) or exists (select 1 from container k where k.id = x.i)
-        or exists (select 1 from archive_task t where t.id = x.i)
-        or exists (select 1 from archive_container k where k.id = x.i) as there
+      -- Looked up one by one: of "exists" the planner may make a hash of the whole table.
+      coalesce((select true from task t where t.id = x.i limit 1), (select true from container k where k.id = x.i limit 1),
+        (select true from archive_task t where t.id = x.i limit 1),
+        (select true from archive_container k where k.id = x.i limit 1), false) as there
     from jsonb_to_recordset(p_nodes) as x(n integer, i uuid, g uuid, p text)
     left join task g on g.id = x.g and g.container_id is not null
   ), placed as (
     select a.*, c.id as into_id, c.state as container_state, c.mode, c.children, c.reason
     from asked a left join lateral (
-      select k.* from container k
-      where a.generator_id is not null and k.workflow_id = a.workflow_id
-        and case when a.p is null then k.id = a.own else k.id::text = lower(a.p) or k.local_id = a.p end
-      order by (k.local_id is not distinct from a.p) desc, k.id limit 1) c on true
+      select k.* from (
+        select 0 as rank, c.* from container c
+        where a.p is not null and c.workflow_id = a.workflow_id and c.local_id = a.p
+        union all
+        select 1, c.* from container c
+        -- By its id alone: the planner may take the workflow's index for as good.
+        where (c.workflow_id = a.workflow_id) is true and c.id = case when a.p is null then a.own
+          when a.p ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then a.p::uuid end) k
+      where a.generator_id is not null order by k.rank, k.id limit 1) c on true
   ), judged as (
     select p.*, case
         when p.there then 1 when p.generator_id is null then 2 when p.generator_state >= 10 then 3

@@ -14,7 +14,7 @@ $$;
 -- than any queue keeps one go back, too. Returns {failed: what settle does, requeued: what give_back does}, or null.
 create or replace function sweep_queued(p_tasks uuid[], p_leases bigint[], p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
-set enable_bitmapscan = off as $$
+set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_ids uuid[];
   v_attempts integer[];
