@@ -103,6 +103,31 @@ test('every fault is named, those of the workflow with their paths', async () =>
   assert.equal((await refused('GET', '/v1/jobs/none/next?count=0')).code, 'INVALID_QUERY');
 });
 
+test('webhooks to addresses that are not allowed are refused, in jobs and in workflows', async () => {
+  const hook = { kind: 'Webhook', params: { url: 'http://blocked.test/x', verb: 'Post' } };
+  const root = {
+    mode: 'sequential',
+    children: [{ kind: 'a' }, { mode: 'parallel', children: [{ kind: 'b', on_failure: [hook], on_start: hook }] }],
+  };
+  const inRoot = [
+    'root.children[1].children[0].on_failure.params.url',
+    'root.children[1].children[0].on_start.params.url',
+  ];
+  const job = await refused('POST', '/v1/jobs', newJob({ name: 'blocked', workflow: { root } as never }));
+  assert.deepEqual(
+    job.details.map((detail) => detail.split(': ')[0]),
+    inRoot.map((path) => `workflow.${path}`),
+  );
+  const workflow = await refused('POST', '/v1/workflows', { root });
+  assert.deepEqual(
+    workflow.details.map((detail) => detail.split(': ')[0]),
+    inRoot,
+  );
+  await client.jobs.create(newJob({ name: 'open' }));
+  assert.equal((await refused('PATCH', '/v1/jobs/open', { workflow: { root } })).details.length, 2);
+  await client.jobs.remove('open');
+});
+
 test('what is not there is 404, a name that is taken 409', async () => {
   for (const [method, path] of [
     ['GET', ''],

@@ -1,6 +1,9 @@
 import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
+import { placeOf } from '../../domain/parse/path.ts';
+import { parseWorkflow } from '../../domain/parse/workflow.ts';
+import { requireAllowedAddresses } from '../submit/check-tree.ts';
 import { readIdempotencyKey } from '../submit/submission.ts';
 import { requireFit } from '../validation/check.ts';
 import { REFERENCE_NAME } from '../wire/action.ts';
@@ -61,7 +64,13 @@ export function jobRoutes(app: App, context: RouteContext): void {
   triggerRoute(app, context);
 }
 
-function createRoute(app: App, { jobs }: RouteContext): void {
+/** What is wrong with the workflow otherwise is the engine's to say. */
+function requireCallable(workflow: unknown, { newId, config }: RouteContext): void {
+  const parsed = parseWorkflow(workflow, newId);
+  if (parsed.ok) requireAllowedAddresses(parsed.root, placeOf(placeOf(null, 'workflow'), 'root'), config.ssrf);
+}
+
+function createRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/jobs',
@@ -83,7 +92,9 @@ function createRoute(app: App, { jobs }: RouteContext): void {
       body: NewJobDto,
     },
     handler: async (request, reply) => {
-      const job = await jobs.create(newJobFromWire(requireFit(NewJobFields, request.body)));
+      const fields = requireFit(NewJobFields, request.body);
+      requireCallable(fields.workflow, context);
+      const job = await context.jobs.create(newJobFromWire(fields));
       return reply.code(201).header('location', `/v1/jobs/${job.id}`).send(jobDetailToWire(job));
     },
   });
@@ -177,7 +188,7 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
   });
 }
 
-function changeRoute(app: App, { jobs }: RouteContext): void {
+function changeRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'PATCH',
     url: '/v1/jobs/:job',
@@ -196,8 +207,9 @@ function changeRoute(app: App, { jobs }: RouteContext): void {
       body: JobChangeDto,
     },
     handler: async ({ params: { job }, body }) => {
-      const change = jobChangeFromWire(requireFit(JobChangeFields, body));
-      return jobDetailToWire(found(job, await jobs.update(job, change)));
+      const fields = requireFit(JobChangeFields, body);
+      if (fields.workflow !== undefined) requireCallable(fields.workflow, context);
+      return jobDetailToWire(found(job, await context.jobs.update(job, jobChangeFromWire(fields))));
     },
   });
 }

@@ -31,6 +31,7 @@ import {
   workToWire,
 } from '../wire/work.ts';
 import { resultToWire } from '../wire/workflow.ts';
+import { requireAllowedAddresses } from '../submit/check-tree.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented, type RouteDescription } from './document.ts';
 import { idOf, NoQuery, pageProperties, TaskParameters } from './parameters.ts';
@@ -279,6 +280,9 @@ nothing twice.`,
     handler: async (request) => {
       const { attempt, nodes: given, parent_id: parent = null } = request.body;
       const nodes = readNodes(given, context.newId);
+      nodes.forEach((node, index) => {
+        requireAllowedAddresses(node, placeOf(placeOf(null, 'nodes'), index), context.config.ssrf);
+      });
       const task = await requireTask(engine, idOf(request.params));
       if (task.attempt !== attempt) throw staleAttempt();
       const created = await engine.createNodes(nodes.map((node) => ({ generator_id: task.id, node, parent })));

@@ -3,10 +3,11 @@ import { Type, type TSchema } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
 import { VALUE_DEPTH_MAX } from '../../domain/parse/json-value.ts';
+import { placeOf } from '../../domain/parse/path.ts';
 import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import type { Engine } from '../../engine/port.ts';
-import { treeAddressFaults } from '../submit/check-tree.ts';
+import { requireAllowedAddresses } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { Count } from '../wire/basics.ts';
 import { NewWorkflowDto } from '../wire/new-workflow.ts';
@@ -62,8 +63,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   const parsed = parseWorkflow(body, context.newId);
   if (!parsed.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: parsed.faults });
   const { name, root } = parsed;
-  const blocked = treeAddressFaults(root, context.config.ssrf);
-  if (blocked.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: blocked });
+  requireAllowedAddresses(root, placeOf(null, 'root'), context.config.ssrf);
   const result = await context.operations.submitWorkflow({
     name,
     root,

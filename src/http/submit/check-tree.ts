@@ -1,9 +1,20 @@
+import { HeddleError } from '../../domain/errors.ts';
 import { ACTION_MEMBER } from '../../domain/parse/actions.ts';
 import { pathOf, placeOf, type Place } from '../../domain/parse/path.ts';
-import type { NewContainerNode, NewNode } from '../../domain/workflow.ts';
+import type { NewNode } from '../../domain/workflow.ts';
 
-/** Webhooks of a tree that may not be called, each with its place; an address is looked at once. */
-export function treeAddressFaults(root: NewContainerNode, ssrf: (url: string) => string | null): string[] {
+/**
+ * Throws where webhooks of a tree may not be called; an address is looked at once.
+ *
+ * @param place what the tree is called in the request
+ * @throws HeddleError VALIDATION_FAILED that names each of them
+ */
+export function requireAllowedAddresses(root: NewNode, place: Place, ssrf: (url: string) => string | null): void {
+  const faults = addressFaults(root, place, ssrf);
+  if (faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults });
+}
+
+function addressFaults(root: NewNode, at: Place, ssrf: (url: string) => string | null): string[] {
   const known = new Map<string, string | null>();
   const faultOf = (url: string): string | null => {
     const fault = known.get(url) ?? (known.has(url) ? null : ssrf(url));
@@ -11,7 +22,7 @@ export function treeAddressFaults(root: NewContainerNode, ssrf: (url: string) =>
     return fault;
   };
   const faults: string[] = [];
-  const pending: { node: NewNode; place: Place }[] = [{ node: root, place: placeOf(null, 'root') }];
+  const pending: { node: NewNode; place: Place }[] = [{ node: root, place: at }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { node, place } = next;
     if (node.type === 'container') {
