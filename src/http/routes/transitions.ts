@@ -34,15 +34,19 @@ export async function requireTask(engine: Engine, id: string): Promise<TaskDetai
   return task;
 }
 
-/** A generator that is done is told apart from one that runs: nothing but its nodes is waited for. */
+/** What only trees know is called by their names: a generator that is done but waits for its nodes, a task that was skipped. */
 function statusOf(state: Task['state']): string {
-  return state === 'expanding' ? WORKFLOW_WIRE_STATE.expanding : BATCH_WIRE_STATE[state];
+  return state === 'expanding' || state === 'disabled' ? WORKFLOW_WIRE_STATE[state] : BATCH_WIRE_STATE[state];
 }
+
+const RETRY_REMEDY =
+  '; what was skipped is re-opened with what its reason names, and tasks of a workflow once all of it has ended ' +
+  '(POST /v1/workflows/{workflow_id}/retry)';
 
 export function conflictWith(state: Task['state'] | null, wanted: string): HeddleError {
   const status = state === null ? 'in another state' : statusOf(state);
   return new HeddleError('CONFLICT', `The task is ${status}: it cannot be ${wanted}`, {
-    details: [`status: is ${status}, which does not allow this`],
+    details: [`status: is ${status}, which does not allow this${wanted === 'retried' ? RETRY_REMEDY : ''}`],
   });
 }
 
