@@ -118,7 +118,8 @@ returns table (kind_id integer) language sql stable set enable_seqscan = off set
     select l.queued_kind, sum(l.open) as queued from lease l where l.queued_kind is not null group by l.queued_kind) q
   on q.queued_kind = k.id
   where k.dispatched and coalesce(q.queued, 0) < queue_window(k.worker_concurrency)
-    and exists (select 1 from ready r where r.lane = k.id)
+    -- The limit keeps it a look at one row of each lane: of "exists" the planner may make a hash of all that is ready.
+    and (select true from ready r where r.lane = k.id limit 1)
     and reads_queue(k.id, coalesce(p_now, clock_timestamp()))
   order by coalesce(q.queued, 0), k.id limit p_limit
 $$;
