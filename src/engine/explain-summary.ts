@@ -10,7 +10,10 @@ export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
   }
   const first = obstacles[0];
   if (first !== undefined) return sentenceOf(first, task.workflow_id);
-  return task.state === 'claimed' ? 'It was claimed and is about to start.' : 'It is running.';
+  // What a worker claims for itself runs at once: a claim that has not begun stands in the queue of its kind's workers.
+  return task.state === 'claimed'
+    ? `It stands in the queue of the workers of kind:${task.kind}, and starts as soon as one takes it.`
+    : 'It is running.';
 }
 
 /** Who runs it, and until when it is kept without another sign of life: a worker that is gone is noticed then. */

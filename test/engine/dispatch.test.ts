@@ -151,7 +151,7 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     const id = tasks[0]!.id;
     assert.equal(
       (await engine.explain(id))?.summary,
-      'It stands in the queue of the workers of kind:KIND, and starts as soon as one takes it.',
+      'It stands in the queue of the workers of kind:work, and starts as soon as one takes it.',
     );
     const seen = clock.now();
     await clock.advance(61_000);
