@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { HeddleError } from '../domain/errors.ts';
 import { parseStrictJson } from './json/parse.ts';
@@ -26,6 +26,16 @@ export function readBodies(app: FastifyInstance): void {
     }
   });
   app.addHook('preValidation', (request, _reply, done) => {
-    done(request.heddle.bodyFault ?? undefined);
+    const { bodyFault } = request.heddle;
+    done(bodyFault ?? unwantedBody(request) ?? undefined);
   });
+}
+
+/** What a body says where none is taken would be ignored; an empty object says nothing. */
+function unwantedBody(request: FastifyRequest): HeddleError | null {
+  const { body, routeOptions } = request;
+  if (request.is404 || routeOptions.schema === undefined || routeOptions.schema.body !== undefined) return null;
+  if (body === undefined || body === null) return null;
+  if (typeof body === 'object' && Object.keys(body).length === 0) return null;
+  return new HeddleError('VALIDATION_FAILED', undefined, { details: ['body: is not taken here; send none'] });
 }

@@ -261,3 +261,12 @@ test('a repeated trigger with the same key starts nothing and answers the same r
   await client.jobs.remove('first');
   await client.jobs.remove('second');
 });
+
+test('a body where none is taken is refused, an empty object let pass', async () => {
+  await client.jobs.create(newJob({ name: 'bare' }));
+  const { details } = await refused('POST', '/v1/jobs/bare/trigger', { input: { n: 1 } });
+  assert.deepEqual(details, ['body: is not taken here; send none']);
+  assert.deepEqual(await client.jobs.history('bare'), []);
+  assert.equal((await server.app.inject({ method: 'POST', url: '/v1/jobs/bare/pause', payload: {} })).statusCode, 200);
+  await client.jobs.remove('bare');
+});
