@@ -48,7 +48,9 @@ describe('heddle up', () => {
     const { status, json } = await request(url, 'GET', '/health');
     assert.equal(status, 200);
     assert.equal((json as { database: string }).database, 'healthy');
-    assert.equal((await fetch(`${url}/metrics`, { headers: { connection: 'close' } })).status, 200);
+    const metrics = await fetch(`${url}/metrics`, { headers: { connection: 'close' } });
+    assert.match(await metrics.text(), /^heddle_queue_messages|^# /m);
+    assert.equal(metrics.status, 200);
     const [id] = await submit(url, 1);
     assert.equal(await first.end('SIGINT'), 0, first.stderr);
     await data.gone();

@@ -71,12 +71,12 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     `^(?:${[
       'trees\\.(?:tasks|archived_tasks|child_ids|[a-z]+_by_id|[a-z]+_changed|all_containers|count_containers)',
       'trees\\.(?:results|read_created|find_retryable)|kinds\\.dispatched',
-      'jobs\\.(?:now|find|list|next_due|definitions)|job_history\\.(?:open|get|list|jobs_of_runs|next_queued)',
+      'jobs\\.(?:now|find|list|next_due|definitions)|job_history\\.(?:open|get|list|last|jobs_of_runs|next_queued|find_triggered)',
       'queues\\.(?:list_dead|depth|notify|count_listeners)|queue_outbox\\.next_due',
     ].join('|')})$`,
   ),
   'single statements of operators and senders, who see no answer and ask again':
-    /^(?:jobs\.(?:insert|update|remove)|trees\.pause_workflow|queues\.(?:send|redrive)|tasks\.release)$/,
+    /^(?:jobs\.(?:insert|update|remove)|job_history\.remember_triggered|trees\.pause_workflow|queues\.(?:send|redrive)|tasks\.release)$/,
   'queues whose messages come again until they are settled':
     /^(?:queues\.(?:hide|note_dead|forget_dead)|queue_outbox\.(?:insert|claim|delete|postpone)|queue_bodies\.[a-z]+)$/,
   'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
