@@ -106,10 +106,7 @@ export class Claims {
   }
 
   /** Stores submissions with a claim that rides on them; what it took is handed out when this returns. */
-  async submitAndClaim(
-    rows: SubmissionRows,
-    along: ClaimAlong,
-  ): Promise<{ lanes: number[]; now: number }> {
+  async submitAndClaim(rows: SubmissionRows, along: ClaimAlong): Promise<{ lanes: number[]; now: number }> {
     const context = this.#context;
     const { request } = along;
     try {

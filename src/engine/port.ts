@@ -3,13 +3,7 @@ import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
-import type {
-  Delivery,
-  DeliveryClaimRequest,
-  DeliveryFilter,
-  DeliveryRecord,
-  DeliveryResult,
-} from './delivery.ts';
+import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type {
   NewContainerNode,
