@@ -142,10 +142,13 @@ async function spawnServer({ layout, postgres }: LaunchOptions): Promise<ChildPr
 }
 
 function exitOf(child: ChildProcess): Promise<string> {
+  const describe = (code: number | null, signal: NodeJS.Signals | null): string =>
+    signal === null ? `exit code ${String(code)}` : `killed by ${signal}`;
+  // It may have ended while the caller waited for something else: that event does not come again.
+  const { exitCode, signalCode } = child;
+  if (exitCode !== null || signalCode !== null) return Promise.resolve(describe(exitCode, signalCode));
   return new Promise((resolve) => {
-    child.once('exit', (code, signal) =>
-      resolve(signal === null ? `exit code ${String(code)}` : `killed by ${signal}`),
-    );
+    child.once('exit', (code, signal) => resolve(describe(code, signal)));
   });
 }
 
