@@ -16,6 +16,8 @@ export function leaseKeeper(options: {
   runs: ReadonlySet<TaskRun>;
   /** Claimed, and not begun. */
   waiting: Iterable<ClaimedTask>;
+  /** Called with what waited and is over, or another's. */
+  onLost(task: ClaimedTask): void;
   leaseMs: number;
   clock: Clock;
   log: Logger;
@@ -36,9 +38,9 @@ export function leaseKeeper(options: {
       const results = await engine.heartbeat(beats);
       for (const [index, result] of results.entries()) {
         if (result === 'applied') continue;
-        set[index]!.run?.abort(
-          result === 'stale_attempt' ? 'a later attempt of the task took over' : 'the task is over',
-        );
+        const { task, run } = set[index]!;
+        if (run === null) options.onLost(task);
+        else run.abort(result === 'stale_attempt' ? 'a later attempt of the task took over' : 'the task is over');
       }
     }
     return 'idle';

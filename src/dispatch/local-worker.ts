@@ -126,7 +126,7 @@ export class LocalWorker {
     const intervalMs = options.watchIntervalMs ?? 5000;
     this.#watch = cancelWatch({ engine, runs: this.#runs, intervalMs, clock, log });
     const { leaseMs } = options;
-    const held = { runs: this.#runs, waiting: this.#queue };
+    const held = { runs: this.#runs, waiting: this.#queue, onLost: (task: ClaimedTask) => this.#letGo(task) };
     this.#keeper = leaseMs === undefined ? null : leaseKeeper({ engine, ...held, leaseMs, clock, log });
   }
 
@@ -172,19 +172,24 @@ export class LocalWorker {
     for (let task = this.#queue.shift(); task !== undefined; task = this.#queue.shift()) this.#unfinished.push(task);
     await this.#environment.progress.drain();
     await this.#keeper?.stop();
-    await this.#handBack();
+    await this.#handBack(this.#unfinished);
     const lost = await this.#outbox.close(REPORT_GRACE_MS);
     if (lost > 0) this.#options.log.error({ lost }, 'reports were not stored before the worker stopped');
   }
 
+  /** A task that ended before it began here: what its attempt holds is free at once. */
+  #letGo(task: ClaimedTask): void {
+    if (this.#queue.remove(task)) void this.#handBack([task]);
+  }
+
   /** What cannot be handed back comes to its end by its lease or its deadline. */
-  async #handBack(): Promise<void> {
+  async #handBack(unfinished: readonly ClaimedTask[]): Promise<void> {
     const { engine, log } = this.#options;
-    const tasks = this.#unfinished.map(({ id: task_id, attempt }) => ({ task_id, attempt }));
+    const tasks = unfinished.map(({ id: task_id, attempt }) => ({ task_id, attempt }));
     for (let at = 0; at < tasks.length; at += this.#maxSet) {
       const set = tasks.slice(at, at + this.#maxSet);
       await engine.release(set).catch((error: unknown) => {
-        log.error({ err: error, tasks: set.length }, 'tasks could not be handed back when the worker stopped');
+        log.error({ err: error, tasks: set.length }, 'tasks could not be handed back');
       });
     }
   }

@@ -22,6 +22,22 @@ export class TaskQueue {
     for (const [index, set] of this.#sets.entries()) yield* index === 0 ? set.slice(this.#at) : set;
   }
 
+  /** Takes a task out of its turn; false where it does not wait any more. */
+  remove(task: ClaimedTask): boolean {
+    for (const [index, set] of this.#sets.entries()) {
+      const at = set.indexOf(task, index === 0 ? this.#at : 0);
+      if (at < 0) continue;
+      this.#sets[index] = set.filter((other) => other !== task);
+      this.#size -= 1;
+      if (index === 0 && this.#at === this.#sets[0]!.length) {
+        this.#sets.shift();
+        this.#at = 0;
+      } else if (this.#sets[index].length === 0) this.#sets.splice(index, 1);
+      return true;
+    }
+    return false;
+  }
+
   /** The oldest task; undefined where none waits. */
   shift(): ClaimedTask | undefined {
     const [set] = this.#sets;

@@ -280,6 +280,31 @@ describe('the context of an executor', () => {
     assert.equal(clock.timers, 0);
   });
 
+  it('a task that was canceled before it began here never runs, and is let go of', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const ran: string[] = [];
+    const gate = Promise.withResolvers<undefined>();
+    const work: Executor = async ({ id }) => {
+      ran.push(id);
+      await gate.promise;
+    };
+    const worker = workerOf(tasks, { work }, { clock, leaseMs: 3000, concurrency: 1, watchIntervalMs: 600_000 });
+    worker.start();
+    await until('the first claim', () => tasks.claims.length === 1 && tasks.claimsUnderWay === 0);
+    const along = [...tasks.offers][0]!()!;
+    const brought = new FakeTasks();
+    for (const id of ['runs', 'canceled', 'next']) brought.add(1, 'work', { id });
+    along.arrived(brought.ready.splice(0));
+    tasks.over.add('canceled');
+    for (let second = 0; second < 5 && tasks.released.length === 0; second += 1) await clock.advance(1000);
+    assert.deepEqual(tasks.released, [{ task_id: 'canceled', attempt: 1 }]);
+    gate.resolve(undefined);
+    await until('the reports', () => tasks.reports.length === 2);
+    assert.deepEqual(ran, ['runs', 'next']);
+    await worker.stop(0);
+  });
+
   it('takes what a submission brings along, and offers nothing once it stops', async () => {
     const tasks = new FakeTasks();
     const worker = workerOf(tasks, { noop: () => undefined }, { clock: new VirtualClock() });
