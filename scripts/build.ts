@@ -1,6 +1,6 @@
 /**
- * `npm run build`: what the published package holds. Compiles `src/` to `dist/`, copies the SQL files beside the code
- * that reads them, strips the types off the examples, builds the page, and checks that the command can be started.
+ * `npm run build`: what the published package holds. Compiles `src/` to `dist/`, copies the files beside the code that
+ * reads them (SQL, rules, WebAssembly), strips the types off the examples, builds the page, and checks that the command can be started.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,9 +28,9 @@ function compile(): void {
   node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
 }
 
-/** Returns how many files were copied. */
-function copySql(): number {
-  const files = globSync('**/*.sql', { cwd: join(ROOT, 'src') });
+/** What code reads from beside itself. Returns how many files were copied. */
+function copyData(): number {
+  const files = globSync('**/*.{sql,toml,wasm}', { cwd: join(ROOT, 'src') });
   for (const file of files) cpSync(join(ROOT, 'src', file), join(ROOT, 'dist', file));
   return files.length;
 }
@@ -53,8 +53,8 @@ function checkCommand(): void {
 }
 
 compile();
-const copied = copySql();
+const copied = copyData();
 stripExamples();
 node('scripts/build-page.ts');
 checkCommand();
-console.log(`build: dist/ and web/dist/ are ready (${copied} SQL files)`);
+console.log(`build: dist/ and web/dist/ are ready (${copied} files beside the code)`);

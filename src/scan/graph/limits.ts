@@ -1,0 +1,8 @@
+/** Objects that one Enumerate step asks its source for. */
+export const ENUM_BATCH_SIZE = 32;
+
+/** FetchSync steps that one Enumerate step starts at most. */
+export const MAX_FETCH_SPAWNS_PER_ENUM = ENUM_BATCH_SIZE;
+
+/** Bytes of one buffer, overlap included. */
+export const BUFFER_LEN_MAX = 4 * 1024 * 1024;
