@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-import { isKindDefinition, type KindDefinition } from '../dispatch/kind/define-kind.ts';
+import { isKindDefinition, type KindDefinition } from '../kinds/definition/define-kind.ts';
 import { CommandFailure, ConfigurationError } from './failure.ts';
 
 const OWN_NAME = 'heddle';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 
-import type { KindDefinition } from '../dispatch/kind/define-kind.ts';
+import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
 import { Switchboard } from '../dispatch/switchboard.ts';

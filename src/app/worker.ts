@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 
-import type { KindDefinition } from '../dispatch/kind/define-kind.ts';
+import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
 import { engineControl, type TaskControl } from '../dispatch/worker/task-control.ts';

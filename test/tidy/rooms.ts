@@ -30,7 +30,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   cli: { imports: ['client', 'app'] },
   app: { imports: ['*'], except: ['cli'] },
   /** What modules with kinds import by the package's name. */
-  'index.ts': { imports: ['dispatch/kind', 'domain'] },
+  'index.ts': { imports: ['kinds/definition', 'domain'] },
 };
 
 /** Rooms that may touch the clock, randomness, timers and the environment; everybody else is given them. */

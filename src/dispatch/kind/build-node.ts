@@ -6,7 +6,13 @@ import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { CREATION_NODES_MAX } from '../../domain/parse/workflow.ts';
 import type { NewContainerNode, NewNode } from '../../domain/workflow.ts';
 import { toJson } from './json-value.ts';
-import { isContainerNode, isTaskNode, type ContainerNode, type Node, type TaskNode } from './nodes.ts';
+import {
+  isContainerNode,
+  isTaskNode,
+  type ContainerNode,
+  type Node,
+  type TaskNode,
+} from '../../kinds/definition/nodes.ts';
 
 const INPUT_BYTES_MAX = 64 * 1024;
 

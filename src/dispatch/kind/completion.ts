@@ -23,19 +23,6 @@ export class Completion {
   }
 }
 
-/**
- * Thrown by a handler whose sub-tasks succeeded in part only: the task is then partially failed, and keeps `result`.
- */
-export class PartialFailure extends Error {
-  readonly result: unknown;
-
-  constructor(message: string, options: { result?: unknown; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'PartialFailure';
-    this.result = options.result;
-  }
-}
-
 const REASON_CHARACTERS_MAX = 1000;
 
 /** Text as a database and a reader can take it. */

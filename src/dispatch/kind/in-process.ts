@@ -1,7 +1,7 @@
 import type { ClaimedTask, Engine, NodeCreation } from '../../engine/port.ts';
 import type { Executor, TaskContext } from '../switchboard.ts';
-import type { KindTask } from './context.ts';
-import type { KindDefinition } from './define-kind.ts';
+import type { KindTask } from '../../kinds/definition/context.ts';
+import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import type { NodeSink } from './node-emitter.ts';
 import { engineResults } from './result-stream.ts';
 import { runKind, type RunPorts } from './run-kind.ts';

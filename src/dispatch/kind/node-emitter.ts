@@ -1,7 +1,14 @@
 import type { NodeCreation } from '../../engine/port.ts';
 import { derivedId } from '../../runtime/derived-id.ts';
 import { buildNode, type NameNode } from './build-node.ts';
-import { isContainerNode, isNode, isPlaced, type Node, type Parent, type Placed } from './nodes.ts';
+import {
+  isContainerNode,
+  isNode,
+  isPlaced,
+  type Node,
+  type Parent,
+  type Placed,
+} from '../../kinds/definition/nodes.ts';
 
 /** Takes the nodes that generators make. Repeating a call must change nothing. */
 export interface NodeSink {

@@ -1,11 +1,12 @@
 import type { Logger } from '../../runtime/log.ts';
 import { checkInput, type CheckedInput } from './check-input.ts';
-import { Completion, PartialFailure, reasonOf, RESULT_BYTES_MAX } from './completion.ts';
-import type { EarlierResult, KindContext, KindTask } from './context.ts';
-import type { KindDefinition } from './define-kind.ts';
+import { Completion, reasonOf, RESULT_BYTES_MAX } from './completion.ts';
+import type { EarlierResult, KindContext, KindTask } from '../../kinds/definition/context.ts';
+import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { toJson } from './json-value.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
-import { isNode, isPlaced, type Node, type Parent, type Placed } from './nodes.ts';
+import { isNode, isPlaced, type Node, type Parent, type Placed } from '../../kinds/definition/nodes.ts';
+import { PartialFailure } from '../../kinds/definition/partial-failure.ts';
 import type { ResultReader } from './result-stream.ts';
 
 /** What a run is given by the worker that it happens in. */

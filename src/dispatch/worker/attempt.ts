@@ -1,6 +1,6 @@
 import type { StartTaskMessage } from '../../domain/message.ts';
 import type { Logger } from '../../runtime/log.ts';
-import type { KindTask } from '../kind/context.ts';
+import type { KindTask } from '../../kinds/definition/context.ts';
 import type { RunHost } from '../kind/run-kind.ts';
 
 /**

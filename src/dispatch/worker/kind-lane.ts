@@ -1,7 +1,7 @@
 import { workerQueueOf } from '../../domain/message.ts';
 import type { MessageQueue } from '../../queue/port.ts';
 import type { Logger } from '../../runtime/log.ts';
-import type { KindDefinition } from '../kind/define-kind.ts';
+import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import type { Attempt } from './attempt.ts';
 import { Settlement } from './settlement.ts';
 

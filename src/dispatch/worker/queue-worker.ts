@@ -7,7 +7,7 @@ import { Loop } from '../../runtime/loop.ts';
 import type { Random } from '../../runtime/random.ts';
 import { FetchAhead } from '../fetch-ahead.ts';
 import { Completion } from '../kind/completion.ts';
-import type { KindDefinition } from '../kind/define-kind.ts';
+import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { NO_RESULTS, type ResultReader } from '../kind/result-stream.ts';
 import { runKind, type RunPorts } from '../kind/run-kind.ts';
 import type { Attempt } from './attempt.ts';

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../../src/domain/json.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import type { Completion } from '../../../src/dispatch/kind/completion.ts';
-import type { KindTask } from '../../../src/dispatch/kind/context.ts';
-import type { KindDefinition } from '../../../src/dispatch/kind/define-kind.ts';
+import type { KindTask } from '../../../src/kinds/definition/context.ts';
+import type { KindDefinition } from '../../../src/kinds/definition/define-kind.ts';
 import { NO_RESULTS } from '../../../src/dispatch/kind/result-stream.ts';
 import { runKind, type RunHost, type RunPorts } from '../../../src/dispatch/kind/run-kind.ts';
 

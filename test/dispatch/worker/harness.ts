@@ -9,7 +9,7 @@ import type {
 import { MANAGER_QUEUE, workerQueueOf } from '../../../src/domain/message.ts';
 import { encodeStartTask } from '../../../src/domain/parse/encode.ts';
 import { parseManagerMessage } from '../../../src/domain/parse/message.ts';
-import type { KindDefinition } from '../../../src/dispatch/kind/define-kind.ts';
+import type { KindDefinition } from '../../../src/kinds/definition/define-kind.ts';
 import { QueueWorker, type QueueWorkerOptions } from '../../../src/dispatch/worker/queue-worker.ts';
 import type { MessageQueue } from '../../../src/queue/port.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
