@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
-import { RetentionLoop, MaintenanceLoop } from '../../src/dispatch/maintenance-loop.ts';
-import type { Service } from '../../src/dispatch/maintenance-loop.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
+import { retentionLoop } from '../../src/dispatch/retention-loop.ts';
 import { Switchboard } from '../../src/dispatch/switchboard.ts';
 import type { NewDependency, NewTask, Rule } from '../../src/domain/task.ts';
 import { createEngine } from '../../src/engine/engine.ts';
@@ -12,6 +11,7 @@ import { PostgresQueue } from '../../src/queue/postgres.ts';
 import type { App } from '../../src/http/server.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
+import { Loop } from '../../src/runtime/loop.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { newId, systemRandom } from '../../src/runtime/random.ts';
 import { createTracer } from '../../src/runtime/trace.ts';
@@ -71,7 +71,7 @@ class HeddleSubject implements Subject {
   readonly #metrics = createMetrics();
   #database!: Database;
   #engine!: Engine;
-  #services: Service[] = [];
+  #services: Loop[] = [];
   #server: App | null = null;
 
   async prepare(environment: Environment): Promise<void> {
@@ -94,7 +94,8 @@ class HeddleSubject implements Subject {
       log: silentLogger,
       metrics: this.#metrics,
     });
-    this.#serve(new MaintenanceLoop({ engine: this.#engine, ...this.#loopOptions() }));
+    const sweep = async (): Promise<'again' | 'idle'> => ((await this.#engine.sweep()).more ? 'again' : 'idle');
+    this.#serve(new Loop({ name: 'sweep', runOnce: sweep, ...this.#loopOptions() }));
   }
 
   async close(): Promise<void> {
@@ -108,7 +109,7 @@ class HeddleSubject implements Subject {
     return { intervalMs: IDLE_INTERVAL_MS, clock: systemClock, log: silentLogger };
   }
 
-  #serve(service: Service): void {
+  #serve(service: Loop): void {
     this.#services.push(service);
     service.start();
   }
@@ -196,7 +197,7 @@ class HeddleSubject implements Subject {
       await this.submit(count, 'none');
       await this.process(count);
     }
-    this.#serve(new RetentionLoop({ engine: this.#engine, limit: RETENTION_ROWS, ...this.#loopOptions() }));
+    this.#serve(retentionLoop({ engine: this.#engine, limit: RETENTION_ROWS, ...this.#loopOptions() }));
   }
 
   async listen(running: number): Promise<HttpTarget> {

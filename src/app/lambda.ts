@@ -45,6 +45,8 @@ interface Parts {
 /** The longest that a function may run: nobody else gets its messages before. */
 const HELD_MS = 900_000;
 const FORGET_MAX = 5_000;
+/** Runs of one invocation of the schedule, where each leaves something for the next. */
+const ROUNDS_MAX = 20;
 
 /**
  * The manager as a function of AWS Lambda. An event of SQS is one batch: the answer names the messages to be delivered
@@ -146,8 +148,11 @@ async function handleMessages(parts: Parts, records: readonly SQSRecord[]): Prom
 
 async function handleSchedule(parts: Parts): Promise<undefined> {
   const now = systemClock.now();
-  const { error } = await parts.manager.run([], now);
-  if (error !== null) throw error;
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const { busy, error } = await parts.manager.run([], systemClock.now());
+    if (error !== null) throw error;
+    if (!busy) break;
+  }
   await parts.manager.forgetMessages(now - parts.inboxKeepMs, FORGET_MAX);
   await relay(parts);
 }

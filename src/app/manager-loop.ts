@@ -14,7 +14,7 @@ export interface ManagerLoopOptions {
   engine: Pick<Engine, 'onReady'>;
   /** Batches under way at once; each holds a connection of the pool while it runs. */
   receivers: number;
-  /** How often the clock is looked at: timeouts, ends of trees, due jobs. */
+  /** How often the clock is looked at: delays, timeouts, lost claims, ends of trees, due jobs. */
   intervalMs: number;
   /** How long a handled message is known, so that it has no second effect: longer than its queue may deliver it again. */
   inboxKeepMs: number;
@@ -120,19 +120,19 @@ export class ManagerLoop {
     return { end: () => cancel() };
   }
 
-  async #look(): Promise<'idle'> {
+  async #look(): Promise<'again' | 'idle'> {
     const { manager, clock } = this.#options;
-    const { error } = await manager.run([], clock.now());
+    const { busy, error } = await manager.run([], clock.now());
     if (error !== null) throw error;
     this.#watch(await manager.dispatchedKinds());
-    return 'idle';
+    return busy ? 'again' : 'idle';
   }
 
-  async #dispatch(): Promise<'idle'> {
+  async #dispatch(): Promise<'again' | 'idle'> {
     const { manager, clock } = this.#options;
-    const { error } = await manager.run([], clock.now(), { upkeep: false });
+    const { busy, error } = await manager.run([], clock.now(), { upkeep: false });
     if (error !== null) throw error;
-    return 'idle';
+    return busy ? 'again' : 'idle';
   }
 
   #watch(kinds: readonly string[]): void {

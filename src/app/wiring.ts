@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 
 import { DeliveryLoop } from '../dispatch/delivery-loop.ts';
 import { createGuardedAgent } from '../dispatch/guarded-agent.ts';
-import { MaintenanceLoop, RetentionLoop } from '../dispatch/maintenance-loop.ts';
+import { retentionLoop } from '../dispatch/retention-loop.ts';
 import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-schedule.ts';
 import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
 import { StartLoop } from '../dispatch/start-loop.ts';
@@ -301,8 +301,7 @@ function startLoops(
   const retentionMs = Math.max(1000, Math.min(RETENTION_INTERVAL_MS, (settings.archiveAfterSecs * 1000) / 2));
   const services = {
     gauges: gaugeLoop({ ...common, queue }),
-    retention: new RetentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),
-    maintenance: new MaintenanceLoop({ ...common, intervalMs }),
+    retention: retentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),
   };
   for (const [name, service] of Object.entries(services)) {
     service.start();

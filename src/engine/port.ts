@@ -233,12 +233,14 @@ export interface DagChanges {
   workflow: WorkflowSummary;
 }
 
-/** How many rows each maintenance pass touched. */
+/** How many rows a pass touched. */
 export interface SweepResult {
   promoted: number;
   requeued: number;
   timed_out: number;
   relayed: number;
+  /** Whether it stopped at a bound: the next pass goes on there. */
+  more: boolean;
 }
 
 export interface RetentionResult {

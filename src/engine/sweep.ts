@@ -14,31 +14,43 @@ const RELAYS_MAX = 100;
 const BLOCKED_SLOTS_MAX = 1_000;
 const IDLE_SLOTS_MAX = 1_000;
 
-/** One pass of everything that only time sets in motion. Each step is bounded; a busy pass is followed by another. */
+/** One pass of everything that only time sets in motion. Each step is bounded. */
 export async function sweep(context: EngineContext): Promise<SweepResult> {
   const now = context.now();
   const promoted = await promoteDelayed(context.database, PROMOTE_MAX, now);
   await context.observer.moved({ lanes: promoted.lanes ?? [] });
-  const { timedOut, requeued } = await sweepDue(context, now);
+  const due = await sweepDue(context, now);
   context.signals.emit({ lanes: await regrantSlots(context.database, BLOCKED_SLOTS_MAX) });
   const relayed = await relayAll(context, now);
   const released = await releaseStuck(context.database, now);
   if (released > 0) context.signals.emit({ deliveries: true });
-  return { promoted: promoted.promoted, requeued, timed_out: timedOut, relayed };
+  return {
+    promoted: promoted.promoted,
+    requeued: due.requeued,
+    timed_out: due.timedOut,
+    relayed,
+    more: promoted.promoted >= PROMOTE_MAX || due.more || relayed >= RELAYS_MAX,
+  };
 }
 
-async function sweepDue(context: EngineContext, now: string | null): Promise<{ timedOut: number; requeued: number }> {
+interface Due {
+  timedOut: number;
+  requeued: number;
+  more: boolean;
+}
+
+async function sweepDue(context: EngineContext, now: string | null): Promise<Due> {
   const { database, settings, random } = context;
-  const sum = { timedOut: 0, requeued: 0 };
+  const sum = { timedOut: 0, requeued: 0, more: false };
   for (let sets = 0; sets < LEASE_SETS_MAX; sets += 1) {
     const swept = await sweepLeases(database, LEASES_MAX, settings.claimTimeoutMs, random.next(), now);
-    if (swept === null) break;
+    if (swept === null) return sum;
     const { timedOut, requeued } = await tellSwept(context, swept);
     sum.timedOut += timedOut;
     sum.requeued += requeued;
-    if (swept.looked_at < LEASES_MAX) break;
+    if (swept.looked_at < LEASES_MAX) return sum;
   }
-  return sum;
+  return { ...sum, more: true };
 }
 
 async function tellSwept(context: EngineContext, swept: Swept): Promise<{ timedOut: number; requeued: number }> {

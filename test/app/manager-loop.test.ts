@@ -19,7 +19,7 @@ import {
   workerSeen,
   type Bench,
 } from '../engine/manager/fixture.ts';
-import { newTask } from '../engine/fixture.ts';
+import { newTask, submitTasks } from '../engine/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTestDatabase } from '../support/postgres.ts';
 
@@ -112,6 +112,26 @@ describe('the loop of the manager', () => {
     ]);
     assert.equal((await nextStart(bench, 'woken')).task.name, 'of a batch');
     await close(bench, again);
+  });
+
+  it('sweeps a backlog that one look cannot hold without waiting for the next', async () => {
+    const bench = await newBench();
+    const tasks = Array.from({ length: 11_000 }, () => newTask({ kind: 'late', delay_ms: 1 }));
+    await submitTasks(bench.engine, tasks);
+    await eventually(async () => {
+      const [row] = await bench.database.query<{ waiting: number }>(
+        {
+          name: 'test.not_due',
+          text: 'select count(*)::integer as waiting from delayed where run_at > clock_timestamp()',
+        },
+        [],
+      );
+      return row!.waiting === 0;
+    }, 'all are due');
+    // An hour between two looks: what one of them leaves is swept because it says that there is more.
+    const loop = startLoop(bench, { intervalMs: 3_600_000, receivers: 0 });
+    await eventually(async () => (await bench.engine.gauges(9)).ready_by_lane['kind:late'] === 11_000, 'all are ready');
+    await close(bench, loop);
   });
 
   it('finishes the batch that is under way when it is stopped, and keeps it hidden until then', async () => {

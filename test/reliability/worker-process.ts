@@ -2,11 +2,11 @@
 import { writeSync } from 'node:fs';
 
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
-import { MaintenanceLoop } from '../../src/dispatch/maintenance-loop.ts';
 import { Switchboard, type Executor } from '../../src/dispatch/switchboard.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
+import { Loop } from '../../src/runtime/loop.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { now } from './work-target.ts';
@@ -35,5 +35,6 @@ const work: Executor = async ({ id, attempt, metadata }) => {
 const switchboard = Switchboard.of(Object.fromEntries(WORKER_KINDS.map((kind) => [kind, work])));
 const holder = `worker-${process.pid}`;
 new LocalWorker({ engine, switchboard, holder, concurrency: 8, maxSet: 20, intervalMs: 100, ...common }).start();
-new MaintenanceLoop({ engine, intervalMs: 100, clock: systemClock, log: silentLogger }).start();
+const runOnce = async (): Promise<'again' | 'idle'> => ((await engine.sweep()).more ? 'again' : 'idle');
+new Loop({ name: 'sweep', intervalMs: 100, runOnce, ...common }).start();
 tell({ event: 'ready' });

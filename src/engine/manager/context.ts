@@ -4,6 +4,12 @@ import type { Database } from '../../store/database.ts';
 import type { TransactionalEngine } from '../engine.ts';
 import type { JobContext } from '../schedule/context.ts';
 
+/** What a step did that no message asks for; `more`: it stopped at its bound, and the rest waits for the next run. */
+export interface StepResult {
+  count: number;
+  more: boolean;
+}
+
 /** What every step of the manager works with. Nothing in it changes from run to run. */
 export interface ManagerContext {
   engine: TransactionalEngine;

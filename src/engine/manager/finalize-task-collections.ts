@@ -1,6 +1,6 @@
 import { deleteFinalizations, findEndedJobRuns, takeEndedTrees } from '../../store/finalization.ts';
 import { finishJobRuns } from '../schedule/finish-job-runs.ts';
-import type { ManagerContext } from './context.ts';
+import type { ManagerContext, StepResult } from './context.ts';
 
 /** Trees that one transaction finishes; a full one is followed by the next. */
 const TREES_MAX = 200;
@@ -10,8 +10,8 @@ const TRANSACTIONS_MAX = 50;
  * Step 8: does once, at the end of a tree, what is to be done then: the history of its job learns how it ended, and a run
  * that waited for it starts. The tree itself leaves the hot tables with the retention.
  */
-export async function finalizeTaskCollections({ database, jobs }: ManagerContext): Promise<number> {
-  let finalized = 0;
+export async function finalizeTaskCollections({ database, jobs }: ManagerContext): Promise<StepResult> {
+  let count = 0;
   for (let transaction = 0; transaction < TRANSACTIONS_MAX; transaction += 1) {
     const trees = await database.transaction(async (tx) => {
       const ended = await takeEndedTrees(tx, TREES_MAX);
@@ -20,8 +20,8 @@ export async function finalizeTaskCollections({ database, jobs }: ManagerContext
       await deleteFinalizations(tx, ended);
       return ended.length;
     });
-    finalized += trees;
-    if (trees < TREES_MAX) break;
+    count += trees;
+    if (trees < TREES_MAX) return { count, more: false };
   }
-  return finalized;
+  return { count, more: true };
 }

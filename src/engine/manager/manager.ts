@@ -5,7 +5,7 @@ import { forgetOldMessages } from '../../store/inbox.ts';
 import { dispatchedKinds } from '../../store/manager-reads.ts';
 import type { Batch } from './batch.ts';
 import { completeGeneratorTasks } from './complete-generator-tasks.ts';
-import type { ManagerContext } from './context.ts';
+import type { ManagerContext, StepResult } from './context.ts';
 import { createTaskCollections } from './create-task-collections.ts';
 import { createTasksFromGenerators } from './create-tasks-from-generators.ts';
 import { faultOf, reasonOf } from './faults.ts';
@@ -29,6 +29,8 @@ export interface ManagerRun {
   dispatched: number;
   finalized: number;
   jobs_started: number;
+  /** Whether a step that no message asks for stopped at its bound: the next run goes on there, and need not wait. */
+  busy: boolean;
   /** What kept the run from its end: the database went away, and every message that was not buried comes again. */
   error: Error | null;
 }
@@ -81,7 +83,7 @@ async function run(
   upkeep: boolean,
 ): Promise<ManagerRun> {
   const startedAt = options.clock.monotonic();
-  const counts = { timed_out: 0, generators_completed: 0, dispatched: 0, finalized: 0, jobs_started: 0 };
+  const counts = { timed_out: 0, generators_completed: 0, dispatched: 0, finalized: 0, jobs_started: 0, busy: false };
   const batch = parseMessages(options, messages);
   let failure: Error | null = null;
   try {
@@ -94,7 +96,7 @@ async function run(
   return { failed: batch.failed, buried: batch.buried, ...counts, error: failure };
 }
 
-type Counts = Pick<ManagerRun, 'timed_out' | 'generators_completed' | 'dispatched' | 'finalized' | 'jobs_started'>;
+type Counts = Omit<ManagerRun, 'failed' | 'buried' | 'error'>;
 
 /** The order keeps each step on the most current state: what is overdue ends before late reports of it are looked at. */
 async function runSteps(
@@ -104,34 +106,33 @@ async function runSteps(
   upkeep: boolean,
   counts: Counts,
 ): Promise<void> {
-  const guarded = <T>(step: ManagerStep, work: () => Promise<T>, otherwise: T): Promise<T> =>
-    guard(context, step, work, otherwise);
-  if (upkeep) counts.timed_out = await guarded('process_task_timeouts', () => processTaskTimeouts(context), 0);
+  const step = async (name: ManagerStep, work: () => Promise<StepResult>): Promise<number> => {
+    const { count, more } = await guard(context, name, work);
+    counts.busy ||= more;
+    return count;
+  };
+  if (upkeep) counts.timed_out = await step('process_task_timeouts', () => processTaskTimeouts(context));
   await createTaskCollections(context, batch, now);
   await createTasksFromGenerators(context, batch, now);
   await processTaskCompletions(context, batch, now);
   if (upkeep || batch.mayCompleteGenerators) {
-    counts.generators_completed = await guarded(
-      'complete_generator_tasks',
-      () => completeGeneratorTasks(context, batch),
-      0,
-    );
+    counts.generators_completed = await step('complete_generator_tasks', () => completeGeneratorTasks(context, batch));
   }
-  counts.dispatched = await guarded('schedule_next_tasks', () => scheduleNextTasks(context, batch), 0);
+  counts.dispatched = await step('schedule_next_tasks', () => scheduleNextTasks(context, batch));
   if (!upkeep) return;
-  counts.finalized = await guarded('finalize_task_collections', () => finalizeTaskCollections(context), 0);
-  counts.jobs_started = await guarded('start_due_task_collections', () => startDueTaskCollections(context), 0);
+  counts.finalized = await step('finalize_task_collections', () => finalizeTaskCollections(context));
+  counts.jobs_started = await step('start_due_task_collections', () => startDueTaskCollections(context));
 }
 
 /** A step in which no message is at fault must not take the messages of the batch with it: it runs again at the next. */
-async function guard<T>(context: ManagerContext, step: ManagerStep, work: () => Promise<T>, otherwise: T): Promise<T> {
+async function guard(context: ManagerContext, step: ManagerStep, work: () => Promise<StepResult>): Promise<StepResult> {
   try {
     return await work();
   } catch (error) {
     if (faultOf(error) === 'away') throw error;
     context.metrics?.managerStepFailures.inc({ step });
     context.log.error({ err: error, step }, `The manager's step ${step} failed; the next run tries it again`);
-    return otherwise;
+    return { count: 0, more: false };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Batch } from './batch.ts';
-import type { ManagerContext } from './context.ts';
+import type { ManagerContext, StepResult } from './context.ts';
 import { faultOf, reasonOf } from './faults.ts';
 
 /** Tasks that one claim takes; a full one is followed by the next. */
@@ -9,18 +9,16 @@ const CLAIMS_MAX = 200;
 /**
  * Step 7: looks again at every workflow that had activity, then hands the tasks that are ready, of kinds whose workers
  * read queues, to those queues.
- *
- * @returns how many tasks were handed out
  */
-export async function scheduleNextTasks(context: ManagerContext, batch: Batch): Promise<number> {
+export async function scheduleNextTasks(context: ManagerContext, batch: Batch): Promise<StepResult> {
   if (batch.roots.size > 0) await reevaluate(context, batch);
-  let dispatched = 0;
+  let count = 0;
   for (let claim = 0; claim < CLAIMS_MAX; claim += 1) {
     const started = await context.engine.dispatch(context.holder, DISPATCH_MAX);
-    dispatched += started.length;
-    if (started.length < DISPATCH_MAX) break;
+    count += started.length;
+    if (started.length < DISPATCH_MAX) return { count, more: false };
   }
-  return dispatched;
+  return { count, more: true };
 }
 
 /** One workflow that cannot be looked at must not keep the others from it: its messages come again. */

@@ -1,6 +1,6 @@
 import { JOB_OUTCOMES } from '../../runtime/metrics.ts';
 import { startDueJobs } from '../schedule/start-due-jobs.ts';
-import type { ManagerContext } from './context.ts';
+import type { ManagerContext, StepResult } from './context.ts';
 
 /** Jobs that one transaction looks at; where there are more, the next one follows. */
 const JOBS_MAX = 100;
@@ -10,13 +10,13 @@ const TRANSACTIONS_MAX = 20;
  * Step 9: starts the jobs whose time has come, each occurrence once however many managers look. Their workflows come
  * back as CreateTaskCollection messages.
  */
-export async function startDueTaskCollections({ jobs, metrics }: ManagerContext): Promise<number> {
-  let started = 0;
+export async function startDueTaskCollections({ jobs, metrics }: ManagerContext): Promise<StepResult> {
+  let count = 0;
   for (let transaction = 0; transaction < TRANSACTIONS_MAX; transaction += 1) {
     const result = await startDueJobs(jobs, JOBS_MAX);
-    started += result.started;
+    count += result.started;
     for (const outcome of JOB_OUTCOMES) metrics?.jobOccurrences.inc({ outcome }, result[outcome]);
-    if (!result.more) break;
+    if (!result.more) return { count, more: false };
   }
-  return started;
+  return { count, more: true };
 }

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { VirtualClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { retentionLoop } from '../../src/dispatch/retention-loop.ts';
+import { until } from './targets.ts';
+
+it('retains in sets until a pass comes back short', async () => {
+  const clock = new VirtualClock();
+  const results = [
+    { archived: 100, deleted: 0 },
+    { archived: 20, deleted: 100 },
+    { archived: 20, deleted: 0 },
+  ];
+  let passes = 0;
+  const engine = {
+    retain: (limit: number) => {
+      assert.equal(limit, 100);
+      passes += 1;
+      return Promise.resolve(results[passes - 1] ?? { archived: 0, deleted: 0 });
+    },
+  };
+  const loop = retentionLoop({ engine, limit: 100, intervalMs: 60_000, clock, log: silentLogger });
+  loop.start();
+  await until('three passes without a wait', () => passes === 3);
+  await clock.advance(59_000);
+  assert.equal(passes, 3);
+  await clock.advance(1_000);
+  assert.equal(passes, 4);
+  await loop.stop();
+});
