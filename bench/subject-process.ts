@@ -22,6 +22,7 @@ serve(
       subject.transportLatency!(...args),
     listen: (...args: Parameters<NonNullable<Subject['listen']>>) => subject.listen!(...args),
     fillStore: (...args: Parameters<NonNullable<Subject['fillStore']>>) => subject.fillStore!(...args),
+    scan: (...args: Parameters<NonNullable<Subject['scan']>>) => subject.scan!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),
   },
   () => subject.close(),

@@ -1,7 +1,7 @@
 import type { Subject } from './subject.ts';
 
 export interface SubjectEntry {
-  needs: 'postgres' | 'redis';
+  needs: 'postgres' | 'redis' | 'nothing';
   /** How it is set up and what a finished task has survived there: printed with the results. */
   note: string;
   load(): Promise<{ createSubject(): Subject }>;
@@ -43,6 +43,26 @@ export const SUBJECTS = {
     needs: 'postgres',
     note: 'fastify and pg, one statement and one commit for each request',
     load: () => import('../subjects/naive.ts'),
+  },
+  'heddle-scan': {
+    needs: 'nothing',
+    note: '`heddle scan --json`, a command of its own, from its start to its end',
+    load: () => import('../subjects/scan-heddle.ts'),
+  },
+  secretlint: {
+    needs: 'nothing',
+    note: 'its recommended preset, from its start to its end',
+    load: () => import('../subjects/scan-secretlint.ts'),
+  },
+  ripgrep: {
+    needs: 'nothing',
+    note: 'the limit: the same patterns, or the keywords of the same rules; it reads no archives and judges nothing',
+    load: () => import('../subjects/scan-ripgrep.ts'),
+  },
+  gitleaks: {
+    needs: 'nothing',
+    note: 'the same rules; where it is installed',
+    load: () => import('../subjects/scan-gitleaks.ts'),
   },
 } as const satisfies Record<string, SubjectEntry>;
 

@@ -42,6 +42,7 @@ export async function startSubject(
     transportLatency: forward('transportLatency'),
     listen: forward('listen'),
     fillStore: forward('fillStore'),
+    scan: forward('scan'),
     residentMib: forward('residentMib'),
   };
 }

@@ -25,6 +25,29 @@ export interface TransportShape {
   batch: number;
 }
 
+/** One scan of a tree of files. */
+export interface ScanRequest {
+  directory: string;
+  /** `built-in`: what the subject brings along; else a file of rules in TOML. */
+  rules: string;
+  /** What the rules of the file look for, for subjects that know no rules. */
+  patterns: readonly string[];
+  threads: number;
+  /** Secrets that were planted, to count those found. */
+  planted: readonly string[];
+}
+
+export interface ScanRun {
+  wall_ms: number;
+  /** Of the command's processes, user and system. */
+  cpu_ms: number;
+  peak_mib: number;
+  /** Lines of its output. */
+  lines: number;
+  /** How many of the planted secrets stand in its output; of subjects that show them. */
+  found?: number;
+}
+
 /** Where a load generator finds an HTTP subject, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
@@ -57,6 +80,9 @@ export interface Subject {
 
   /** Starts the HTTP server with `running` tasks that accept counters. */
   listen?(running: number): Promise<HttpTarget>;
+
+  /** Scans a tree with a command of its own. */
+  scan?(request: ScanRequest): Promise<ScanRun>;
 
   /** Brings the store to `total` finished tasks and starts retention in the background. */
   fillStore?(total: number): Promise<void>;
