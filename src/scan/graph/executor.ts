@@ -1,0 +1,139 @@
+import { Deque } from './deque.ts';
+import { dropStep, type Enumerable, type EnumerateStep, type FetchSyncStep } from './step.ts';
+import type { ScanChunkStep, ScanStep } from './step.ts';
+
+/** Null: the step is done, and what it held was passed on or released. A step: it could not go on yet, run it again later. */
+export type StepResult<S extends Enumerable> = ScanStep<S> | null;
+
+/** One function a kind of step. What cannot be answered at once is answered by a promise; it never rejects but for a defect. */
+export interface StepHandlers<S extends Enumerable> {
+  enumerate(step: EnumerateStep<S>): StepResult<S> | Promise<StepResult<S>>;
+  fetchSync(step: FetchSyncStep): StepResult<S> | Promise<StepResult<S>>;
+  scan(step: ScanChunkStep): StepResult<S> | Promise<StepResult<S>>;
+}
+
+export interface ExecutorEvents {
+  /** Something can run again: an answer came, or a wake. Called whenever that may be so, also while it runs. */
+  onReady(): void;
+  /** A handler threw: a defect. Its step is lost, so the run cannot end well. */
+  onDefect(error: unknown): void;
+}
+
+/**
+ * Runs the steps of one thread, first in, first out. A step that finds no permit, buffer or room goes back to the end of
+ * the queue; once every queued step came back without one getting on in between, nothing is run until a wake, an answer
+ * or a new step: an executor whose steps all wait does not spin.
+ */
+export class Executor<S extends Enumerable> {
+  readonly #handlers: StepHandlers<S>;
+  readonly #events: ExecutorEvents;
+  readonly #queue = new Deque<ScanStep<S>>();
+  /** Steps in a row that came back without getting on. */
+  #stalled = 0;
+  #underWay = 0;
+  #aborted = false;
+
+  constructor(handlers: StepHandlers<S>, events: ExecutorEvents) {
+    this.#handlers = handlers;
+    this.#events = events;
+  }
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** Steps whose answer is awaited. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** Steps wait, and none of them can go on by itself. */
+  get isStalled(): boolean {
+    return this.#queue.length > 0 && this.#stalled >= this.#queue.length;
+  }
+
+  get canRun(): boolean {
+    return this.#queue.length > this.#stalled;
+  }
+
+  get isEmpty(): boolean {
+    return this.#queue.length === 0 && this.#underWay === 0;
+  }
+
+  /** Takes a step over. After an abort it is dropped at once. */
+  spawn(step: ScanStep<S>): void {
+    if (this.#aborted) {
+      dropStep(step);
+      return;
+    }
+    this.#queue.push(step);
+    this.#stalled = 0;
+  }
+
+  /** Permits, buffers or room came free: steps that came back are tried again. */
+  wake(): void {
+    this.#stalled = 0;
+    this.#events.onReady();
+  }
+
+  /** Runs one step, up to its first wait. False where none can run. */
+  runOne(): boolean {
+    if (!this.canRun) return false;
+    const step = this.#queue.shift()!;
+    try {
+      const result = this.#dispatch(step);
+      if (result instanceof Promise) this.#await(result);
+      else this.#settle(result);
+    } catch (error) {
+      this.#events.onDefect(error);
+    }
+    return true;
+  }
+
+  /** Drops every queued step; those under way are dropped when they answer, and what they spawn at once. */
+  abort(): void {
+    this.#aborted = true;
+    for (let step = this.#queue.shift(); step !== undefined; step = this.#queue.shift()) dropStep(step);
+    this.#stalled = 0;
+  }
+
+  #dispatch(step: ScanStep<S>): StepResult<S> | Promise<StepResult<S>> {
+    switch (step.kind) {
+      case 'fetch_sync':
+        return this.#handlers.fetchSync(step);
+      case 'scan':
+        return this.#handlers.scan(step);
+      case 'enumerate':
+        return this.#handlers.enumerate(step);
+    }
+  }
+
+  #settle(result: StepResult<S>): void {
+    if (result === null) {
+      this.#stalled = 0;
+    } else if (this.#aborted) {
+      dropStep(result);
+    } else {
+      this.#queue.push(result);
+      this.#stalled += 1;
+    }
+  }
+
+  #await(result: Promise<StepResult<S>>): void {
+    this.#underWay += 1;
+    // It got on as far as it could: what waited for it is worth another try.
+    this.#stalled = 0;
+    result.then(
+      (settled) => {
+        this.#underWay -= 1;
+        this.#settle(settled);
+        this.#events.onReady();
+      },
+      (error: unknown) => {
+        this.#underWay -= 1;
+        this.#events.onDefect(error);
+        this.#events.onReady();
+      },
+    );
+  }
+}

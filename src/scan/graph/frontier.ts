@@ -1,0 +1,64 @@
+import type { CountBudget } from './count-budget.ts';
+import { ObjectContext, ObjectRef, type ObjectDescriptor } from './object.ts';
+
+/**
+ * The bounded set of objects in flight, over all threads that share its budget.
+ *
+ * An object at depth d is admitted only while more than `depthMax - d` permits are free. The deepest object in flight was
+ * admitted with at least `depthMax - d` permits left over, so its own entries always find one: objects that hold a
+ * permit while they wait for those inside them can never all wait for each other.
+ */
+export class ObjectFrontier {
+  readonly #budget: CountBudget;
+  readonly #depthMax: number;
+  readonly #releasePermit: () => void;
+
+  /** @param depthMax depth of the innermost objects; 0 where nothing is nested. The budget must hold one permit a depth. */
+  constructor(budget: CountBudget, depthMax: number) {
+    if (budget.capacity <= depthMax)
+      throw new RangeError(`frontier: a depth of ${depthMax} needs a capacity of ${depthMax + 1} at least`);
+    this.#budget = budget;
+    this.#depthMax = depthMax;
+    this.#releasePermit = () => budget.release();
+  }
+
+  get capacity(): number {
+    return this.#budget.capacity;
+  }
+
+  get inFlight(): number {
+    return this.#budget.inUse;
+  }
+
+  get available(): number {
+    return this.#budget.available;
+  }
+
+  /** The object with a permit, or null where there is none for its depth. Never waits. */
+  tryAcquireContext(descriptor: ObjectDescriptor, depth: number): ObjectRef | null {
+    return this.#budget.tryAcquire(this.reserve(depth)) ? this.adopt(descriptor, depth) : null;
+  }
+
+  /** Waits for a permit. For producers outside the executors only; rejects when the signal aborts. */
+  async acquire(descriptor: ObjectDescriptor, depth: number, signal?: AbortSignal): Promise<ObjectRef> {
+    await this.#budget.acquire(this.reserve(depth), signal);
+    return this.adopt(descriptor, depth);
+  }
+
+  /** The context of an object whose permit is on this owner's account already: it came from another thread. */
+  adopt(descriptor: ObjectDescriptor, depth: number): ObjectRef {
+    return new ObjectRef(new ObjectContext(descriptor, depth, this.#releasePermit));
+  }
+
+  /** Resolves when an object of this depth could be admitted. */
+  whenAvailable(depth: number, signal?: AbortSignal): Promise<void> {
+    return this.#budget.whenAvailable(this.reserve(depth), signal);
+  }
+
+  /** Permits that objects of this depth leave to deeper ones. */
+  reserve(depth: number): number {
+    if (!(depth >= 0 && depth <= this.#depthMax))
+      throw new RangeError(`frontier: depth ${depth} is not between 0 and ${this.#depthMax}`);
+    return this.#depthMax - depth;
+  }
+}

@@ -1,0 +1,95 @@
+import { live } from './live.ts';
+
+/** What is known of an object before it is opened. */
+export interface ObjectDescriptor {
+  path: string;
+  /** Bytes; may differ from what is read, -1 where unknown. */
+  size_hint: number;
+  /** Unique in one run. */
+  object_id: { source: number; idx: number };
+  source_id: number;
+}
+
+/** What a thread keeps with an object while it is in flight. */
+export interface ObjectWork {
+  /** The last reference has gone and the permit is free again. Called once. */
+  onReleased(): void;
+}
+
+/** An object in flight. Lives exactly as long as something refers to it, and holds one permit meanwhile. */
+export class ObjectContext {
+  readonly descriptor: ObjectDescriptor;
+  /** 0 for what a source lists; entries of an archive are one deeper than it. */
+  readonly depth: number;
+  work: ObjectWork | null = null;
+  readonly #releasePermit: () => void;
+  #references = 0;
+
+  constructor(descriptor: ObjectDescriptor, depth: number, releasePermit: () => void) {
+    this.descriptor = descriptor;
+    this.depth = depth;
+    this.#releasePermit = releasePermit;
+    live.contexts += 1;
+  }
+
+  get references(): number {
+    return this.#references;
+  }
+
+  /** Only for `ObjectRef`. */
+  retain(): void {
+    this.#references += 1;
+  }
+
+  /** Only for `ObjectRef`. */
+  drop(keepPermit: boolean): void {
+    this.#references -= 1;
+    if (this.#references > 0) return;
+    live.contexts -= 1;
+    if (keepPermit) return;
+    this.#releasePermit();
+    const { work } = this;
+    this.work = null;
+    work?.onReleased();
+  }
+}
+
+/** One owner's share of an object: cloned for each further step, disposed of exactly once. */
+export class ObjectRef implements Disposable {
+  #context: ObjectContext | null;
+
+  constructor(context: ObjectContext) {
+    this.#context = context;
+    context.retain();
+    live.references += 1;
+  }
+
+  get context(): ObjectContext {
+    if (this.#context === null) throw new Error('object: this reference was released already');
+    return this.#context;
+  }
+
+  clone(): ObjectRef {
+    return new ObjectRef(this.context);
+  }
+
+  [Symbol.dispose](): void {
+    this.#release(false);
+  }
+
+  /** Ends the context but leaves its permit out, for the thread that the object moves to. Only the last reference can. */
+  detach(): ObjectDescriptor {
+    const { descriptor, references } = this.context;
+    if (references !== 1) throw new Error(`object: ${references} references are out, it cannot move`);
+    this.#release(true);
+    return descriptor;
+  }
+
+  #release(keepPermit: boolean): void {
+    const context = this.#context;
+    if (context === null) throw new Error('object: this reference was released already');
+    this.#context = null;
+    live.references -= 1;
+    context.drop(keepPermit);
+  }
+}
