@@ -1,0 +1,27 @@
+import type { Finding, Problem } from '../result.ts';
+import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+
+/** One JSON object a line, told apart by `type`: `finding`, `problem`, and `summary` as the last one. */
+export class JsonLinesReport implements ScanReport {
+  readonly #sink: TextSink;
+
+  constructor(sink: TextSink) {
+    this.#sink = sink;
+  }
+
+  finding(finding: Finding): void {
+    this.#line({ type: 'finding', ...finding });
+  }
+
+  problem(problem: Problem): void {
+    this.#line({ type: 'problem', ...problem });
+  }
+
+  end(summary: ReportSummary): void {
+    this.#line({ type: 'summary', ...summary });
+  }
+
+  #line(value: object): void {
+    this.#sink.write(`${JSON.stringify(value)}\n`);
+  }
+}

@@ -1,0 +1,62 @@
+import type { Problem, ProblemCode } from '../result.ts';
+import { counted } from './figures.ts';
+import { PROBLEM_WORDS } from './problem-words.ts';
+import type { Paint } from './report.ts';
+import { shortened, visible } from './visible.ts';
+
+/** Problems of one code that are named; the others are counted. */
+const EXAMPLES = 5;
+const MESSAGE_CHARACTERS = 200;
+
+interface Tally {
+  count: number;
+  examples: Problem[];
+}
+
+/** Problems by code, with the first few of each: bounded, however many there are. */
+export class ProblemTally {
+  readonly #left = new Map<ProblemCode, Tally>();
+  readonly #notices = new Map<ProblemCode, Tally>();
+
+  add(problem: Problem): void {
+    const tallies = problem.extent === 'notice' ? this.#notices : this.#left;
+    const tally = tallies.get(problem.code) ?? { count: 0, examples: [] };
+    tallies.set(problem.code, tally);
+    tally.count += 1;
+    if (tally.examples.length < EXAMPLES) tally.examples.push(problem);
+  }
+
+  /** What was not scanned whole, by code in the order of the alphabet. */
+  get left(): readonly (readonly [ProblemCode, Tally])[] {
+    return sorted(this.#left);
+  }
+
+  /** What was scanned, or is nothing to scan. */
+  get notices(): readonly (readonly [ProblemCode, Tally])[] {
+    return sorted(this.#notices);
+  }
+}
+
+function sorted(tallies: ReadonlyMap<ProblemCode, Tally>): [ProblemCode, Tally][] {
+  return [...tallies].sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+/** The problems of a scan for people: what was left out with reasons and advice, then the notices as counts. */
+export function problemLines(problems: ProblemTally, paint: Paint): string[] {
+  const { left, notices } = problems;
+  const lines: string[] = [];
+  const total = left.reduce((sum, [, { count }]) => sum + count, 0);
+  if (total > 0) lines.push(paint('yellow', `! ${counted(total, 'object')} not scanned, or not to the end:`));
+  for (const [code, { count, examples }] of left) {
+    const { title, advice } = PROBLEM_WORDS[code];
+    lines.push(`  ${count} ${title}${advice === null ? '' : paint('gray', ` (${advice})`)}`);
+    for (const { path, message, extent } of examples) {
+      const part = extent === 'partial' ? ' (a part of it was scanned)' : '';
+      lines.push(`    ${visible(path)}: ${visible(shortened(message, MESSAGE_CHARACTERS))}${part}`);
+    }
+    if (count > examples.length)
+      lines.push(paint('gray', `    and ${counted(count - examples.length, 'more', 'more')}`));
+  }
+  for (const [code, { count }] of notices) lines.push(paint('gray', `  note: ${count} ${PROBLEM_WORDS[code].title}`));
+  return lines;
+}

@@ -1,0 +1,154 @@
+import type { Finding, Problem, ProblemCode } from '../result.ts';
+import { PROBLEM_WORDS } from './problem-words.ts';
+import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import { FileColumns } from './sarif-columns.ts';
+import { artifactUri } from './sarif-uri.ts';
+import { Spool } from './spool.ts';
+
+export interface SarifOptions {
+  sink: TextSink;
+  /** Of Heddle. */
+  version: string;
+  /** What relative paths start from. */
+  workingDirectory: string;
+}
+
+const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
+
+const HELP =
+  'Whoever can read this text can use the secret. Revoke it where it was issued, issue a new one, and keep that in a ' +
+  'secret store; removing the text alone does not help, since copies and the history keep it. A finding that is no secret ' +
+  'is exempted by a comment "heddle:allow" on its line, or by its fingerprint in .heddleignore.';
+
+/** SARIF 2.1.0: results are written as they come; the tool's description and what was not scanned follow at the end. */
+export class SarifReport implements ScanReport {
+  readonly #sink: TextSink;
+  readonly #version: string;
+  readonly #workingDirectory: string;
+  readonly #columns = new FileColumns();
+  readonly #notifications = new Spool();
+  /** The rules that found something, in the order of their first finding: as many as there are rules at most. */
+  readonly #rules = new Map<string, { index: number; rule: object }>();
+  readonly #codes = new Set<ProblemCode>();
+  #begun = false;
+
+  constructor({ sink, version, workingDirectory }: SarifOptions) {
+    this.#sink = sink;
+    this.#version = version;
+    this.#workingDirectory = workingDirectory;
+  }
+
+  finding(finding: Finding): void {
+    const { rule_id, description, match, secret, fingerprint, encodings, entropy, tags, commit } = finding;
+    const result = {
+      ruleId: rule_id,
+      ruleIndex: this.#ruleIndex(finding),
+      level: 'error',
+      message: { text: `${description}: ${secret}` },
+      locations: [
+        { physicalLocation: { artifactLocation: this.#artifact(finding.path), region: this.#region(finding) } },
+      ],
+      partialFingerprints: { 'heddleFingerprint/v1': fingerprint },
+      properties: {
+        match,
+        entropy,
+        tags,
+        path: finding.path,
+        byte_column: finding.column,
+        byte_end_column: finding.end_column,
+        ...(encodings.length === 0 ? {} : { encodings }),
+        ...(commit === undefined ? {} : { commit }),
+      },
+    };
+    this.#begin();
+    this.#sink.write(`${this.#separator()}\n${JSON.stringify(result)}`);
+  }
+
+  problem({ code, path, message, extent }: Problem): void {
+    this.#codes.add(code);
+    this.#notify({
+      descriptor: { id: code },
+      level: extent === 'notice' ? 'note' : 'warning',
+      message: { text: message },
+      locations: [{ physicalLocation: { artifactLocation: this.#artifact(path) } }],
+      properties: { extent },
+    });
+  }
+
+  end({ outcome, reason }: ReportSummary): void {
+    this.#begin();
+    this.#columns.close();
+    if (outcome === 'aborted') {
+      this.#notify({ level: 'error', message: { text: reason ?? 'the scan was ended before its end' } });
+    }
+    const sink = this.#sink;
+    sink.write(`\n],\n"invocations":[{"executionSuccessful":${outcome !== 'aborted'},"toolExecutionNotifications":[`);
+    this.#notifications.drainTo(sink);
+    sink.write(
+      `\n],"properties":${JSON.stringify({ outcome })}}],\n"tool":${JSON.stringify({ driver: this.#driver() })}}]}\n`,
+    );
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#sink.write(
+      `{"$schema":${JSON.stringify(SCHEMA)},"version":"2.1.0","runs":[{"columnKind":"utf16CodeUnits","results":[`,
+    );
+  }
+
+  #written = 0;
+
+  #separator(): string {
+    this.#written += 1;
+    return this.#written === 1 ? '' : ',';
+  }
+
+  #notify(notification: object): void {
+    this.#notifications.write(`${this.#notifications.isEmpty ? '' : ','}\n${JSON.stringify(notification)}`);
+  }
+
+  #artifact(path: string): object {
+    return { uri: artifactUri(path, this.#workingDirectory) };
+  }
+
+  /** Columns are left out where they are not known in SARIF's unit: the region then is the whole lines. */
+  #region(finding: Finding): object {
+    const { line, end_line, offset, length } = finding;
+    const columns = this.#columns.of(finding);
+    const bytes = { byteOffset: offset, byteLength: length };
+    if (columns === null) return { startLine: line, endLine: end_line, ...bytes };
+    return { startLine: line, startColumn: columns.start, endLine: end_line, endColumn: columns.end, ...bytes };
+  }
+
+  #ruleIndex({ rule_id, description, tags }: Finding): number {
+    const known = this.#rules.get(rule_id);
+    if (known !== undefined) return known.index;
+    const index = this.#rules.size;
+    const rule = {
+      id: rule_id,
+      name: rule_id,
+      shortDescription: { text: description },
+      fullDescription: { text: description },
+      help: { text: HELP, markdown: HELP },
+      defaultConfiguration: { level: 'error' },
+      properties: { tags: ['security', 'secret', ...tags], precision: 'high', 'security-severity': '8.0' },
+    };
+    this.#rules.set(rule_id, { index, rule });
+    return index;
+  }
+
+  #driver(): object {
+    const codes = [...this.#codes].sort();
+    return {
+      name: 'Heddle',
+      semanticVersion: this.#version,
+      version: this.#version,
+      rules: [...this.#rules.values()].map(({ rule }) => rule),
+      notifications: codes.map((code) => ({
+        id: code,
+        shortDescription: { text: `Objects that ${PROBLEM_WORDS[code].title}` },
+      })),
+    };
+  }
+}

@@ -1,0 +1,107 @@
+import type { Commit, Finding, Problem } from '../result.ts';
+import { byteCount, counted, elapsed, rate } from './figures.ts';
+import { problemLines, ProblemTally } from './problem-tally.ts';
+import type { Paint, ReportSummary, ScanReport, TextSink } from './report.ts';
+import { shortened, visible } from './visible.ts';
+
+const MATCH_CHARACTERS = 160;
+
+/** For people: findings by file, one block each, and a summary with what to do next. */
+export class TextReport implements ScanReport {
+  readonly #sink: TextSink;
+  readonly #paint: Paint;
+  readonly #withSummary: boolean;
+  readonly #problems = new ProblemTally();
+  #path: string | null = null;
+
+  /** @param options.withSummary false where only findings are wanted */
+  constructor(sink: TextSink, { paint, withSummary }: { paint: Paint; withSummary: boolean }) {
+    this.#sink = sink;
+    this.#paint = paint;
+    this.#withSummary = withSummary;
+  }
+
+  finding(finding: Finding): void {
+    const lines: string[] = [];
+    if (finding.path !== this.#path) {
+      if (this.#path !== null) lines.push('');
+      this.#path = finding.path;
+      lines.push(this.#paint('bold', visible(finding.path)));
+    }
+    lines.push(...this.#block(finding));
+    this.#sink.write(`${lines.join('\n')}\n`);
+  }
+
+  problem(problem: Problem): void {
+    this.#problems.add(problem);
+  }
+
+  end(summary: ReportSummary): void {
+    if (!this.#withSummary) return;
+    const lines = [...(this.#path === null ? [] : ['']), ...summaryLines(summary, this.#problems, this.#paint)];
+    this.#sink.write(`${lines.join('\n')}\n`);
+  }
+
+  #block({
+    rule_id,
+    description,
+    path,
+    line,
+    column,
+    match,
+    secret,
+    entropy,
+    fingerprint,
+    encodings,
+    commit,
+  }: Finding): string[] {
+    const fields: [string, string][] = [
+      ['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)],
+      [
+        'secret',
+        `${visible(shortened(secret, MATCH_CHARACTERS))} ${this.#paint('gray', `(entropy ${entropy.toFixed(1)})`)}`,
+      ],
+    ];
+    if (match !== secret) fields.push(['match', visible(shortened(match, MATCH_CHARACTERS))]);
+    if (encodings.length > 0) fields.push(['encoded', encodings.join(', then ')]);
+    if (commit !== undefined) fields.push(['commit', commitLine(commit)]);
+    fields.push(['fingerprint', fingerprint]);
+    return [
+      `  ${this.#paint('red', visible(rule_id))}  ${visible(description)}`,
+      ...fields.map(([name, value]) => `    ${this.#paint('gray', name.padEnd(11))} ${value}`),
+    ];
+  }
+}
+
+function commitLine({ id, date, author, email, subject }: Commit): string {
+  return visible(`${id.slice(0, 12)} ${date} ${author} <${email}>: ${shortened(subject, 72)}`);
+}
+
+/** The end of a scan in sentences: what was found, what was looked at, what was left out, what to do. */
+export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
+  const { reported, ignored, baseline, metrics, duration_ms, outcome } = summary;
+  const verdict =
+    reported > 0
+      ? paint('red', `✖ ${counted(reported, baseline === undefined ? 'secret' : 'new secret')}`)
+      : paint(
+          outcome === 'complete' ? 'green' : 'yellow',
+          baseline === undefined ? '✔ no secrets' : '✔ no new secrets',
+        );
+  const looked =
+    `${counted(metrics.objects_completed, 'object')}, ${byteCount(metrics.bytes_scanned)} in ${elapsed(duration_ms)} ` +
+    `(${rate(metrics.bytes_scanned, duration_ms)})`;
+  const lines = [`${verdict} in ${looked}`];
+  if (baseline !== undefined) {
+    const gone =
+      baseline.gone === 0
+        ? ''
+        : `, ${counted(baseline.gone, 'finding')} of it gone${outcome === 'complete' ? '' : ' or not looked at'}`;
+    lines.push(`  baseline: ${counted(baseline.known, 'finding')} known${gone}`);
+  }
+  if (ignored > 0) lines.push(`  exempt by fingerprint: ${counted(ignored, 'finding')}`);
+  lines.push(...problemLines(problems, paint));
+  if (outcome === 'aborted') {
+    lines.push(paint('red', `✖ the scan did not come to its end: ${visible(summary.reason ?? 'it was ended')}`));
+  }
+  return lines;
+}
