@@ -1,0 +1,261 @@
+import type { ReportedFinding, ScanRun, TrackedFinding, TriageChange } from '../domain/finding.ts';
+import { taskStateOf, type TaskState } from '../domain/task-state.ts';
+import type { Queryable, Statement } from './database.ts';
+import { FINDING_COLUMNS, findingOf, RUN_COLUMNS, type FindingRecord } from './finding-reads.ts';
+
+/** Makes the target where it is new, and keeps others from starting a run of it until the transaction ends. */
+const LOCK_TARGET: Statement = {
+  name: 'findings.lock_target',
+  text: `insert into recon.scan_target (name) values ($1)
+    on conflict (name) do update set name = excluded.name returning id, runs`,
+};
+
+const INSERT_RUN: Statement = {
+  name: 'findings.insert_run',
+  text: `insert into recon.scan_run (id, target_id, number, started_at)
+    values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp())) on conflict (id) do nothing returning id`,
+};
+
+const COUNT_RUN: Statement = {
+  name: 'findings.count_run',
+  text: `update recon.scan_target set runs = $2 where id = $1`,
+};
+
+const GET_RUN: Statement = {
+  name: 'findings.get_run',
+  text: `select ${RUN_COLUMNS}, r.number = t.runs as latest
+    from recon.scan_run r join recon.scan_target t on t.id = r.target_id where r.id = $1`,
+};
+
+/**
+ * One chunk of a run. A row that the run has counted already is only touched where it is seen more often; one that a
+ * later run has seen is left to that run.
+ */
+const MERGE: Statement = {
+  name: 'findings.merge',
+  text: `insert into recon.findings as f (id, target_id, fingerprint, rule_id, description, tags, path, redacted, place,
+      occurrences, state, first_run, last_run, runs, first_seen, last_seen)
+    select g.id, r.target_id, decode(g.fingerprint, 'hex'), g.rule_id, g.description, g.tags, g.path, g.redacted, g.place,
+      g.occurrences, 'new', r.number, r.number, 1, r.started_at, r.started_at
+    from recon.scan_run r, jsonb_to_recordset($2::jsonb) g(id uuid, fingerprint text, rule_id text, description text,
+      tags jsonb, path text, redacted text, place jsonb, occurrences integer)
+    where r.id = $1
+    order by g.fingerprint
+    on conflict (target_id, fingerprint) do update set
+      occurrences = excluded.occurrences,
+      description = excluded.description,
+      tags = excluded.tags,
+      redacted = excluded.redacted,
+      place = case when f.last_run = excluded.last_run then f.place else excluded.place end,
+      state = case when f.last_run = excluded.last_run then f.state when f.state = 'gone' then 'new' else 'known' end,
+      runs = f.runs + (f.last_run < excluded.last_run)::integer,
+      last_run = excluded.last_run,
+      last_seen = excluded.last_seen,
+      gone_run = null,
+      gone_at = null
+    where f.last_run < excluded.last_run or (f.last_run = excluded.last_run and f.occurrences < excluded.occurrences)`,
+};
+
+const COVER: Statement = {
+  name: 'findings.cover',
+  text: `update recon.scan_target t set covered_run = greatest(t.covered_run, r.number)
+    from recon.scan_run r where r.id = $1 and t.id = r.target_id`,
+};
+
+/** Rows of one step are looked at in the order of their ids, so that all steps together read each row once. */
+const MARK_GONE: Statement = {
+  name: 'findings.mark_gone',
+  text: `with covering as (
+      select t.id as target_id, c.number, c.started_at
+      from recon.scan_run r join recon.scan_target t on t.id = r.target_id
+      join recon.scan_run c on c.target_id = t.id and c.number = t.covered_run where r.id = $1
+    ), missed as (
+      select f.id from covering c join recon.findings f on f.target_id = c.target_id
+      where f.id > $2::uuid and f.state <> 'gone' and f.last_run < c.number order by f.id limit $3 for update of f
+    ), marked as (
+      update recon.findings f set state = 'gone', gone_run = c.number, gone_at = c.started_at
+      from missed m, covering c where f.id = m.id returning f.id
+    )
+    select count(*) as n, max(id::text) as last from marked`,
+};
+
+const FINISH: Statement = {
+  name: 'findings.finish',
+  text: `with rules as (
+      select f.rule_id,
+        count(*) filter (where f.last_run = r.number and f.state = 'new') as new,
+        count(*) filter (where f.last_run = r.number and f.state = 'known') as known,
+        count(*) filter (where f.gone_run = r.number) as gone
+      from recon.scan_run r join recon.findings f on f.target_id = r.target_id where r.id = $1
+        and (f.last_run = r.number or f.gone_run = r.number)
+      group by f.rule_id
+    ), counts as (
+      select coalesce(sum(new), 0) as new, coalesce(sum(known), 0) as known, coalesce(sum(gone), 0) as gone,
+        coalesce((select jsonb_agg(to_jsonb(x) order by x.new + x.known desc, x.rule_id)
+          from (select * from rules order by new + known desc, rule_id limit $4) x), '[]') as by_rule
+      from rules
+    )
+    update recon.scan_run r set ended_at = coalesce($3::timestamptz, clock_timestamp()), complete = $2,
+      new_findings = c.new, known_findings = c.known, gone_findings = c.gone, by_rule = c.by_rule
+    from counts c where r.id = $1`,
+};
+
+const PUT_CHUNK: Statement = {
+  name: 'findings.put_chunk',
+  text: `insert into recon.scan_chunk (task_id, attempt, ordinal, findings, created_at)
+    values ($1, $2, $3, $4::jsonb, coalesce($5::timestamptz, clock_timestamp()))
+    on conflict (task_id, attempt, ordinal) do update
+      set findings = excluded.findings, created_at = excluded.created_at`,
+};
+
+const GET_CHUNK: Statement = {
+  name: 'findings.get_chunk',
+  text: `select findings from recon.scan_chunk where task_id = $1 and attempt = $2 and ordinal = $3`,
+};
+
+const COUNT_BEFORE: Statement = {
+  name: 'findings.count_before',
+  text: `select state, n from count_tasks_before($1, $2::text[])`,
+};
+
+const TRIAGE: Statement = {
+  name: 'findings.triage',
+  text: `with changed as (
+      update recon.findings set triage = $2, triage_comment = $3, triaged_by = $4,
+        triaged_at = coalesce($5::timestamptz, clock_timestamp())
+      where id = $1 returning *)
+    select ${FINDING_COLUMNS} from changed f join recon.scan_target t on t.id = f.target_id`,
+};
+
+const DELETE_GONE: Statement = {
+  name: 'findings.delete_gone',
+  text: `delete from recon.findings where id in (
+    select id from recon.findings where gone_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
+    order by gone_at limit $2 for update skip locked)`,
+};
+
+/** The latest run of a target stays, however old, and so does the one that covered everything: numbers count on. */
+const DELETE_RUNS: Statement = {
+  name: 'findings.delete_runs',
+  text: `delete from recon.scan_run where id in (
+    select r.id from recon.scan_run r join recon.scan_target t on t.id = r.target_id
+    where r.number < t.runs and r.number <> t.covered_run
+      and r.started_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond' limit $2)`,
+};
+
+const DELETE_CHUNKS: Statement = {
+  name: 'findings.delete_chunks',
+  text: `delete from recon.scan_chunk where (task_id, attempt, ordinal) in (
+    select task_id, attempt, ordinal from recon.scan_chunk
+    where created_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
+    order by created_at limit $2)`,
+};
+
+/** Rules that the books of a run name; the findings themselves are kept whatever their rule. */
+const RULES_MAX = 1000;
+
+/** A run with whether no later one has begun. */
+export type NumberedRun = ScanRun & { latest: boolean };
+
+/** Begins a run of a target, within a transaction; one that was begun before goes on. */
+export async function insertRun(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
+  const [locked] = await tx.query<{ id: number; runs: number }>(LOCK_TARGET, [target]);
+  const number = locked!.runs + 1;
+  const inserted = await tx.query(INSERT_RUN, [id, locked!.id, number, now]);
+  if (inserted.length > 0) await tx.query(COUNT_RUN, [locked!.id, number]);
+}
+
+export async function findRun(queryable: Queryable, id: string): Promise<NumberedRun | null> {
+  const [run] = await queryable.query<NumberedRun>(GET_RUN, [id]);
+  return run ?? null;
+}
+
+/** Merges findings, each with an id for the case that it is new; no two of the same fingerprint. */
+export async function mergeFindings(
+  queryable: Queryable,
+  runId: string,
+  findings: readonly (ReportedFinding & { id: string })[],
+): Promise<void> {
+  await queryable.query(MERGE, [runId, JSON.stringify(findings.map(rowOf))]);
+}
+
+function rowOf(finding: ReportedFinding & { id: string }) {
+  const { id, fingerprint, rule_id, description, tags, path, redacted, occurrences, ...place } = finding;
+  return { id, fingerprint, rule_id, description, tags, path, redacted, occurrences, place };
+}
+
+export async function coverRun(queryable: Queryable, runId: string): Promise<void> {
+  await queryable.query(COVER, [runId]);
+}
+
+/** Marks at most `limit` findings after `after` that the latest covering run has not seen; null: there are no more. */
+export async function markGone(
+  queryable: Queryable,
+  runId: string,
+  after: string,
+  limit: number,
+): Promise<string | null> {
+  const [marked] = await queryable.query<{ n: number; last: string | null }>(MARK_GONE, [runId, after, limit]);
+  return marked!.n < limit ? null : marked!.last;
+}
+
+/** Counts what the run saw and closes it. */
+export async function finishRun(
+  queryable: Queryable,
+  runId: string,
+  complete: boolean,
+  now: string | null,
+): Promise<void> {
+  await queryable.query(FINISH, [runId, complete, now, RULES_MAX]);
+}
+
+export async function putChunk(
+  queryable: Queryable,
+  chunk: { task_id: string; attempt: number; ordinal: number },
+  findings: readonly ReportedFinding[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(PUT_CHUNK, [chunk.task_id, chunk.attempt, chunk.ordinal, JSON.stringify(findings), now]);
+}
+
+export async function findChunk(
+  queryable: Queryable,
+  chunk: { task_id: string; attempt: number; ordinal: number },
+): Promise<readonly ReportedFinding[] | null> {
+  const { task_id, attempt, ordinal } = chunk;
+  const [row] = await queryable.query<{ findings: ReportedFinding[] }>(GET_CHUNK, [task_id, attempt, ordinal]);
+  return row?.findings ?? null;
+}
+
+/** Tasks of these kinds that stand before a task in its sequence, by state. */
+export async function countTasksBefore(
+  queryable: Queryable,
+  taskId: string,
+  kinds: readonly string[],
+): Promise<Partial<Record<TaskState, number>>> {
+  const rows = await queryable.query<{ state: number; n: number }>(COUNT_BEFORE, [taskId, [...kinds]]);
+  return Object.fromEntries(rows.map(({ state, n }) => [taskStateOf(state), n]));
+}
+
+/** Null where there is no such finding. */
+export async function triageFinding(
+  queryable: Queryable,
+  id: string,
+  { state, comment, by }: TriageChange,
+  now: string | null,
+): Promise<TrackedFinding | null> {
+  const [row] = await queryable.query<FindingRecord>(TRIAGE, [id, state, comment, by, now]);
+  return row === undefined ? null : findingOf(row);
+}
+
+/** Deletes at most `limit` of each: what is gone and runs that began `keepMs` ago, chunks of `chunksMs` ago. */
+export async function deleteOldFindings(
+  queryable: Queryable,
+  { keepMs, chunksMs }: { keepMs: number; chunksMs: number },
+  limit: number,
+  now: string | null,
+): Promise<void> {
+  await queryable.query(DELETE_GONE, [keepMs, limit, now]);
+  await queryable.query(DELETE_RUNS, [keepMs, limit, now]);
+  await queryable.query(DELETE_CHUNKS, [chunksMs, limit, now]);
+}
