@@ -1,0 +1,66 @@
+import { closeSync, constants, fstatSync, openSync, type Stats } from 'node:fs';
+import type { Problem } from '../result.ts';
+import { atPath } from './deep-path.ts';
+import { problemOf } from './faults.ts';
+import { FileReader } from './file-reader.ts';
+import { ObjectFault, type ObjectOpener, type ObjectReader } from './port.ts';
+import { openStream } from './stream-reader.ts';
+
+/** Nothing blocks in `open`, whatever took the file's place, and no terminal becomes this process's own. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+export interface FileOpenerOptions {
+  /** Links are opened, too: they were found by following them. */
+  follow_links: boolean;
+  /** True for what the user named: links, pipes and block devices among them are opened. */
+  isNamed: (locator: string) => boolean;
+}
+
+/** Opens files of this machine by the bytes of their paths. */
+export class FileOpener implements ObjectOpener {
+  readonly #options: FileOpenerOptions;
+
+  constructor(options: FileOpenerOptions) {
+    this.#options = options;
+  }
+
+  open(object: { path: string; locator: string }): ObjectReader {
+    const { path, locator } = object;
+    const isNamed = this.#options.isNamed(locator);
+    const flags = isNamed || this.#options.follow_links ? FLAGS : FLAGS | constants.O_NOFOLLOW;
+    let descriptor: number;
+    try {
+      descriptor = atPath(locator, (system) => openSync(system, flags));
+    } catch (error) {
+      throw new ObjectFault(problemOf(error, path), error);
+    }
+    try {
+      return readerOf(path, descriptor, isNamed);
+    } catch (error) {
+      closeSync(descriptor);
+      throw error instanceof ObjectFault ? error : new ObjectFault(problemOf(error, path), error);
+    }
+  }
+
+  close(): void {
+    // Readers close their own descriptors.
+  }
+}
+
+/** What stands there may have changed since it was listed, so the descriptor says what it is. */
+function readerOf(path: string, descriptor: number, isNamed: boolean): ObjectReader {
+  const stats = fstatSync(descriptor);
+  if (stats.isFile() || (isNamed && stats.isBlockDevice())) return new FileReader(path, descriptor, stats);
+  if (isNamed && (stats.isFIFO() || stats.isSocket())) return openStream(path, descriptor);
+  throw new ObjectFault(notAFile(path, stats));
+}
+
+/** The problem that a directory, device or pipe is where a file was expected. */
+export function notAFile(path: string, stats: Stats): Problem {
+  const what = stats.isDirectory()
+    ? 'a directory, where a file was expected'
+    : stats.isCharacterDevice()
+      ? 'a character device, which has no end'
+      : 'a special file, which is not opened';
+  return { code: 'special_file', path, message: what, extent: 'skipped' };
+}

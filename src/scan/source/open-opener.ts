@@ -1,0 +1,22 @@
+import type { SourceSpec } from '../options.ts';
+import { FileOpener } from './file-opener.ts';
+import { rootLocatorOf } from './open-source.ts';
+import type { ObjectOpener } from './port.ts';
+import { StdinOpener } from './stdin.ts';
+
+/** Makes what opens the objects of a source; the source itself may live in another thread. */
+export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpener> {
+  switch (spec.type) {
+    case 'path': {
+      const root = rootLocatorOf(spec);
+      return new FileOpener({ follow_links: spec.follow_links ?? false, isNamed: (locator) => locator === root });
+    }
+    case 'list':
+      return new FileOpener({ follow_links: true, isNamed: () => true });
+    case 'stdin':
+      return new StdinOpener();
+    case 'git':
+    case 's3':
+      throw new Error(`${spec.type}: not built yet`);
+  }
+}

@@ -1,0 +1,68 @@
+import { statSync, type Stats } from 'node:fs';
+import { posix } from 'node:path';
+import type { SourceSpec } from '../options.ts';
+import { locatorOf } from './byte-path.ts';
+import { atPath } from './deep-path.ts';
+import { DirectorySource } from './directory/directory.ts';
+import { ListSource } from './list.ts';
+import type { ObjectSource } from './port.ts';
+import { StdinSource } from './stdin.ts';
+
+/** What a source may ask of whoever runs it. */
+export interface SourceEnvironment {
+  /** Directories, by their path in findings (without a slash at the end), that are not walked: nothing below is wanted. */
+  prune?: (path: string) => boolean;
+}
+
+/**
+ * Makes the source that a specification names.
+ *
+ * @throws Error where there is no such thing, saying what to do
+ */
+export function openSource(
+  spec: SourceSpec,
+  environment: SourceEnvironment = {},
+): ObjectSource | Promise<ObjectSource> {
+  switch (spec.type) {
+    case 'path':
+      return openPath(spec, environment);
+    case 'list':
+      return new ListSource(spec.name, listLocatorsOf(spec));
+    case 'stdin':
+      return new StdinSource(spec.name);
+    case 'git':
+    case 's3':
+      throw new Error(`${spec.type}: not built yet`);
+  }
+}
+
+type PathSpec = Extract<SourceSpec, { type: 'path' }>;
+
+function openPath(spec: PathSpec, environment: SourceEnvironment): ObjectSource {
+  const root = rootLocatorOf(spec);
+  let stats: Stats | undefined;
+  try {
+    stats = atPath(root, (path) => statSync(path, { throwIfNoEntry: false }));
+  } catch (error) {
+    throw new Error(`${spec.path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  if (stats === undefined) throw new Error(`${spec.path} does not exist; name a file or a directory`);
+  if (!stats.isDirectory()) return new ListSource(spec.path, [root]);
+  return new DirectorySource(spec.path, {
+    root,
+    follow_links: spec.follow_links ?? false,
+    git_objects: spec.git_objects ?? false,
+    prune: environment.prune,
+  });
+}
+
+/** The bytes of the path that was named, without what says nothing: `./src/` is `src`. */
+export function rootLocatorOf({ path }: PathSpec): string {
+  const normal = posix.normalize(path === '' ? '.' : path);
+  return locatorOf(normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal);
+}
+
+/** The bytes of the listed paths. */
+export function listLocatorsOf(spec: Extract<SourceSpec, { type: 'list' }>): readonly string[] {
+  return spec.encoding === 'latin1' ? spec.paths : spec.paths.map(locatorOf);
+}
