@@ -2,15 +2,21 @@
 
 /** Where objects come from. */
 export type SourceSpec =
-  /** A file, or a directory with all below it. */
-  | { type: 'path'; path: string; follow_links?: boolean }
+  /**
+   * A file, or a directory with all below it. Object stores of git repositories hold compressed content of the history,
+   * which the source `git` reads; `git_objects` walks them nevertheless.
+   */
+  | { type: 'path'; path: string; follow_links?: boolean; git_objects?: boolean }
   | { type: 'stdin'; name: string }
   /** Every blob of the history once, with its first commit. `revisions` as git's `rev-list` takes them; default: all references. */
   | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string }
   /** `endpoint` for services that speak the S3 API elsewhere. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
-  /** Paths, each a file; from a list of the caller's, or one a line from a file. */
-  | { type: 'list'; name: string; paths: readonly string[] };
+  /**
+   * Paths, each a file; from a list of the caller's, or one a line from a file. `latin1`: each character is a byte, for
+   * paths that are not UTF-8.
+   */
+  | { type: 'list'; name: string; paths: readonly string[]; encoding?: 'utf8' | 'latin1' };
 
 /** What happens when a budget of an archive ends: leave all of it out, keep what was read, or end the run. */
 export type ArchivePolicy = 'skip' | 'partial' | 'fail-run';
