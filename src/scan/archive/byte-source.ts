@@ -1,0 +1,180 @@
+import type { ObjectReader } from '../source/port.ts';
+
+/** Packed bytes, front to back. */
+export interface Input {
+  /** Bytes at hand: at least `length`, fewer only at the end. At most `CHUNK_BYTES` can be asked for. Valid until the next call. */
+  peek(length: number): Promise<Uint8Array>;
+  /** Moves past bytes that were seen. */
+  consume(length: number): void;
+}
+
+/** How much is read at once. */
+export const CHUNK_BYTES = 256 * 1024;
+
+const EMPTY = new Uint8Array(0);
+
+/** Buffered reading of an object: forward, and anywhere where the reader's access is `range`. */
+export class ByteSource implements Input {
+  readonly reader: ObjectReader;
+  readonly #capacity: number;
+  #buffer: Uint8Array = EMPTY;
+  #start = 0;
+  #end = 0;
+  /** Where `#end` stands in the object. */
+  #offset = 0;
+  #ended = false;
+
+  constructor(reader: ObjectReader, capacity = CHUNK_BYTES) {
+    this.reader = reader;
+    this.#capacity = capacity;
+  }
+
+  /** Where the next byte stands in the object. */
+  get position(): number {
+    return this.#offset - (this.#end - this.#start);
+  }
+
+  get canSeek(): boolean {
+    return this.reader.access === 'range';
+  }
+
+  async peek(length: number): Promise<Uint8Array> {
+    while (this.#end - this.#start < length && !this.#ended) await this.#fill();
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  consume(length: number): void {
+    if (length > this.#end - this.#start) throw new Error('byte source: more is consumed than was read');
+    this.#start += length;
+  }
+
+  /** Goes to `offset`; only where the reader can. */
+  seek(offset: number): void {
+    const first = this.#offset - this.#end;
+    if (offset >= first && offset <= this.#offset) {
+      this.#start = offset - first;
+      return;
+    }
+    this.#start = this.#end = 0;
+    this.#offset = offset;
+    this.#ended = false;
+  }
+
+  /** Passes over `length` bytes; false where the object ends before them. */
+  async skip(length: number): Promise<boolean> {
+    const buffered = Math.min(length, this.#end - this.#start);
+    this.#start += buffered;
+    let left = length - buffered;
+    if (left === 0) return true;
+    if (this.canSeek) {
+      this.seek(this.position + left);
+      return this.reader.size < 0 || this.position <= this.reader.size;
+    }
+    while (left > 0) {
+      const passed = Math.min(left, (await this.peek(1)).length);
+      if (passed === 0) return false;
+      this.#start += passed;
+      left -= passed;
+    }
+    return true;
+  }
+
+  /** Like a reader's `read`, at this position. */
+  async readInto(target: Uint8Array, start: number, length: number): Promise<number> {
+    if (this.#start === this.#end && !this.#ended && length >= this.#capacity / 2) {
+      const count = await this.reader.read(target, start, length, this.#offset);
+      this.#start = this.#end = 0;
+      this.#offset += count;
+      this.#ended = count === 0;
+      return count;
+    }
+    const chunk = await this.peek(1);
+    const count = Math.min(length, chunk.length);
+    target.set(chunk.subarray(0, count), start);
+    this.#start += count;
+    return count;
+  }
+
+  async #fill(): Promise<void> {
+    if (this.#buffer.length === 0) this.#buffer = new Uint8Array(this.#capacityNeeded());
+    if (this.#start > 0) {
+      this.#buffer.copyWithin(0, this.#start, this.#end);
+      this.#end -= this.#start;
+      this.#start = 0;
+    }
+    const room = this.#buffer.length - this.#end;
+    if (room === 0) {
+      this.#grow();
+      return this.#fill();
+    }
+    const count = await this.reader.read(this.#buffer, this.#end, room, this.#offset);
+    this.#end += count;
+    this.#offset += count;
+    this.#ended = count === 0;
+  }
+
+  /** An object that has grown since it was opened needs more than its size said. */
+  #grow(): void {
+    if (this.#buffer.length >= this.#capacity) throw new Error('byte source: more is asked for than it holds');
+    const buffer = new Uint8Array(this.#capacity);
+    buffer.set(this.#buffer);
+    this.#buffer = buffer;
+  }
+
+  #capacityNeeded(): number {
+    const { size } = this.reader;
+    return size < 0 ? this.#capacity : Math.max(1024, Math.min(this.#capacity, size + 1));
+  }
+}
+
+/** The next `length` bytes of another input, and no more. */
+export class LimitedInput implements Input {
+  readonly #input: Input;
+  left: number;
+
+  constructor(input: Input, length: number) {
+    this.#input = input;
+    this.left = length;
+  }
+
+  async peek(length: number): Promise<Uint8Array> {
+    if (this.left === 0) return EMPTY;
+    const chunk = await this.#input.peek(Math.min(length, this.left));
+    return chunk.length > this.left ? chunk.subarray(0, this.left) : chunk;
+  }
+
+  consume(length: number): void {
+    this.#input.consume(length);
+    this.left -= length;
+  }
+}
+
+/** Tells a budget of packed bytes as soon as they are handed on, in slices, so that the ratio is known while they unfold. */
+export class MeteredInput implements Input {
+  readonly #input: Input;
+  readonly #budget: { consume(bytes: number): void };
+  /** Bytes at hand that the budget knows of. */
+  #known = 0;
+
+  constructor(input: Input, budget: { consume(bytes: number): void }) {
+    this.#input = input;
+    this.#budget = budget;
+  }
+
+  async peek(length: number): Promise<Uint8Array> {
+    const chunk = await this.#input.peek(length);
+    const slice = chunk.length > SLICE_BYTES && length < SLICE_BYTES ? chunk.subarray(0, SLICE_BYTES) : chunk;
+    if (slice.length > this.#known) {
+      this.#budget.consume(slice.length - this.#known);
+      this.#known = slice.length;
+    }
+    return slice;
+  }
+
+  consume(length: number): void {
+    this.#known -= length;
+    this.#input.consume(length);
+  }
+}
+
+const SLICE_BYTES = 64 * 1024;

@@ -1,0 +1,103 @@
+import { ObjectFault } from '../source/port.ts';
+import { ByteSource, MeteredInput } from './byte-source.ts';
+import type { ArchiveBudget } from './context.ts';
+import { EntryContent } from './entry-content.ts';
+import { admitName } from './entry-name.ts';
+import type { ArchiveEntry, ArchiveReader } from './port.ts';
+import { BLOCK_BYTES, isTarHead } from './tar/header.ts';
+import { TarReader } from './tar/reader.ts';
+import { createUnpacker, type CompressedFormat } from './compressed.ts';
+import { gzipName } from './unpack/gzip.ts';
+import { StoredUnpacker, type Unpacker } from './unpack/unpacker.ts';
+
+/** Opens a compressed file: an archive of one entry, or, where that is a tar file, the tar file: one archive, not two. */
+export async function openCompressed(
+  format: CompressedFormat,
+  source: ByteSource,
+  budget: ArchiveBudget,
+  closeSource: () => Promise<void>,
+): Promise<ArchiveReader> {
+  const { path } = budget.context;
+  const head = await source.peek(1024);
+  const stated = format === 'gzip' ? gzipName(head) : null;
+  const rawName = stated ?? Buffer.from(nameWithoutEnding(path));
+  const unpacker = createUnpacker(format, new MeteredInput(source, budget));
+  const options = { path, size: -1, unpacker, budget, entry_bytes_max: Infinity };
+  const content = new EntryContent(options);
+  const unpacked = new ByteSource(content);
+  const close = async (): Promise<void> => {
+    content.close();
+    await closeSource();
+  };
+  if (await startsTar(unpacked)) {
+    const closeTar = (): Promise<void> => {
+      const remark = unpacker.remark?.();
+      if (remark !== undefined) budget.report({ ...remark, path });
+      return close();
+    };
+    return new TarReader({ source: unpacked, budget, charged: true, close: closeTar });
+  }
+  return new CompressedFile(format, rawName, unpacked, unpacker, budget, close);
+}
+
+/** A fault within the first block shows again when that is read. */
+async function startsTar(unpacked: ByteSource): Promise<boolean> {
+  try {
+    return isTarHead(await unpacked.peek(BLOCK_BYTES));
+  } catch (error) {
+    if (error instanceof ObjectFault) return false;
+    throw error;
+  }
+}
+
+class CompressedFile implements ArchiveReader {
+  readonly format: CompressedFormat;
+  readonly close: () => Promise<void>;
+  readonly #rawName: Uint8Array;
+  readonly #unpacked: ByteSource;
+  readonly #unpacker: Unpacker;
+  readonly #budget: ArchiveBudget;
+  #isGiven = false;
+
+  constructor(
+    format: CompressedFormat,
+    rawName: Uint8Array,
+    unpacked: ByteSource,
+    unpacker: Unpacker,
+    budget: ArchiveBudget,
+    close: () => Promise<void>,
+  ) {
+    this.format = format;
+    this.close = close;
+    this.#rawName = rawName;
+    this.#unpacked = unpacked;
+    this.#unpacker = unpacker;
+    this.#budget = budget;
+  }
+
+  next(): Promise<ArchiveEntry | null> {
+    if (this.#isGiven) return Promise.resolve(null);
+    this.#isGiven = true;
+    this.#budget.countEntry();
+    const { name, path } = admitName(this.#budget, this.#rawName, 'latin1');
+    return Promise.resolve({ name, kind: 'file', size_hint: -1, open: () => this.#open(path) });
+  }
+
+  #open(path: string): EntryContent {
+    const pieces = new StoredUnpacker(this.#unpacked, Infinity);
+    const unpacker: Unpacker = {
+      next: () => pieces.next(),
+      remark: () => this.#unpacker.remark?.(),
+      close: () => pieces.close(),
+    };
+    const { entry_bytes_max } = this.#budget.budgets;
+    return new EntryContent({ path, size: -1, unpacker, budget: null, entry_bytes_max });
+  }
+}
+
+/** The last part of a path, less the ending that says how it is packed; `data` where nothing else is left. */
+function nameWithoutEnding(path: string): string {
+  const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('!')) + 1);
+  const name = base.replace(/\.(?:tgz|tbz2?|txz|tzst)$/i, '.tar').replace(/\.(?:gz|bz2|xz|zst|zstd|Z)$/i, '');
+  return name === '' ? 'data' : name;
+}

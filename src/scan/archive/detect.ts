@@ -1,0 +1,67 @@
+import type { ArchiveFormat } from './port.ts';
+import { hasTarMagic, isTarHead } from './tar/header.ts';
+
+/** Bytes from an object's beginning that detection wants to see. */
+export const DETECT_BYTES = 512;
+
+/** Zip files by name, whatever stands before their first entry. */
+const ZIP_NAME =
+  /\.(?:zip|jar|war|ear|aar|apk|apks|ipa|xpi|crx|vsix|whl|egg|nupkg|docx|docm|dotx|xlsx|xlsm|xltx|pptx|pptm|potx|odt|ods|odp|odg|epub|kmz|sfx|pyz|cbz)$/i;
+
+const MAGIC: readonly (readonly [ArchiveFormat, readonly number[]])[] = [
+  ['zip', [0x50, 0x4b, 0x03, 0x04]],
+  ['zip', [0x50, 0x4b, 0x05, 0x06]],
+  // The mark of an archive that was to be split, and was not.
+  ['zip', [0x50, 0x4b, 0x07, 0x08, 0x50, 0x4b, 0x03, 0x04]],
+  ['zip', [0x50, 0x4b, 0x30, 0x30, 0x50, 0x4b, 0x03, 0x04]],
+  ['gzip', [0x1f, 0x8b, 0x08]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+];
+
+/** Formats that are known and not read. */
+const UNSUPPORTED: readonly (readonly [string, readonly number[]])[] = [
+  ['7z', [0x37, 0x7a, 0xbc, 0xaf, 0x27, 0x1c]],
+  ['RAR', [0x52, 0x61, 0x72, 0x21, 0x1a, 0x07]],
+  ['LZ4', [0x04, 0x22, 0x4d, 0x18]],
+  ['lzip', [0x4c, 0x5a, 0x49, 0x50, 0x01]],
+  ['compress (.Z)', [0x1f, 0x9d, 0x90]],
+  ['cabinet', [0x4d, 0x53, 0x43, 0x46, 0x00, 0x00, 0x00, 0x00]],
+  ['Debian package', [0x21, 0x3c, 0x61, 0x72, 0x63, 0x68, 0x3e, 0x0a, 0x64, 0x65, 0x62, 0x69, 0x61, 0x6e]],
+  ['RPM package', [0xed, 0xab, 0xee, 0xdb]],
+];
+
+/**
+ * The format of an object by its first bytes (512 of them, or all there are), by its name only where they cannot say:
+ * a zip file may begin with anything. Null: no archive, or none that can be read.
+ */
+export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | null {
+  for (const [format, magic] of MAGIC) if (startsWith(head, magic)) return format;
+  if (isBzip2(head)) return 'bzip2';
+  if (isTarHead(head) || hasTarMagic(head)) return 'tar';
+  if (isSkippableFrame(head) && /\.(?:zst|zstd|tzst)$/i.test(path)) return 'zstd';
+  if (ZIP_NAME.test(path) && head.length >= 22) return 'zip';
+  return null;
+}
+
+/** The name of a known archive format that cannot be read here; null for everything else. */
+export function detectUnsupported(head: Uint8Array): string | null {
+  return UNSUPPORTED.find(([, magic]) => startsWith(head, magic))?.[0] ?? null;
+}
+
+function startsWith(head: Uint8Array, magic: readonly number[]): boolean {
+  return head.length >= magic.length && magic.every((byte, i) => head[i] === byte);
+}
+
+/** `BZh`, a level, and the mark of a block or of the end: digits of pi or of its square root. */
+function isBzip2(head: Uint8Array): boolean {
+  if (!startsWith(head, [0x42, 0x5a, 0x68]) || head[3]! < 0x31 || head[3]! > 0x39) return false;
+  const mark = head.subarray(4);
+  return (
+    startsWith(mark, [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]) || startsWith(mark, [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
+  );
+}
+
+function isSkippableFrame(head: Uint8Array): boolean {
+  return (head[0]! & 0xf0) === 0x50 && startsWith(head.subarray(1), [0x2a, 0x4d, 0x18]);
+}

@@ -1,0 +1,56 @@
+import type { ArchiveBudget } from './context.ts';
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The upper half of code page 437, which zip files without a mark for UTF-8 are written in. */
+const CP437 =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0';
+
+/** A name as text: UTF-8 where its bytes are, else each byte as one character, so that names that differ stay different. */
+export function decodeName(bytes: Uint8Array, fallback: 'latin1' | 'cp437'): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const utf8 = text.toString('utf8');
+  if (!utf8.includes('\ufffd')) return utf8;
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    const latin1 = text.toString('latin1');
+    return fallback === 'latin1' ? latin1 : latin1.replace(/[\x80-\xff]/g, (c) => CP437[c.charCodeAt(0) - 0x80]!);
+  }
+}
+
+/**
+ * An entry's name within the bound, and its full path. A name that would lead out of the directory that it is unpacked
+ * to, and one beyond the bound, is reported; what it names is scanned all the same, since names are never used as paths.
+ */
+export function admitName(
+  budget: ArchiveBudget,
+  bytes: Uint8Array,
+  fallback: 'latin1' | 'cp437',
+): { name: string; path: string } {
+  const { name_bytes_max } = budget.budgets;
+  const name = decodeName(bytes.length > name_bytes_max ? cut(bytes, name_bytes_max) : bytes, fallback);
+  const path = `${budget.context.path}!${name}`;
+  if (bytes.length > name_bytes_max) {
+    const message = `the entry's name has ${bytes.length} bytes, more than ${name_bytes_max}: it is shown cut`;
+    budget.report({ code: 'name_budget', path, message, extent: 'notice' });
+  }
+  const fault = unsafeBecause(name);
+  if (fault !== null)
+    budget.report({ code: 'unsafe_name', path, message: `the entry's name ${fault}`, extent: 'notice' });
+  return { name, path };
+}
+
+/** At most `length` bytes, without half a character of UTF-8 at the end. */
+function cut(bytes: Uint8Array, length: number): Uint8Array {
+  let end = length;
+  while (end > length - 4 && end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end);
+}
+
+function unsafeBecause(name: string): string | null {
+  if (name.startsWith('/') || name.startsWith('\\') || /^[A-Za-z]:[\\/]/.test(name)) return 'is an absolute path';
+  if (name.includes('..') && /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(name)) return 'leads out of its directory';
+  if (/[\x00-\x1f\x7f]/.test(name)) return 'has control characters';
+  return null;
+}

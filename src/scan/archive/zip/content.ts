@@ -1,0 +1,126 @@
+import { inflateRawSync } from 'node:zlib';
+
+import { LimitedInput, MeteredInput, type ByteSource, type Input } from '../byte-source.ts';
+import type { ArchiveBudget } from '../context.ts';
+import { createUnpacker } from '../compressed.ts';
+import { Damage, StoredUnpacker, type Unpacker } from '../unpack/unpacker.ts';
+import { ZlibUnpacker } from '../unpack/zlib.ts';
+import { FLAG, type ZipRecord } from './records.ts';
+
+export const METHOD = { stored: 0, deflate: 8, bzip2: 12, zstd_old: 20, zstd: 93, xz: 95, aes: 99 } as const;
+
+const REFUSED_METHODS: Readonly<Record<number, string>> = {
+  1: 'shrink',
+  6: 'implode',
+  9: 'Deflate64',
+  14: 'LZMA',
+  97: 'WavPack',
+  98: 'PPMd',
+};
+
+/** Entries up to these sizes are unpacked in one call. */
+const ONE_CALL_PACKED_BYTES = 192 * 1024;
+const ONE_CALL_BYTES = 1024 * 1024;
+
+/** Throws `Damage` where an entry cannot be unpacked at all, and says why. */
+export function checkReadable({ flags, method }: ZipRecord): void {
+  if ((flags & (FLAG.encrypted | FLAG.strong_encryption | FLAG.masked)) !== 0 || method === METHOD.aes)
+    throw new Damage('the entry is encrypted', 'encrypted');
+  if ((Object.values(METHOD) as number[]).includes(method)) return;
+  const name = REFUSED_METHODS[method] ?? `method ${method}`;
+  throw new Damage(`the entry is packed with ${name}, which is not read`, 'unsupported_archive');
+}
+
+/** Unpacks an entry whose packed size is known, from where its data begins. */
+export async function unpackEntry(source: ByteSource, record: ZipRecord, budget: ArchiveBudget): Promise<Unpacker> {
+  checkReadable(record);
+  const { method, packed_size, size } = record;
+  if (method === METHOD.deflate && packed_size <= ONE_CALL_PACKED_BYTES && size <= ONE_CALL_BYTES) {
+    const packed = await source.peek(packed_size);
+    if (packed.length >= packed_size) {
+      budget.consume(packed_size);
+      return new OneCallUnpacker(packed.subarray(0, packed_size), size);
+    }
+  }
+  const input = new MeteredInput(new LimitedInput(source, packed_size), budget);
+  if (method === METHOD.stored) return new StoredUnpacker(input, packed_size);
+  if (method === METHOD.deflate) return new ZlibUnpacker('deflate', input);
+  if (method === METHOD.bzip2) return createUnpacker('bzip2', input);
+  return createUnpacker(method === METHOD.xz ? 'xz' : 'zstd', input);
+}
+
+/** A small entry: most of the time of many small ones goes into setting up. Where one call fails it starts over, piece by piece. */
+class OneCallUnpacker implements Unpacker {
+  #packed: Uint8Array | null;
+  readonly #size: number;
+  #pieces: ZlibUnpacker | null = null;
+
+  constructor(packed: Uint8Array, size: number) {
+    this.#packed = packed;
+    this.#size = size;
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    if (this.#pieces !== null) return this.#pieces.next();
+    const packed = this.#packed;
+    if (packed === null) return null;
+    this.#packed = null;
+    try {
+      const limits = { maxOutputLength: Math.max(1, this.#size), chunkSize: Math.max(64, this.#size + 1) };
+      const bytes = inflateRawSync(packed, limits);
+      return bytes.length === 0 ? null : bytes;
+    } catch {
+      // Damaged, or more than was stated: what can be had is had in small pieces.
+      this.#pieces = new ZlibUnpacker('deflate', new MemoryInput(packed.slice()), 4096);
+      return this.#pieces.next();
+    }
+  }
+
+  close(): void {
+    this.#packed = null;
+    this.#pieces?.close();
+  }
+}
+
+class MemoryInput implements Input {
+  #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  peek(): Promise<Uint8Array> {
+    return Promise.resolve(this.#bytes);
+  }
+
+  consume(length: number): void {
+    this.#bytes = this.#bytes.subarray(length);
+  }
+}
+
+/** An unpacker that is made when it is first asked. */
+export class LazyUnpacker implements Unpacker {
+  readonly #make: () => Promise<Unpacker>;
+  #unpacker: Unpacker | null = null;
+
+  constructor(make: () => Promise<Unpacker>) {
+    this.#make = make;
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    return this.#unpacker === null ? this.#begin() : this.#unpacker.next();
+  }
+
+  async #begin(): Promise<Uint8Array | null> {
+    this.#unpacker = await this.#make();
+    return this.#unpacker.next();
+  }
+
+  remark(): ReturnType<NonNullable<Unpacker['remark']>> {
+    return this.#unpacker?.remark?.();
+  }
+
+  close(): void {
+    this.#unpacker?.close();
+  }
+}

@@ -1,0 +1,59 @@
+import type { Input } from '../byte-source.ts';
+import { Damage, type Unpacker } from '../unpack/unpacker.ts';
+import { SIGNATURE, signatureOf, viewOf } from './records.ts';
+
+/** Bytes of the descriptor behind an entry of `packedSize` bytes: with its mark or without, with sizes of 4 bytes or 8; 0 where none is there. */
+export function descriptorLength(bytes: Uint8Array, packedSize: number): number {
+  const view = viewOf(bytes);
+  const mark = signatureOf(bytes) === SIGNATURE.descriptor ? 4 : 0;
+  const low = packedSize % 2 ** 32;
+  if (bytes.length < mark + 12 || view.getUint32(mark + 4, true) !== low) return mark === 0 ? 0 : 16;
+  // With 8 bytes a size, the upper half of the packed size stands where the size would.
+  const isWide = bytes.length >= mark + 20 && view.getUint32(mark + 8, true) === Math.floor(packedSize / 2 ** 32);
+  if (!isWide) return mark + 12;
+  // An empty entry looks alike in both: what follows tells.
+  return packedSize === 0 && bytes.length >= mark + 14 && view.getUint16(mark + 12, true) === 0x4b50
+    ? mark + 12
+    : mark + 20;
+}
+
+/** Stored data of unknown length: it ends before a descriptor that states as many bytes as there were. */
+export class OpenStoredUnpacker implements Unpacker {
+  readonly #input: Input;
+  #seen = 0;
+  #passed = 0;
+  #isAtEnd = false;
+
+  constructor(input: Input) {
+    this.#input = input;
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    this.#input.consume(this.#seen);
+    this.#passed += this.#seen;
+    this.#seen = 0;
+    if (this.#isAtEnd) return null;
+    const chunk = await this.#input.peek(DESCRIPTOR_BYTES);
+    if (chunk.length < DESCRIPTOR_BYTES) throw new Damage('the data ends too early');
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    // A mark that is not whole yet is looked at with the next piece.
+    const searched = bytes.length - DESCRIPTOR_BYTES;
+    let length = searched + 1;
+    for (let at = bytes.indexOf(MARK); at >= 0 && at <= searched; at = bytes.indexOf(MARK, at + 1)) {
+      if (bytes.readUInt32LE(at + 8) !== (this.#passed + at) % 2 ** 32) continue;
+      length = at;
+      this.#isAtEnd = true;
+      break;
+    }
+    this.#seen = length;
+    return length === 0 ? null : chunk.subarray(0, length);
+  }
+
+  close(): void {
+    this.#input.consume(this.#seen);
+    this.#seen = 0;
+  }
+}
+
+const DESCRIPTOR_BYTES = 16;
+const MARK = Buffer.from('PK\x07\x08', 'latin1');

@@ -1,0 +1,157 @@
+import { ByteSource } from '../byte-source.ts';
+import type { ArchiveBudget } from '../context.ts';
+import { EntryContent, notice } from '../entry-content.ts';
+import { admitName } from '../entry-name.ts';
+import type { ArchiveEntry, ArchiveReader } from '../port.ts';
+import { ObjectFault } from '../../source/port.ts';
+import { Damage, type Unpacker } from '../unpack/unpacker.ts';
+import { LazyUnpacker, unpackEntry } from './content.ts';
+import type { Directory } from './end-record.ts';
+import { findOverlaps } from './overlaps.ts';
+import {
+  DIRECTORY_BYTES,
+  directoryLength,
+  kindOf,
+  LOCAL_BYTES,
+  localLength,
+  parseDirectory,
+  parseLocal,
+  SIGNATURE,
+  signatureOf,
+  type DirectoryRecord,
+} from './records.ts';
+
+const DIRECTORY_CHUNK_BYTES = 200 * 1024;
+
+/** A zip file that can be read at any offset: its directory says what is in it. */
+export class ZipDirectoryReader implements ArchiveReader {
+  readonly format = 'zip';
+  readonly close: () => Promise<void>;
+  readonly #budget: ArchiveBudget;
+  readonly #directory: Directory;
+  /** The directory is read beside the entries. */
+  readonly #lines: ByteSource;
+  readonly #data: ByteSource;
+  #index = 0;
+  #overlapping: Uint8Array | null = null;
+
+  constructor(source: ByteSource, directory: Directory, budget: ArchiveBudget, close: () => Promise<void>) {
+    this.#data = source;
+    this.#lines = new ByteSource(source.reader, DIRECTORY_CHUNK_BYTES);
+    this.#directory = directory;
+    this.#budget = budget;
+    this.close = close;
+  }
+
+  async next(): Promise<ArchiveEntry | null> {
+    if (this.#overlapping === null) {
+      this.#overlapping = await this.#checkOverlaps();
+      this.#lines.seek(this.#directory.start);
+    }
+    for (;;) {
+      const record = await this.#readLine();
+      if (record === null) {
+        this.#checkCount();
+        return null;
+      }
+      this.#budget.countEntry();
+      if (this.#overlapping[this.#index++] !== 1) return this.#entryOf(record);
+    }
+  }
+
+  #entryOf(record: DirectoryRecord): ArchiveEntry {
+    const { name, path } = admitName(this.#budget, record.name, 'cp437');
+    const open = (): EntryContent =>
+      new EntryContent({
+        path,
+        size: record.size,
+        unpacker: new LazyUnpacker(() => this.#unpack(record, path)),
+        budget: this.#budget,
+        entry_bytes_max: this.#budget.budgets.entry_bytes_max,
+        crc: record.crc,
+        stated_size: record.size,
+      });
+    return { name, kind: kindOf(record, name), size_hint: record.size, open };
+  }
+
+  async #unpack(record: DirectoryRecord, path: string): Promise<Unpacker> {
+    const source = this.#data;
+    const offset = record.offset + this.#directory.shift;
+    if (!(offset >= 0 && offset < source.reader.size))
+      throw new Damage('the entry begins beyond the end of the archive');
+    source.seek(offset);
+    const head = await source.peek(LOCAL_BYTES);
+    if (head.length < LOCAL_BYTES || signatureOf(head) !== SIGNATURE.local)
+      throw new Damage("the entry's own header is not where the directory says");
+    const length = localLength(head);
+    const header = await source.peek(length);
+    if (header.length < length) throw new Damage("the archive ends within the entry's header");
+    this.#compare(record, header, path);
+    source.consume(length);
+    return unpackEntry(source, record, this.#budget);
+  }
+
+  /** The directory counts; what the entry's own header says otherwise is reported. */
+  #compare(record: DirectoryRecord, header: Uint8Array, path: string): void {
+    const local = parseLocal(header);
+    if (Buffer.compare(local.name, record.name) !== 0) {
+      const other = Buffer.from(local.name).toString('utf8').slice(0, 200);
+      this.#budget.report(notice(path, `the entry's own header gives it another name than the directory: ${other}`));
+    } else if (local.method !== record.method) {
+      this.#budget.report(notice(path, "the entry's own header names another method than the directory"));
+    }
+  }
+
+  /** The next line of the directory; null behind the last. */
+  async #readLine(): Promise<DirectoryRecord | null> {
+    const lines = this.#lines;
+    if (lines.position >= this.#directory.end) return null;
+    const head = await lines.peek(DIRECTORY_BYTES);
+    if (head.length < DIRECTORY_BYTES || signatureOf(head) !== SIGNATURE.directory) throw this.#damage();
+    const length = directoryLength(head);
+    const bytes = await lines.peek(length);
+    if (bytes.length < length) throw this.#damage();
+    lines.consume(length);
+    return parseDirectory(bytes);
+  }
+
+  async #checkOverlaps(): Promise<Uint8Array> {
+    const offsets: number[] = [];
+    const ends: number[] = [];
+    this.#lines.seek(this.#directory.start);
+    try {
+      while (offsets.length <= this.#budget.budgets.entries_max) {
+        const record = await this.#readLine();
+        if (record === null) break;
+        offsets.push(record.offset);
+        ends.push(record.offset + LOCAL_BYTES + record.name.length + record.packed_size);
+      }
+    } catch (error) {
+      // Damage shows again, where it stands, when the entries before it were read.
+      if (!(error instanceof ObjectFault)) throw error;
+    }
+    const overlapping = findOverlaps(offsets, ends);
+    const count = overlapping.reduce((sum, mark) => sum + mark, 0);
+    if (count > 0) {
+      const message = `${count} of ${offsets.length} entries share their packed data with others; they were not read`;
+      const { path } = this.#budget.context;
+      const extent = count === offsets.length ? 'skipped' : 'partial';
+      this.#budget.report({ code: 'overlapping_entries', path, message, extent });
+    }
+    return overlapping;
+  }
+
+  #checkCount(): void {
+    const { entries } = this.#directory;
+    // Old programs count modulo 65,536.
+    if (entries === this.#index || entries === this.#index % 65_536) return;
+    const message = `the archive states ${entries} entries, its directory has ${this.#index}`;
+    this.#budget.report(notice(this.#budget.context.path, message));
+  }
+
+  #damage(): ObjectFault {
+    const message = `the archive's directory is damaged after ${this.#index} entries`;
+    const extent = this.#index > 0 ? 'partial' : 'skipped';
+    return new ObjectFault({ code: 'malformed_archive', path: this.#budget.context.path, message, extent });
+  }
+}
