@@ -1,4 +1,4 @@
-import { EXIT, type ExitCode } from './failure.ts';
+import { EXIT } from './failure.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** One Ctrl-C may arrive twice: from the terminal, and from npm, which passes it on. */
@@ -10,10 +10,10 @@ const ECHO_MS = 700;
  *
  * @param onForced told before the process ends by force
  */
-export async function untilInterrupted(
-  run: (stop: AbortSignal) => Promise<ExitCode>,
+export async function untilInterrupted<Code extends number>(
+  run: (stop: AbortSignal) => Promise<Code>,
   onForced: () => void = () => undefined,
-): Promise<ExitCode> {
+): Promise<Code> {
   const stop = new AbortController();
   let firstAt = 0;
   const onSignal = (): void => {

@@ -47,6 +47,11 @@ export class OutputFile implements TextSink {
     this.#descriptor = openSync(this.partialPath, O_WRONLY | O_CREAT | O_EXCL, mode);
   }
 
+  /** What is being written, under both of its names. */
+  get ownFiles(): string[] {
+    return this.partialPath === null ? [] : [this.#target, this.partialPath];
+  }
+
   write(text: string): void {
     this.#pending.push(text);
     this.#pendingCharacters += text.length;

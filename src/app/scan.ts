@@ -1,0 +1,157 @@
+import { summaryLines } from '../scan/report/text-report.ts';
+import type { Paint, ReportSummary } from '../scan/report/report.ts';
+import { BaselineCollector } from '../scan/baseline/write-baseline.ts';
+import type { Finding, Problem, ScanProgress, ScanSummary } from '../scan/result.ts';
+import { startScan } from '../scan/scan.ts';
+import { silentLogger } from '../runtime/log.ts';
+import { systemClock } from './clock.ts';
+import { CommandFailure } from './failure.ts';
+import { SCAN_EXIT, type ScanExit } from './scan/exit.ts';
+import { withoutOwnFiles } from './scan/own-files.ts';
+import { baselineOf, ignoreListOf } from './scan/known.ts';
+import { optionsOf } from './scan/options.ts';
+import { ScanOutcomes } from './scan/outcome.ts';
+import { openOutput, Reports, type ReportTerminal } from './scan/reports.ts';
+import type { ScanRequest } from './scan/request.ts';
+import { rulesOf } from './scan/rules.ts';
+import { sourcesOf } from './scan/sources.ts';
+import { untilInterrupted } from './signals.ts';
+
+/** What a scan has of the terminal that it was started on. */
+export interface ScanTerminal extends ReportTerminal {
+  /** A line beside the report, on standard error. */
+  notice: (text: string) => void;
+  paintError: Paint;
+  /** Told from time to time how far the scan is. */
+  progress: (progress: ScanProgress) => void;
+  /** Takes the progress display away, before the last lines. */
+  stopProgress: () => void;
+  /** Calls back when nobody reads standard output any more. */
+  onClosed: (run: () => void) => void;
+}
+
+/** How a scan was made to end early. */
+type Ending = 'interrupted' | 'closed' | 'failed';
+
+/** `heddle scan`: from the command line to the exit code. Whatever goes wrong is an error of the scan, never its findings. */
+export async function runScan(request: ScanRequest, terminal: ScanTerminal): Promise<ScanExit> {
+  try {
+    return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, interrupted));
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    // A defect shows its stack; its exit code must not say that secrets were found.
+    throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: SCAN_EXIT.error });
+  } finally {
+    terminal.stopProgress();
+  }
+}
+
+async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
+  const notice = request.quiet ? (): void => undefined : terminal.notice;
+  const { specs: sources, directories } = sourcesOf(request);
+  const rules = rulesOf(request, directories, notice);
+  const options = optionsOf(request, { sources, rules });
+  const baseline = baselineOf(request, directories);
+  const ignored = ignoreListOf(request, directories, notice);
+  const baselineFile =
+    request.writeBaseline === undefined ? null : openOutput('--write-baseline', request.writeBaseline);
+  const collector = baselineFile === null ? null : new BaselineCollector();
+  let reports: Reports | null = null;
+  try {
+    reports = new Reports(request, terminal);
+    const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
+    const state = request.state === undefined ? [] : [request.state];
+    const own = [...reports.ownFiles, ...(baselineFile?.ownFiles ?? []), ...state];
+    const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
+    const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
+    terminal.stopProgress();
+    reports.end(summary);
+    if (baselineFile !== null && collector !== null && run.ending === null && summary.outcome !== 'aborted') {
+      collector.writeTo(baselineFile);
+      baselineFile.commit();
+      notice(`${collector.size} fingerprints written to ${baselineFile.path}`);
+    }
+    if (!request.quiet && (request.format !== 'text' || request.output !== undefined)) {
+      for (const line of summaryLines(summary, outcomes.problems, terminal.paintError)) terminal.notice(line);
+    }
+    return conclude(request, terminal, summary, run.ending);
+  } finally {
+    reports?.discard();
+    baselineFile?.discard();
+  }
+}
+
+/** One scan under way, with the reasons to end it early. */
+class Run {
+  readonly #outcomes: ScanOutcomes;
+  readonly #terminal: ScanTerminal;
+  readonly #abort = new AbortController();
+  #ending: Ending | null = null;
+  #failure: unknown = null;
+
+  constructor(outcomes: ScanOutcomes, terminal: ScanTerminal, interrupted: AbortSignal, hasFiles: boolean) {
+    this.#outcomes = outcomes;
+    this.#terminal = terminal;
+    if (interrupted.aborted) this.#end('interrupted');
+    else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
+    // Reports in files are written to their end, whoever reads standard output.
+    if (!hasFiles) terminal.onClosed(() => this.#end('closed'));
+  }
+
+  get ending(): Ending | null {
+    return this.#ending;
+  }
+
+  async start(options: Parameters<typeof startScan>[0], statePath: string | undefined): Promise<ScanSummary> {
+    const observer = {
+      onFinding: (finding: Finding) => this.#guarded(() => this.#outcomes.finding(finding)),
+      onProblem: (problem: Problem) => this.#guarded(() => this.#outcomes.problem(problem)),
+      onProgress: (progress: ScanProgress) => this.#terminal.progress(progress),
+    };
+    const environment = { clock: systemClock, log: silentLogger, signal: this.#abort.signal };
+    const summary = await startScan(options, observer, {
+      ...environment,
+      ...(statePath === undefined ? {} : { statePath }),
+    });
+    if (this.#ending === 'failed') throw this.#failure;
+    return summary;
+  }
+
+  /** A report that cannot be written (a full disk) ends the scan. */
+  #guarded(run: () => void): void {
+    if (this.#ending === 'failed') return;
+    try {
+      run();
+    } catch (error) {
+      this.#failure = error;
+      this.#end('failed');
+    }
+  }
+
+  #end(ending: Ending): void {
+    this.#ending ??= ending;
+    this.#abort.abort();
+  }
+}
+
+/** The exit code, with what is left to say. An error goes before findings, findings before what was left out. */
+function conclude(
+  request: ScanRequest,
+  terminal: ScanTerminal,
+  { outcome, reported }: ReportSummary,
+  ending: Ending | null,
+): ScanExit {
+  const found = reported > 0 ? SCAN_EXIT.findings : null;
+  if (ending === 'closed') return found ?? SCAN_EXIT.incomplete;
+  if (ending === 'interrupted' && outcome === 'aborted') {
+    terminal.notice(
+      request.state === undefined
+        ? 'Interrupted: what had not been looked at was not scanned. With --state FILE, a scan goes on where it stopped.'
+        : `Interrupted: what had not been looked at was not scanned. The same command goes on from ${request.state}.`,
+    );
+    return SCAN_EXIT.interrupted;
+  }
+  if (outcome === 'aborted') return SCAN_EXIT.error;
+  if (found !== null) return found;
+  return outcome === 'incomplete' && request.failOnIncomplete ? SCAN_EXIT.incomplete : SCAN_EXIT.clean;
+}

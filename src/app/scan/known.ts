@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { Baseline } from '../../scan/baseline/baseline.ts';
+import { IgnoreList } from '../../scan/baseline/ignore-list.ts';
+import { readBaseline } from '../../scan/baseline/read-baseline.ts';
+import { UnusableFile } from '../../scan/baseline/unusable-file.ts';
+import { refused, systemFault } from './exit.ts';
+import type { ScanRequest } from './request.ts';
+
+/** Lists of fingerprints that are looked for in what is scanned. */
+export const IGNORE_FILES = ['.heddleignore', '.gitleaksignore'] as const;
+
+/** @throws CommandFailure */
+export function baselineOf(request: ScanRequest, directories: readonly string[]): Baseline | null {
+  const { baseline: path } = request;
+  if (path === undefined) return null;
+  const text = readNamed('--baseline', path);
+  try {
+    return new Baseline(readBaseline(path, text), directories);
+  } catch (error) {
+    if (error instanceof UnusableFile) throw refused(`--baseline: ${error.message}`, error);
+    throw error;
+  }
+}
+
+/** @param notice takes what is worth knowing: which files hold, and which of their lines say nothing */
+export function ignoreListOf(
+  request: ScanRequest,
+  directories: readonly string[],
+  notice: (text: string) => void,
+): IgnoreList {
+  const list = new IgnoreList(directories);
+  for (const path of request.ignoreFiles) {
+    for (const fault of list.addText(path, readNamed('--ignore-file', path))) notice(`warning: ${fault}`);
+  }
+  if (!request.rules.discover) return list;
+  for (const directory of directories) {
+    for (const path of IGNORE_FILES.map((name) => join(directory, name)).filter((each) => existsSync(each))) {
+      notice(`findings listed in ${path} are exempt (--no-config leaves it out)`);
+      for (const fault of list.addText(path, readNamed(path, path))) notice(`warning: ${fault}`);
+    }
+  }
+  return list;
+}
+
+/** The text of a file that was named by a flag. */
+export function readNamed(flag: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw refused(`${flag === path ? path : `${flag} ${path}`}: ${systemFault(error)}`, error);
+  }
+}

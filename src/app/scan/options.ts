@@ -1,0 +1,64 @@
+import { availableParallelism } from 'node:os';
+
+import { ARCHIVE_BUDGETS_DEFAULT, type RuleText, type ScanOptions, type SourceSpec } from '../../scan/options.ts';
+import { refused } from './exit.ts';
+import type { ScanRequest } from './request.ts';
+
+const MIB = 1024 * 1024;
+const THREADS_DEFAULT_MAX = 8;
+
+/** What holds where the command line does not say. */
+export const SCAN_DEFAULTS = {
+  object_bytes_max: 0,
+  threads: Math.min(THREADS_DEFAULT_MAX, availableParallelism()),
+  frontier_capacity: 1024,
+  chunk_bytes: MIB,
+  decode_depth: 2,
+  rule_timeout_ms: 5_000,
+  archives: ARCHIVE_BUDGETS_DEFAULT,
+} as const;
+
+export interface ScanParts {
+  sources: readonly SourceSpec[];
+  rules: readonly RuleText[];
+}
+
+/** The options of the scan itself. */
+export function optionsOf(request: ScanRequest, { sources, rules }: ScanParts): ScanOptions {
+  const { archives, rules: chosen } = request;
+  if (request.frontier <= archives.depth) {
+    throw refused(
+      `--frontier ${request.frontier}: must be larger than --archive-depth (${archives.depth}), so that nested archives can be read`,
+    );
+  }
+  return {
+    sources,
+    detection: {
+      rules,
+      ...(chosen.enable.length === 0 ? {} : { enable: chosen.enable }),
+      ...(chosen.disable.length === 0 ? {} : { disable: chosen.disable }),
+      decode_depth: request.decodeDepth,
+      inline_ignores: request.inlineIgnores,
+      rule_timeout_ms: request.ruleTimeoutMs,
+    },
+    archives: {
+      enabled: archives.enabled,
+      policy: archives.policy,
+      budgets: {
+        ...ARCHIVE_BUDGETS_DEFAULT,
+        depth_max: archives.depth,
+        entries_max: archives.entries,
+        entry_bytes_max: archives.entryBytes,
+        archive_bytes_max: archives.archiveBytes,
+        root_bytes_max: archives.rootBytes,
+        ratio_max: archives.ratio,
+      },
+    },
+    exclude: request.exclude,
+    include: request.include,
+    object_bytes_max: request.objectBytesMax,
+    threads: request.threads,
+    frontier_capacity: request.frontier,
+    chunk_bytes: request.chunkBytes,
+  };
+}
