@@ -2,8 +2,8 @@ import type { Finding } from '../result.ts';
 import { pathForms } from './path-forms.ts';
 
 const FINGERPRINT = /^[0-9a-f]{32}$/i;
-/** `commit:file:rule:line`, or without the commit: what gitleaks writes. */
-const PLACE = /^(?:([0-9a-f]{7,64}):)?(.+):([^:\s]+):(\d+)$/i;
+/** `file:rule:line`, with a commit and a colon before it where it is of a history: what gitleaks writes. */
+const PLACE = /^.+:[^:\s]+:\d+$/;
 
 /** Findings that are exempt, by fingerprint, or by place as gitleaks has it. */
 export class IgnoreList {

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+import type { Finding, Problem } from '../../../src/scan/result.ts';
+import type { ReportSummary } from '../../../src/scan/report/report.ts';
+import { SarifReport } from '../../../src/scan/report/sarif-report.ts';
+import { artifactUri } from '../../../src/scan/report/sarif-uri.ts';
+import { finding, SECRET, summary, Written } from './fixture.ts';
+import { assertSarif, type Sarif } from './sarif-structure.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'heddle-sarif-'));
+after(() => rmSync(directory, { recursive: true }));
+
+function sarif(findings: Finding[], problems: Problem[] = [], end: Partial<ReportSummary> = {}): Sarif {
+  const text = sarifText(findings, problems, end);
+  const document: unknown = JSON.parse(text);
+  assertSarif(document);
+  return document;
+}
+
+function sarifText(findings: Finding[], problems: Problem[] = [], end: Partial<ReportSummary> = {}): string {
+  const written = new Written();
+  const report = new SarifReport({ sink: written, version: '1.2.3', workingDirectory: directory });
+  for (const each of findings) report.finding(each);
+  for (const each of problems) report.problem(each);
+  report.end(summary({ reported: findings.length, ...end }));
+  return written.text;
+}
+
+test('a clean scan is a run without results that succeeded', () => {
+  const [run] = sarif([]).runs;
+  assert.deepEqual(run!.results, []);
+  assert.equal(run!.invocations[0]!.executionSuccessful, true);
+  assert.equal(run!.tool.driver.name, 'Heddle');
+  assert.equal(run!.columnKind, 'utf16CodeUnits');
+});
+
+test('results name their rule by id and index, and each rule comes once, with help', () => {
+  const [run] = sarif([finding(), finding({ rule_id: 'other' }), finding({ line: 8, end_line: 8 })]).runs;
+  const { rules } = run!.tool.driver;
+  assert.deepEqual(
+    rules.map(({ id }) => id),
+    ['github-personal-access-token', 'other'],
+  );
+  assert.ok(rules.every(({ help }) => help.text.length > 20));
+  for (const { ruleId, ruleIndex } of run!.results) assert.equal(rules[ruleIndex]!.id, ruleId);
+  assert.deepEqual(run!.results[0]!.partialFingerprints, { 'heddleFingerprint/v1': finding().fingerprint });
+});
+
+test('columns count UTF-16 units, as it states; the byte order mark of a file counts as none', () => {
+  const path = join(directory, 'wide.txt');
+  const line = `\ufeffgrüße 😀 ${SECRET} end`;
+  writeFileSync(path, line);
+  const offset = Buffer.byteLength(line.slice(0, line.indexOf(SECRET)));
+  const column = offset + 1;
+  const at = { path, line: 1, end_line: 1, offset, column, length: SECRET.length, end_column: column + SECRET.length };
+  const [run] = sarif([finding(at)]).runs;
+  const { region } = run!.results[0]!.locations[0]!.physicalLocation;
+  const start = line.slice(1).indexOf(SECRET) + 1;
+  assert.deepEqual([region.startColumn, region.endColumn], [start, start + SECRET.length]);
+  assert.deepEqual([region.byteOffset, region.byteLength], [offset, SECRET.length]);
+});
+
+test('of files in UTF-16 two bytes are a column', () => {
+  const path = join(directory, 'utf16.txt');
+  writeFileSync(path, Buffer.from(`\ufeffkey ${SECRET}\n`, 'utf16le'));
+  const offset = 2 + 8;
+  const length = SECRET.length * 2;
+  const at = { path, line: 1, end_line: 1, offset, length, column: offset + 1, end_column: offset + 1 + length };
+  const [run] = sarif([finding({ ...at, encodings: ['utf-16le'] })]).runs;
+  const { region } = run!.results[0]!.locations[0]!.physicalLocation;
+  assert.deepEqual([region.startColumn, region.endColumn], [5, 5 + SECRET.length]);
+});
+
+test('where the line cannot be read again the region is the whole lines, never a wrong column', () => {
+  const commit = {
+    id: 'a'.repeat(40),
+    author: 'A',
+    email: 'a@example.com',
+    date: '2026-01-01T00:00:00Z',
+    subject: 's',
+  };
+  const [run] = sarif([finding({ path: 'a.zip!b.txt' }), finding({ commit, path: join(directory, 'wide.txt') })]).runs;
+  for (const { locations } of run!.results) {
+    const { region } = locations[0]!.physicalLocation;
+    assert.deepEqual([region.startLine, region.startColumn, region.endColumn], [3, undefined, undefined]);
+  }
+});
+
+test('problems are notifications of the invocation; an aborted scan did not succeed', () => {
+  const problems: Problem[] = [
+    { code: 'encrypted', path: 'a.zip', message: 'it needs a password', extent: 'skipped' },
+    { code: 'special_file', path: 'fifo', message: 'a pipe', extent: 'notice' },
+  ];
+  const [run] = sarif([], problems, { outcome: 'aborted', reason: 'a budget ended' }).runs;
+  const { executionSuccessful, toolExecutionNotifications: notifications } = run!.invocations[0]!;
+  assert.equal(executionSuccessful, false);
+  assert.deepEqual(
+    notifications.map(({ level, message }) => [level, message.text]),
+    [
+      ['warning', 'it needs a password'],
+      ['note', 'a pipe'],
+      ['error', 'a budget ended'],
+    ],
+  );
+});
+
+test('the same scan gives the same bytes, whenever it runs and however long it takes', () => {
+  const problem: Problem = { code: 'encrypted', path: 'a.zip', message: 'm', extent: 'skipped' };
+  assert.equal(sarifText([finding()], [problem]), sarifText([finding()], [problem], { duration_ms: 99 }));
+});
+
+test('it is written as it comes: nothing of a finding is kept back', () => {
+  const written = new Written();
+  const report = new SarifReport({ sink: written, version: '1.2.3', workingDirectory: directory });
+  for (let index = 0; index < 3; index += 1) {
+    const before = written.text.length;
+    report.finding(finding({ line: index + 1, end_line: index + 1 }));
+    assert.ok(written.text.length > before);
+  }
+});
+
+test('locations are URIs: relative ones stay relative, names are escaped, what is outside is absolute', () => {
+  assert.equal(artifactUri('./a b/ü#?%.txt', '/work'), 'a%20b/%C3%BC%23%3F%25.txt');
+  assert.equal(artifactUri('c:d/e', '/work'), 'c%3Ad/e');
+  assert.equal(artifactUri('../x/y', '/work/z'), pathToFileURL('/work/x/y').href);
+  assert.equal(artifactUri('/etc/passwd', '/work'), 'file:///etc/passwd');
+  assert.equal(artifactUri('s3://bucket/a b', '/work'), 's3://bucket/a%20b');
+  assert.equal(artifactUri('a.zip!b/../c\ud800', '/work'), pathToFileURL('/work/a.zip!b/../c\ufffd').href);
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Paint } from '../../../src/scan/report/report.ts';
+import { TextReport } from '../../../src/scan/report/text-report.ts';
+import { visible } from '../../../src/scan/report/visible.ts';
+import { finding, summary, Written } from './fixture.ts';
+
+const plain: Paint = (_style, text) => text;
+
+function report(): { written: Written; report: TextReport } {
+  const written = new Written();
+  return { written, report: new TextReport(written, { paint: plain, withSummary: true }) };
+}
+
+test('findings stand in blocks under their file, with a place that terminals open', () => {
+  const { written, report: text } = report();
+  text.finding(finding({ secret: 'ghp_***', match: 'TOKEN=ghp_***' }));
+  text.finding(finding({ line: 9, secret: 'ghp_***', match: 'ghp_***' }));
+  text.finding(finding({ path: 'b.zip!c.txt', encodings: ['base64', 'url'] }));
+  text.end(summary({ reported: 3, findings: 3 }));
+  assert.equal(written.lines.filter((line) => line === 'src/app.env').length, 1);
+  assert.match(written.text, /^ {4}at +src\/app\.env:3:7$/m);
+  assert.match(written.text, /^ {4}at +src\/app\.env:9:7$/m);
+  assert.match(written.text, /^\nb\.zip!c\.txt$/m);
+  assert.match(written.text, /encoded +base64, then url/);
+  assert.match(written.text, /fingerprint 0123456789abcdef0123456789abcdef/);
+  assert.match(written.text, /✖ 3 secrets in 2 objects, 4\.8 MiB in 1\.5 s \(3\.3 MB\/s\)/);
+});
+
+test('names and contents cannot steer the terminal', () => {
+  const { written, report: text } = report();
+  const evil = 'a\u001b]0;owned\u0007\u001b[2J\r\n\u202egnp.exe\u0000\u009b31m';
+  text.finding(finding({ path: evil, match: evil, secret: evil, description: evil, rule_id: evil }));
+  text.problem({ code: 'unreadable', path: evil, message: evil, extent: 'skipped' });
+  text.end(summary({ reported: 1, outcome: 'aborted', reason: evil }));
+  assert.doesNotMatch(written.text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  assert.match(written.text, /a\\e\]0;owned\\x07\\e\[2J\\r\\n\\u202egnp\.exe\\x00\\x9b31m/);
+});
+
+test('halves of surrogate pairs are shown by their number, whole pairs as they are', () => {
+  assert.equal(visible('\ud83d|😀|\ude00'), '\\ud83d|😀|\\ude00');
+});
+
+test('problems are told by reason with what helps, a few by name, the others counted', () => {
+  const { written, report: text } = report();
+  for (let index = 0; index < 7; index += 1) {
+    text.problem({ code: 'encrypted', path: `${index}.zip`, message: 'it needs a password', extent: 'skipped' });
+  }
+  text.problem({ code: 'entry_bytes_budget', path: 'a.zip!b', message: 'it is large', extent: 'partial' });
+  text.problem({ code: 'special_file', path: 'fifo', message: 'a pipe', extent: 'notice' });
+  text.end(summary({ outcome: 'incomplete' }));
+  assert.match(written.text, /! 8 objects not scanned, or not to the end:/);
+  assert.match(written.text, /7 are encrypted \(unpack them/);
+  assert.match(written.text, /4\.zip: it needs a password/);
+  assert.doesNotMatch(written.text, /5\.zip/);
+  assert.match(written.text, /and 2 more/);
+  assert.match(written.text, /a\.zip!b: it is large \(a part of it was scanned\)/);
+  assert.match(written.text, /note: 1 are no files of data/);
+});
+
+test('a baseline is told in numbers, and what is gone is doubted where not all was looked at', () => {
+  const told = (outcome: 'complete' | 'incomplete'): string => {
+    const { written, report: text } = report();
+    text.end(summary({ outcome, baseline: { known: 3, gone: 2 }, ignored: 1 }));
+    return written.text;
+  };
+  assert.match(told('complete'), /✔ no new secrets in/);
+  assert.match(told('complete'), /baseline: 3 findings known, 2 findings of it gone$/m);
+  assert.match(told('incomplete'), /gone or not looked at/);
+  assert.match(told('complete'), /exempt by fingerprint: 1 finding/);
+});
+
+test('without its summary a clean scan says nothing', () => {
+  const written = new Written();
+  new TextReport(written, { paint: plain, withSummary: false }).end(summary());
+  assert.equal(written.text, '');
+});
