@@ -6,7 +6,7 @@ export type SourceSpec =
    * A file, or a directory with all below it. Object stores of git repositories hold compressed content of the history,
    * which the source `git` reads; `git_objects` walks them nevertheless.
    */
-  | { type: 'path'; path: string; follow_links?: boolean; git_objects?: boolean }
+  | { type: 'path'; path: string; follow_links?: boolean; git_objects?: boolean; slice?: PathSlice }
   | { type: 'stdin'; name: string }
   /** Every blob of the history once, with its first commit. `revisions` as git's `rev-list` takes them; default: all references. */
   | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string }
@@ -17,6 +17,13 @@ export type SourceSpec =
    * paths that are not UTF-8.
    */
   | { type: 'list'; name: string; paths: readonly string[]; encoding?: 'utf8' | 'latin1' };
+
+/** The part of a directory after one entry, up to and with another one; null: from its beginning, to its end. */
+export interface PathSlice {
+  /** Names (latin1 of their bytes) from the directory down to the entry. */
+  from: readonly string[] | null;
+  through: readonly string[] | null;
+}
 
 /** What happens when a budget of an archive ends: leave all of it out, keep what was read, or end the run. */
 export type ArchivePolicy = 'skip' | 'partial' | 'fail-run';

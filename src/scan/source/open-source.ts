@@ -6,6 +6,7 @@ import { atPath } from './deep-path.ts';
 import { DirectorySource } from './directory/directory.ts';
 import { ListSource } from './list.ts';
 import type { ObjectSource } from './port.ts';
+import { SlicedWalk } from './slice.ts';
 import { StdinSource } from './stdin.ts';
 
 /** What a source may ask of whoever runs it. */
@@ -48,12 +49,13 @@ function openPath(spec: PathSpec, environment: SourceEnvironment): ObjectSource 
   }
   if (stats === undefined) throw new Error(`${spec.path} does not exist; name a file or a directory`);
   if (!stats.isDirectory()) return new ListSource(spec.path, [root]);
-  return new DirectorySource(spec.path, {
+  const walk = new DirectorySource(spec.path, {
     root,
     follow_links: spec.follow_links ?? false,
     git_objects: spec.git_objects ?? false,
     prune: environment.prune,
   });
+  return spec.slice === undefined ? walk : new SlicedWalk(walk, spec.slice, root);
 }
 
 /** The bytes of the path that was named, without what says nothing: `./src/` is `src`. */

@@ -1,0 +1,62 @@
+import { EnumCursor } from '../graph/cursor.ts';
+import type { PathSlice } from '../options.ts';
+import type { DiscoveredObject, EnumerationBatch, ObjectSource } from './port.ts';
+
+/**
+ * Part of a walk through directories: what comes after one entry, up to another one. Parts that meet are the whole, also
+ * where files come and go between two of their listings: each name belongs to one part, whether or not it is there.
+ */
+export class SlicedWalk implements ObjectSource {
+  readonly name: string;
+  readonly #walk: ObjectSource;
+  readonly #slice: PathSlice;
+  readonly #root: string;
+
+  /** @param root the locator of the walk's root */
+  constructor(walk: ObjectSource, slice: PathSlice, root: string) {
+    this.name = walk.name;
+    this.#walk = walk;
+    this.#slice = slice;
+    this.#root = root;
+  }
+
+  async enumerate(cursor: EnumCursor, limit: number): Promise<EnumerationBatch> {
+    const batch = await this.#walk.enumerate(this.#within(cursor), limit);
+    const { through } = this.#slice;
+    if (through === null) return batch;
+    const objects = batch.objects.filter((object) => isUpTo(placeOf(object, this.#root), through));
+    if (objects.length === batch.objects.length && !isPast(batch.cursor, through)) return batch;
+    return { objects, problems: batch.problems, cursor: EnumCursor.done() };
+  }
+
+  #within(cursor: EnumCursor): EnumCursor {
+    const position = cursor.take();
+    if (position.at === 'done') return EnumCursor.done();
+    if (position.at === 'continue') return EnumCursor.continue(position.state);
+    const { from } = this.#slice;
+    return from === null ? EnumCursor.start() : EnumCursor.continue({ type: 'fs_directory', after: from });
+  }
+
+  close(): void | Promise<void> {
+    return this.#walk.close();
+  }
+}
+
+/** Names from the root of a walk down to an object. */
+export function placeOf({ locator }: Pick<DiscoveredObject, 'locator'>, root: string): string[] {
+  const prefix = root === '.' ? '' : root.endsWith('/') ? root : `${root}/`;
+  return locator.slice(prefix.length).split('/');
+}
+
+/** True for an entry, what comes before it, and what is below it: the walk that goes on after an entry passes that over. */
+function isUpTo(place: readonly string[], through: readonly string[]): boolean {
+  const depth = place.findIndex((name, at) => at < through.length && name !== through[at]);
+  return depth < 0 || place[depth]! < through[depth]!;
+}
+
+function isPast(cursor: EnumCursor, through: readonly string[]): boolean {
+  const state = cursor.toJSON();
+  if (typeof state === 'string' || state.type !== 'fs_directory') return false;
+  const { after } = state;
+  return !isUpTo(after, through) || (after.length === through.length && isUpTo(through, after));
+}
