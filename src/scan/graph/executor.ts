@@ -47,6 +47,10 @@ export class Executor<S extends Enumerable> {
     return this.#underWay;
   }
 
+  get isAborted(): boolean {
+    return this.#aborted;
+  }
+
   /** Steps wait, and none of them can go on by itself. */
   get isStalled(): boolean {
     return this.#queue.length > 0 && this.#stalled >= this.#queue.length;

@@ -12,6 +12,7 @@ export class ObjectFrontier {
   readonly #budget: CountBudget;
   readonly #depthMax: number;
   readonly #releasePermit: () => void;
+  #refusedReserve = Infinity;
 
   /** @param depthMax depth of the innermost objects; 0 where nothing is nested. The budget must hold one permit a depth. */
   constructor(budget: CountBudget, depthMax: number) {
@@ -36,7 +37,10 @@ export class ObjectFrontier {
 
   /** The object with a permit, or null where there is none for its depth. Never waits. */
   tryAcquireContext(descriptor: ObjectDescriptor, depth: number): ObjectRef | null {
-    return this.#budget.tryAcquire(this.reserve(depth)) ? this.adopt(descriptor, depth) : null;
+    const reserve = this.reserve(depth);
+    if (this.#budget.tryAcquire(reserve)) return this.adopt(descriptor, depth);
+    this.#refusedReserve = Math.min(this.#refusedReserve, reserve);
+    return null;
   }
 
   /** Waits for a permit. For producers outside the executors only; rejects when the signal aborts. */
@@ -50,9 +54,14 @@ export class ObjectFrontier {
     return new ObjectRef(new ObjectContext(descriptor, depth, this.#releasePermit));
   }
 
-  /** Resolves when an object of this depth could be admitted. */
-  whenAvailable(depth: number, signal?: AbortSignal): Promise<void> {
-    return this.#budget.whenAvailable(this.reserve(depth), signal);
+  /**
+   * Resolves when the deepest object that was refused since the last call could be admitted, so that an idle executor
+   * may try its steps again; null where none was refused.
+   */
+  whenRefusedFits(signal?: AbortSignal): Promise<void> | null {
+    const reserve = this.#refusedReserve;
+    this.#refusedReserve = Infinity;
+    return reserve === Infinity ? null : this.#budget.whenAvailable(reserve, signal);
   }
 
   /** Permits that objects of this depth leave to deeper ones. */

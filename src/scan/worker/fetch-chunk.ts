@@ -1,0 +1,216 @@
+import { bytesText } from '../archive/context.ts';
+import type { BufferHandle } from '../graph/buffer-pool.ts';
+import type { StepResult } from '../graph/executor.ts';
+import type { FetchSyncStep } from '../graph/step.ts';
+import { ObjectFault, type ObjectReader } from '../source/port.ts';
+import type { ArchiveListing } from './archive-listing.ts';
+import type { ScanContext } from './context.ts';
+import { readingOf, type ObjectReading } from './object-reading.ts';
+
+type Result = StepResult<ArchiveListing> | Promise<StepResult<ArchiveListing>>;
+
+/** What is read of an object for which no rule applies: enough to know an archive by. */
+const HEAD_BYTES = 4096;
+
+/** FetchSync: opens the object before its first chunk, reads the chunk, and leaves it to a Scan step. */
+export class ChunkFetcher {
+  readonly #context: ScanContext;
+
+  constructor(context: ScanContext) {
+    this.#context = context;
+  }
+
+  fetchSync(step: FetchSyncStep): Result {
+    const reading = readingOf(step.object);
+    this.#context.mark(reading);
+    if (reading.fault !== null) return this.#context.finish(step.object);
+    if (reading.root.isFull || !this.#context.pool.hasFree) return step;
+    return reading.reader === null ? this.#openThenRead(step, reading) : this.#read(step, reading);
+  }
+
+  #openThenRead(step: FetchSyncStep, reading: ObjectReading): Result {
+    const { detector, limits, finish } = this.#context;
+    if (reading.detector === undefined) reading.detector = detector.begin(reading.path);
+    if (reading.detector === null && !limits.archives.enabled) return finish(step.object);
+    let opening: ObjectReader | Promise<ObjectReader>;
+    try {
+      opening = reading.entry === null ? reading.root.opener.open(reading.root) : reading.entry.open();
+    } catch (error) {
+      reading.fault = error;
+      return finish(step.object);
+    }
+    return opening instanceof Promise
+      ? this.#awaitOpening(step, reading, opening)
+      : this.#opened(step, reading, opening);
+  }
+
+  async #awaitOpening(
+    step: FetchSyncStep,
+    reading: ObjectReading,
+    opening: Promise<ObjectReader>,
+  ): Promise<StepResult<ArchiveListing>> {
+    let reader: ObjectReader;
+    try {
+      reader = await opening;
+    } catch (error) {
+      reading.fault = error;
+      return this.#context.finish(step.object);
+    }
+    return this.#opened(step, reading, reader);
+  }
+
+  #opened(step: FetchSyncStep, reading: ObjectReading, reader: ObjectReader): Result {
+    reading.reader = reader;
+    reading.isPrompt = true;
+    const { object_bytes_max } = this.#context.limits;
+    if (object_bytes_max > 0 && reader.size > object_bytes_max) {
+      reading.fault = tooLarge(reading, object_bytes_max);
+      return this.#context.finish(step.object);
+    }
+    return this.#read(step, reading);
+  }
+
+  #read(step: FetchSyncStep, reading: ObjectReading): Result {
+    // None is free where others took them while this object was being opened.
+    const buffer = this.#context.pool.tryAcquire();
+    if (buffer === null) return step;
+    const { detector, limits } = this.#context;
+    const reader = reading.reader!;
+    const isCarry = carries(reading);
+    const prefix = isCarry ? reading.tailLength : Math.min(detector.overlap, step.offset);
+    if (isCarry && prefix > 0) buffer.bytes.set(reading.tail!.subarray(0, prefix));
+    const wanted = reading.detector === null ? HEAD_BYTES : limits.chunk_bytes;
+    const start = isCarry ? prefix : 0;
+    const length = Math.min(prefix + wanted, buffer.bytes.length) - start;
+    const got = this.#fill(reading, buffer.bytes, start, length, isCarry ? step.offset : step.offset - prefix);
+    if (typeof got === 'number') return this.#chunkRead(step, reading, buffer, prefix, start + got, got);
+    return got.then((bytes) => this.#chunkRead(step, reading, buffer, prefix, start + bytes, bytes));
+  }
+
+  /** Reads until the chunk is full or the object ends; what fails ends it, too. */
+  #fill(
+    reading: ObjectReading,
+    target: Uint8Array,
+    start: number,
+    length: number,
+    offset: number,
+  ): number | Promise<number> {
+    const reader = reading.reader!;
+    let got = 0;
+    try {
+      while (got < length) {
+        const read = reader.read(target, start + got, length - got, offset + got);
+        if (typeof read !== 'number') return this.#fillLater(reading, target, start, length, offset, got, read);
+        if (read === 0) reading.ended = true;
+        got += read;
+        // What an archive states of its entries is not to be trusted: those are read to their end.
+        if (reading.depth === 0 && reader.size > 0 && offset + got >= reader.size) reading.ended = true;
+        if (reading.ended) break;
+      }
+    } catch (error) {
+      reading.fault = error;
+      reading.ended = true;
+    }
+    return got;
+  }
+
+  async #fillLater(
+    reading: ObjectReading,
+    target: Uint8Array,
+    start: number,
+    length: number,
+    offset: number,
+    gotBefore: number,
+    firstRead: Promise<number>,
+  ): Promise<number> {
+    const reader = reading.reader!;
+    reading.isPrompt = false;
+    let got = gotBefore;
+    try {
+      for (let read = await firstRead; ; read = await reader.read(target, start + got, length - got, offset + got)) {
+        if (read === 0) reading.ended = true;
+        got += read;
+        if (reading.depth === 0 && reader.size > 0 && offset + got >= reader.size) reading.ended = true;
+        if (reading.ended || got >= length) break;
+      }
+    } catch (error) {
+      reading.fault = error;
+      reading.ended = true;
+    }
+    return got;
+  }
+
+  /** @param length valid bytes in the buffer; fewer than the prefix where the object became shorter meanwhile */
+  #chunkRead(
+    step: FetchSyncStep,
+    reading: ObjectReading,
+    buffer: BufferHandle,
+    prefix: number,
+    length: number,
+    fetched: number,
+  ): Result {
+    const { metrics } = reading.root;
+    const { limits, executor, finish } = this.#context;
+    const prefixLength = Math.min(prefix, length);
+    const end = step.offset + length - prefixLength;
+    metrics.fetch_sync_count += 1;
+    metrics.bytes_fetched += fetched;
+    if (step.offset === 0 && length > 0 && limits.archives.enabled && !reading.isPlain)
+      this.#recognize(reading, buffer.bytes.subarray(0, length));
+    if (reading.format === null && reading.detector === null) {
+      buffer[Symbol.dispose]();
+      return finish(step.object);
+    }
+    if (limits.object_bytes_max > 0 && end > limits.object_bytes_max) {
+      reading.fault ??= tooLarge(reading, limits.object_bytes_max);
+      reading.ended = true;
+    }
+    const last = reading.ended;
+    const goesOn = !last && reading.format === null;
+    if (goesOn && carries(reading)) this.#keepTail(reading, buffer.bytes, length);
+    executor.spawn({
+      kind: 'scan',
+      object: goesOn ? step.object.clone() : step.object,
+      buffer,
+      base_offset: step.offset - prefix,
+      length,
+      prefix_length: prefixLength,
+      last,
+    });
+    if (goesOn) {
+      step.offset = end;
+      executor.spawn(step);
+    }
+    return null;
+  }
+
+  #recognize(reading: ObjectReading, head: Uint8Array): void {
+    const { formats } = this.#context;
+    reading.format = formats.detect(reading.path, head);
+    if (reading.format !== null) return;
+    const name = formats.detectUnsupported(head);
+    if (name === null) return;
+    const message = `archives of the format ${name} are not opened; its bytes were scanned as they are`;
+    reading.root.problems.push({ code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });
+  }
+
+  #keepTail(reading: ObjectReading, bytes: Uint8Array, length: number): void {
+    const { overlap } = this.#context.detector;
+    reading.tail ??= new Uint8Array(overlap);
+    reading.tailLength = Math.min(overlap, length);
+    reading.tail.set(bytes.subarray(length - reading.tailLength, length));
+  }
+}
+
+function carries(reading: ObjectReading): boolean {
+  return reading.isPrompt || reading.reader!.access === 'carry';
+}
+
+function tooLarge(reading: ObjectReading, bytesMax: number): ObjectFault {
+  return new ObjectFault({
+    code: 'too_large',
+    path: reading.path,
+    message: `it holds more than ${bytesText(bytesMax)}`,
+    extent: reading.bytesScanned > 0 ? 'partial' : 'skipped',
+  });
+}

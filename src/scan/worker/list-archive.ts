@@ -1,0 +1,209 @@
+import { bytesText, RootBudget, type BudgetFault } from '../archive/context.ts';
+import type { ArchiveEntry } from '../archive/port.ts';
+import { EnumCursor } from '../graph/cursor.ts';
+import type { StepResult } from '../graph/executor.ts';
+import type { EnumerateStep, ScanChunkStep } from '../graph/step.ts';
+import type { Problem } from '../result.ts';
+import { ArchiveListing } from './archive-listing.ts';
+import type { ScanContext } from './context.ts';
+import { ObjectReading, readingOf } from './object-reading.ts';
+import { budgetOf, problemOf } from './problem.ts';
+import { lent, ReplayReader } from './replay-reader.ts';
+
+type Step = EnumerateStep<ArchiveListing>;
+type Result = StepResult<ArchiveListing>;
+
+/** Entries come out of an archive one after another: the step that lists them waits here while one is read. */
+export class ArchiveLister {
+  readonly #context: ScanContext;
+  /** Steps whose entry in progress must be done first. */
+  readonly #parked = new Map<ArchiveListing, Step>();
+  readonly #closeDropped = (listing: ArchiveListing): void => {
+    this.#context.closing(this.#closeReader(listing.reader));
+  };
+
+  constructor(context: ScanContext) {
+    this.#context = context;
+  }
+
+  /** The object's first chunk is that of an archive: lists its entries instead of scanning its bytes. */
+  begin(step: ScanChunkStep): Result {
+    const archive = readingOf(step.object);
+    const { root } = archive;
+    root.budget ??= new RootBudget(this.#context.limits.archives.budgets);
+    const reader = archive.reader!;
+    const replay =
+      reader.access === 'carry' ? new ReplayReader(reader, step.buffer.bytes.slice(0, step.length), step.last) : null;
+    step.buffer[Symbol.dispose]();
+    const listing = new ArchiveListing(archive, lent(replay ?? reader), replay, this.#closeDropped);
+    if (this.#context.limits.archives.policy === 'skip') root.holds += 1;
+    this.#context.executor.spawn({
+      kind: 'enumerate',
+      source: listing,
+      cursor: EnumCursor.start(),
+      object: step.object,
+    });
+    return null;
+  }
+
+  enumerate(step: Step): Result | Promise<Result> {
+    const listing = step.source;
+    this.#context.mark(listing.archive);
+    listing.archive.root.metrics.enumerate_count += 1;
+    if (listing.dropped !== null) return this.#end(step);
+    return listing.entry === null ? this.#advance(step) : this.#admit(step, listing.entry);
+  }
+
+  /** An entry's last reference has gone: its archive goes on. */
+  entryReleased(listing: ArchiveListing): void {
+    const step = this.#parked.get(listing);
+    if (step === undefined) throw new Error('archive: an entry ended that its archive does not wait for');
+    this.#parked.delete(listing);
+    this.#context.executor.spawn(step);
+  }
+
+  /** A budget ended while `listing` was read: does what the policy says. */
+  budgetEnded(listing: ArchiveListing, { level, problem }: BudgetFault): void {
+    const { policy } = this.#context.limits.archives;
+    if (policy === 'fail-run') this.#context.sink.failRun(problem);
+    if (policy !== 'skip') return;
+    listing.dropped ??= problem;
+    if (level !== 'root') return;
+    for (let outer = listing.archive.inside; outer !== null; outer = outer.archive.inside) outer.dropped ??= problem;
+  }
+
+  async #advance(step: Step): Promise<Result> {
+    const listing = step.source;
+    let entry: ArchiveEntry | null;
+    try {
+      listing.reader ??= await this.#open(listing);
+      do entry = await listing.reader.next();
+      while (entry !== null && !this.#isWanted(listing, entry));
+    } catch (error) {
+      return this.#failed(step, error);
+    }
+    if (entry === null) return this.#end(step);
+    listing.entry = entry;
+    return this.#admit(step, entry);
+  }
+
+  #open({ archive, input }: ArchiveListing): ReturnType<ScanContext['formats']['open']> {
+    const { path, depth, root, format } = archive;
+    const options = this.#context.limits.archives;
+    const report = (problem: Problem): void => void root.problems.push(problem);
+    return this.#context.formats.open(format!, input, { path, depth, options, root: root.budget!, report });
+  }
+
+  /** Whether an entry has content to scan; says why where that is not plain. */
+  #isWanted(listing: ArchiveListing, entry: ArchiveEntry): boolean {
+    const { root } = listing.archive;
+    const path = entryPath(listing, entry);
+    listing.entries += 1;
+    if (entry.kind === 'directory' || this.#context.isExcluded(path)) return false;
+    if (entry.kind === 'link') {
+      root.problems.push({
+        code: 'link_not_followed',
+        path,
+        message: 'links in archives are not followed',
+        extent: 'notice',
+      });
+      return false;
+    }
+    if (entry.kind === 'special') {
+      root.problems.push({ code: 'special_file', path, message: 'it is no regular file', extent: 'notice' });
+      return false;
+    }
+    const { object_bytes_max } = this.#context.limits;
+    if (object_bytes_max === 0 || entry.size_hint <= object_bytes_max) return true;
+    const message = `it is stated to hold ${bytesText(entry.size_hint)}, more than ${bytesText(object_bytes_max)}`;
+    root.problems.push({ code: 'too_large', path, message, extent: 'skipped' });
+    return false;
+  }
+
+  #admit(step: Step, entry: ArchiveEntry): Result {
+    const listing = step.source;
+    const { archive } = listing;
+    const { root } = archive;
+    const path = entryPath(listing, entry);
+    const depth = archive.depth + 1;
+    const descriptor = {
+      path,
+      size_hint: entry.size_hint,
+      object_id: { source: root.source, idx: root.index },
+      source_id: root.source,
+    };
+    const object = this.#context.frontier.tryAcquireContext(descriptor, depth);
+    if (object === null) {
+      root.metrics.enumerate_backpressure += 1;
+      return step;
+    }
+    object.context.work = new ObjectReading(root, { path, depth, entry, inside: listing }, this.#context.owner);
+    listing.entry = null;
+    root.metrics.objects_discovered += 1;
+    step.cursor.take();
+    step.cursor = EnumCursor.continue({ type: 'offset', offset: listing.entries });
+    this.#parked.set(listing, step);
+    this.#context.executor.spawn({ kind: 'fetch_sync', object, offset: 0 });
+    return null;
+  }
+
+  #failed(step: Step, error: unknown): Result | Promise<Result> {
+    const listing = step.source;
+    const { archive } = listing;
+    const budget = budgetOf(error);
+    const problem = problemOf(error, archive.path, listing.entries > 0 ? 'partial' : 'skipped');
+    if (budget !== null) this.budgetEnded(listing, budget);
+    // What was dropped is reported once, at its end.
+    if (listing.dropped !== null) return this.#end(step);
+    const unreadable = problem.code === 'malformed_archive' || problem.code === 'unsupported_archive';
+    if (!unreadable || listing.entries > 0 || archive.detector === null) {
+      archive.root.problems.push(problem);
+      return this.#end(step);
+    }
+    archive.root.problems.push({ ...problem, extent: problem.extent === 'skipped' ? 'partial' : problem.extent });
+    return this.#scanPlain(step);
+  }
+
+  /** It only looks like an archive: its bytes are scanned as they are. */
+  async #scanPlain(step: Step): Promise<Result> {
+    const { archive, replay, reader } = step.source;
+    await this.#closeReader(reader);
+    this.#unhold(step.source);
+    archive.isPlain = true;
+    archive.format = null;
+    archive.ended = false;
+    if (replay !== null && !replay.canRewind) replay.keepHead();
+    if (replay !== null) archive.reader = replay;
+    this.#context.executor.spawn({ kind: 'fetch_sync', object: step.object!, offset: 0 });
+    return null;
+  }
+
+  async #end(step: Step): Promise<Result> {
+    const listing = step.source;
+    const { root, path } = listing.archive;
+    await this.#closeReader(listing.reader);
+    if (listing.dropped !== null) {
+      root.findings.length = Math.min(root.findings.length, listing.findingsBefore);
+      const message = `nothing of this archive was kept: ${listing.dropped.message}`;
+      root.problems.push({ code: listing.dropped.code, path, message, extent: 'skipped' });
+    }
+    this.#unhold(listing);
+    return this.#context.finish(step.object!);
+  }
+
+  async #closeReader(reader: ArchiveListing['reader']): Promise<void> {
+    try {
+      await reader?.close();
+    } catch {
+      // What it was read for is done or was reported; a reader that cannot be closed has nothing to add.
+    }
+  }
+
+  #unhold({ archive }: ArchiveListing): void {
+    if (this.#context.limits.archives.policy === 'skip') archive.root.holds -= 1;
+  }
+}
+
+function entryPath({ archive }: ArchiveListing, entry: ArchiveEntry): string {
+  return `${archive.path}!${entry.name}`;
+}

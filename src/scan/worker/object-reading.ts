@@ -1,0 +1,103 @@
+import type { RootBudget } from '../archive/context.ts';
+import type { ArchiveEntry, ArchiveFormat } from '../archive/port.ts';
+import type { ObjectDetector } from '../detect/port.ts';
+import { emptyMetrics } from '../graph/metrics.ts';
+import type { ObjectRef, ObjectWork } from '../graph/object.ts';
+import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
+import type { ObjectOpener, ObjectReader } from '../source/port.ts';
+import type { ArchiveListing } from './archive-listing.ts';
+
+/** Findings of one object that may be on their way at once; then its reading pauses until they were handed on. */
+const UNACKNOWLEDGED_MAX = 1000;
+
+/** A top-level object with all that is inside it: what is found there comes out together, in order. */
+export class RootObject {
+  /** Its number in the run. */
+  readonly index: number;
+  readonly source: number;
+  readonly path: string;
+  readonly locator: string;
+  readonly commit: Commit | undefined;
+  readonly opener: ObjectOpener;
+  /** Not sent yet. */
+  findings: Finding[] = [];
+  problems: Problem[] = [];
+  readonly metrics: TaskMetrics = emptyMetrics();
+  /** Findings that were sent before it was done and are not handed on yet. */
+  unacknowledged = 0;
+  /** Archives under way whose findings may still be dropped; nothing is sent meanwhile. */
+  holds = 0;
+  budget: RootBudget | null = null;
+
+  constructor(
+    at: { index: number; source: number; path: string; locator: string; commit: Commit | undefined },
+    opener: ObjectOpener,
+  ) {
+    this.index = at.index;
+    this.source = at.source;
+    this.path = at.path;
+    this.locator = at.locator;
+    this.commit = at.commit;
+    this.opener = opener;
+  }
+
+  get isFull(): boolean {
+    return this.unacknowledged >= UNACKNOWLEDGED_MAX;
+  }
+}
+
+/** Takes the object over when the last reference to it has gone. */
+export interface ReadingOwner {
+  released(reading: ObjectReading): void;
+}
+
+/** How far one object has been read and scanned. */
+export class ObjectReading implements ObjectWork {
+  readonly root: RootObject;
+  readonly path: string;
+  readonly depth: number;
+  /** Null for a top-level object. */
+  readonly entry: ArchiveEntry | null;
+  /** The archive that it lies in. */
+  readonly inside: ArchiveListing | null;
+  readonly #owner: ReadingOwner;
+  reader: ObjectReader | null = null;
+  /** Undefined until asked; null where no rule applies. */
+  detector: ObjectDetector | null | undefined = undefined;
+  /** Its reads are answered at once: the overlap is carried on, since reading it again costs more than copying it. */
+  isPrompt = false;
+  /** The last bytes of the chunk before, where the overlap is carried. */
+  tail: Uint8Array | null = null;
+  tailLength = 0;
+  /** Nothing comes after what was read. */
+  ended = false;
+  /** Why it ended early. */
+  fault: unknown = null;
+  format: ArchiveFormat | null = null;
+  /** It is scanned as it is, whatever it looks like. */
+  isPlain = false;
+  bytesScanned = 0;
+
+  constructor(
+    root: RootObject,
+    at: { path: string; depth: number; entry: ArchiveEntry | null; inside: ArchiveListing | null },
+    owner: ReadingOwner,
+  ) {
+    this.root = root;
+    this.path = at.path;
+    this.depth = at.depth;
+    this.entry = at.entry;
+    this.inside = at.inside;
+    this.#owner = owner;
+  }
+
+  onReleased(): void {
+    this.#owner.released(this);
+  }
+}
+
+export function readingOf(object: ObjectRef): ObjectReading {
+  const { work } = object.context;
+  if (work instanceof ObjectReading) return work;
+  throw new Error('scan: the object is not one of this thread');
+}

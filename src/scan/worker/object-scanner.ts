@@ -1,0 +1,130 @@
+import type { Executor, StepHandlers } from '../graph/executor.ts';
+import { Executor as StepExecutor } from '../graph/executor.ts';
+import type { ObjectRef } from '../graph/object.ts';
+import type { Problem } from '../result.ts';
+import type { ArchiveListing } from './archive-listing.ts';
+import type { ScanContext } from './context.ts';
+import { ChunkFetcher } from './fetch-chunk.ts';
+import { ArchiveLister } from './list-archive.ts';
+import { type ObjectReading, readingOf, type RootObject, ObjectReading as Reading } from './object-reading.ts';
+import { budgetOf, problemOf } from './problem.ts';
+import { ChunkScanner } from './scan-chunk.ts';
+
+export interface ObjectScannerOptions extends Pick<
+  ScanContext,
+  'limits' | 'detector' | 'formats' | 'pool' | 'frontier' | 'sink' | 'isExcluded' | 'mark'
+> {
+  onReady(): void;
+  onDefect(error: unknown): void;
+}
+
+/** Takes top-level objects from their first chunk to their end, with all that is inside them: the steps of one thread. */
+export class ObjectScanner {
+  readonly executor: Executor<ArchiveListing>;
+  readonly #context: ScanContext;
+  readonly #archives: ArchiveLister;
+  readonly #closing = new Set<Promise<unknown>>();
+  #open = 0;
+
+  constructor(options: ObjectScannerOptions) {
+    const handlers: StepHandlers<ArchiveListing> = {
+      enumerate: (step) => this.#archives.enumerate(step),
+      fetchSync: (step) => fetcher.fetchSync(step),
+      scan: (step) => (readingOf(step.object).format === null ? scanner.scan(step) : this.#archives.begin(step)),
+    };
+    this.executor = new StepExecutor(handlers, options);
+    this.#context = {
+      ...options,
+      executor: this.executor,
+      owner: { released: (reading) => this.#released(reading) },
+      finish: (object) => this.#finish(object),
+      closing: (work) => this.#watch(work),
+    };
+    const fetcher = new ChunkFetcher(this.#context);
+    const scanner = new ChunkScanner(this.#context);
+    this.#archives = new ArchiveLister(this.#context);
+  }
+
+  /** Top-level objects that were begun and are not done. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Begins a top-level object whose permit is on this thread's account. */
+  begin(root: RootObject, object: ObjectRef): void {
+    this.#open += 1;
+    object.context.work = new Reading(
+      root,
+      { path: root.path, depth: 0, entry: null, inside: null },
+      this.#context.owner,
+    );
+    this.executor.spawn({ kind: 'fetch_sync', object, offset: 0 });
+  }
+
+  /** Resolves when what was left open by an abort is closed. */
+  async closed(): Promise<void> {
+    while (this.#closing.size > 0) await Promise.allSettled(this.#closing);
+  }
+
+  #finish(object: ObjectRef): null | Promise<null> {
+    const reading = readingOf(object);
+    const { reader } = reading;
+    reading.reader = null;
+    let closing: ReturnType<NonNullable<typeof reader>['close']>;
+    try {
+      closing = reader?.close();
+    } catch (error) {
+      closing = problemOf(error, reading.path, 'partial');
+    }
+    if (!(closing instanceof Promise)) return this.#ended(object, reading, closing);
+    return closing.then(
+      (problem) => this.#ended(object, reading, problem),
+      (error: unknown) => this.#ended(object, reading, problemOf(error, reading.path, 'partial')),
+    );
+  }
+
+  #ended(object: ObjectRef, reading: ObjectReading, atClose: Problem | undefined): null {
+    const { problems } = reading.root;
+    if (reading.fault !== null) this.#report(reading);
+    for (const id of reading.detector?.timed_out_rules ?? []) {
+      const message = `the rule ${id} took too long on it and was stopped`;
+      problems.push({ code: 'rule_timed_out', path: reading.path, message, extent: 'partial' });
+    }
+    if (atClose !== undefined) problems.push(atClose);
+    object[Symbol.dispose]();
+    return null;
+  }
+
+  #report(reading: ObjectReading): void {
+    const extent = reading.bytesScanned > 0 ? 'partial' : 'skipped';
+    reading.root.problems.push(problemOf(reading.fault, reading.path, extent));
+    const budget = budgetOf(reading.fault);
+    if (budget !== null && reading.inside !== null) this.#archives.budgetEnded(reading.inside, budget);
+  }
+
+  #released(reading: ObjectReading): void {
+    // Only where a run was aborted, an object goes before it was finished.
+    if (reading.reader !== null) this.#watch(closeQuietly(reading.reader));
+    else if (!this.executor.isAborted) reading.root.metrics.objects_completed += 1;
+    if (reading.inside !== null) {
+      this.#archives.entryReleased(reading.inside);
+      return;
+    }
+    this.#open -= 1;
+    this.#context.sink.completed(reading.root);
+  }
+
+  #watch(work: void | Promise<unknown>): void {
+    if (!(work instanceof Promise)) return;
+    const settled = work.catch(() => undefined).finally(() => this.#closing.delete(settled));
+    this.#closing.add(settled);
+  }
+}
+
+async function closeQuietly(reader: { close(): unknown }): Promise<void> {
+  try {
+    await reader.close();
+  } catch {
+    // The run was aborted: nobody asks for this object any more.
+  }
+}

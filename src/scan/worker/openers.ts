@@ -1,0 +1,49 @@
+import type { SourceSpec } from '../options.ts';
+import { ObjectFault, type ObjectOpener } from '../source/port.ts';
+
+export type OpenOpener = (spec: SourceSpec) => ObjectOpener | Promise<ObjectOpener>;
+
+/** The openers of one thread, each made when the first object of its source comes. */
+export class Openers {
+  readonly #sources: readonly SourceSpec[];
+  readonly #openOpener: OpenOpener;
+  readonly #ready = new Map<number, ObjectOpener>();
+  readonly #opening = new Map<number, Promise<void>>();
+
+  constructor(sources: readonly SourceSpec[], openOpener: OpenOpener) {
+    this.#sources = sources;
+    this.#openOpener = openOpener;
+  }
+
+  /** The source's opener; null while it is being made: `onReady` is called then. */
+  of(source: number, onReady: () => void): ObjectOpener | null {
+    const ready = this.#ready.get(source);
+    if (ready !== undefined) return ready;
+    if (!this.#opening.has(source)) this.#opening.set(source, this.#make(source).then(onReady));
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#opening.values());
+    for (const opener of this.#ready.values()) await opener.close();
+  }
+
+  async #make(source: number): Promise<void> {
+    try {
+      this.#ready.set(source, await this.#openOpener(this.#sources[source]!));
+    } catch (error) {
+      this.#ready.set(source, brokenOpener(error));
+    }
+  }
+}
+
+/** Stands for a source that cannot be opened here: each of its objects says so. */
+function brokenOpener(error: unknown): ObjectOpener {
+  const message = `its source cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
+  return {
+    open: ({ path }) => {
+      throw new ObjectFault({ code: 'source_failed', path, message, extent: 'skipped' }, error);
+    },
+    close: () => undefined,
+  };
+}

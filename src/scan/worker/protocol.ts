@@ -1,0 +1,82 @@
+import type { LiveCounts } from '../graph/live.ts';
+import type { ArchiveOptions, DetectionOptions, SourceSpec } from '../options.ts';
+import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
+
+/** What a worker thread is started with. */
+export interface WorkerInit {
+  sources: readonly SourceSpec[];
+  detection: DetectionOptions;
+  archives: ArchiveOptions;
+  /** Globs that entries of archives are held against, too. */
+  exclude: readonly string[];
+  object_bytes_max: number;
+  chunk_bytes: number;
+  /** Depth of the innermost objects. */
+  depth_max: number;
+  /** Memory of the permits. */
+  budget: SharedArrayBuffer;
+  /** Memory of the flags below. */
+  control: SharedArrayBuffer;
+  /** This worker's slot, from 0; its account in the budget is one more. */
+  slot: number;
+}
+
+/** Words of the shared control memory: one for all, then two a worker. */
+export const CONTROL = {
+  /** Not 0: the run is over, drop everything. */
+  ABORT: 0,
+  FIRST: 1,
+  PER_WORKER: 2,
+  /** Grows with every step. */
+  PROGRESS: 0,
+  /** Number of the object that a step is working on, plus one; 0 between steps. */
+  CURRENT: 1,
+} as const;
+
+export function controlWord(slot: number, word: 0 | 1): number {
+  return CONTROL.FIRST + slot * CONTROL.PER_WORKER + word;
+}
+
+/** Objects, column by column: that costs a third of what as many small records cost to send. */
+export interface ObjectBatch {
+  type: 'batch';
+  /** The objects' numbers in the run. */
+  index: readonly number[];
+  source: readonly number[];
+  path: readonly string[];
+  locator: readonly string[];
+  size_hint: readonly number[];
+  /** Null where none of them has one. */
+  commit: readonly (Commit | undefined)[] | null;
+}
+
+export type ToWorker =
+  | ObjectBatch
+  /** So many findings of an object that is still being read were handed on. */
+  | { type: 'acknowledged'; index: number; count: number }
+  /** No more comes: answer `closed` when all is done, or at once after an abort. */
+  | { type: 'close' };
+
+/** Findings and problems of one object, in order; what is found later follows in later parts. */
+export interface ResultPart {
+  index: number;
+  findings: readonly Finding[];
+  problems: readonly Problem[];
+}
+
+export type FromWorker =
+  | { type: 'ready' }
+  /** The worker cannot start: the rules, most likely. */
+  | { type: 'unable'; code: string | null; message: string; details: readonly string[] }
+  | {
+      type: 'results';
+      parts: readonly ResultPart[];
+      /** A row for each object that is done, after its last part: its number, then its metrics packed. */
+      completed: Float64Array;
+    }
+  /** Objects that were not begun, since one that is under way takes long. */
+  | { type: 'handed_back'; index: readonly number[]; busy_with: number }
+  /** A budget ended under the policy `fail-run`. */
+  | { type: 'fail_run'; problem: Problem }
+  | { type: 'defect'; message: string }
+  | { type: 'closed'; metrics: TaskMetrics; live: LiveCounts };

@@ -1,0 +1,58 @@
+import type { Problem } from '../result.ts';
+import type { ObjectReader } from '../source/port.ts';
+
+/** Reads an object of which the beginning was read already: that part comes from memory, the rest from its reader. */
+export class ReplayReader implements ObjectReader {
+  readonly access = 'carry';
+  readonly #inner: ObjectReader;
+  readonly #head: Uint8Array;
+  /** The head is all there is, or all that is wanted. */
+  #headIsAll: boolean;
+  #wentBeyond = false;
+
+  constructor(inner: ObjectReader, head: Uint8Array, headIsAll: boolean) {
+    this.#inner = inner;
+    this.#head = head;
+    this.#headIsAll = headIsAll;
+  }
+
+  get size(): number {
+    return this.#headIsAll ? this.#head.length : this.#inner.size;
+  }
+
+  /** It can be read from the beginning once more, whole. */
+  get canRewind(): boolean {
+    return !this.#wentBeyond;
+  }
+
+  /** From here on, only the head is there. */
+  keepHead(): void {
+    this.#headIsAll = true;
+  }
+
+  read(target: Uint8Array, start: number, length: number, offset: number): number | Promise<number> {
+    const left = this.#head.length - offset;
+    if (left > 0) {
+      const count = Math.min(left, length);
+      target.set(this.#head.subarray(offset, offset + count), start);
+      return count;
+    }
+    if (this.#headIsAll) return 0;
+    this.#wentBeyond = true;
+    return this.#inner.read(target, start, length, offset);
+  }
+
+  close(): Problem | undefined | Promise<Problem | undefined> {
+    return this.#inner.close();
+  }
+}
+
+/** The reader for someone who closes what was given to him; its owner closes it himself. */
+export function lent(reader: ObjectReader): ObjectReader {
+  return {
+    size: reader.size,
+    access: reader.access,
+    read: (target, start, length, offset) => reader.read(target, start, length, offset),
+    close: () => undefined,
+  };
+}

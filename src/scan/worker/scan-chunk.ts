@@ -1,0 +1,56 @@
+import type { Detection } from '../detect/port.ts';
+import { fingerprintOf } from '../fingerprint.ts';
+import type { StepResult } from '../graph/executor.ts';
+import type { ScanChunkStep } from '../graph/step.ts';
+import type { Finding } from '../result.ts';
+import type { ArchiveListing } from './archive-listing.ts';
+import type { ScanContext } from './context.ts';
+import { readingOf, type ObjectReading } from './object-reading.ts';
+
+/** Findings that are sent although their object is not done. */
+const PART_FINDINGS = 256;
+
+/** Scan: looks at one chunk, places what is found in it, and ends the object with its last one. */
+export class ChunkScanner {
+  readonly #context: ScanContext;
+
+  constructor(context: ScanContext) {
+    this.#context = context;
+  }
+
+  scan(step: ScanChunkStep): StepResult<ArchiveListing> | Promise<StepResult<ArchiveListing>> {
+    const reading = readingOf(step.object);
+    const { root } = reading;
+    this.#context.mark(reading);
+    // A chunk before this one failed: what follows cannot be judged without it.
+    if (reading.detector !== null && reading.detector !== undefined) this.#look(step, reading);
+    step.buffer[Symbol.dispose]();
+    root.metrics.scan_count += 1;
+    if (root.holds === 0 && root.findings.length >= PART_FINDINGS) this.#context.sink.part(root);
+    if (step.last) return this.#context.finish(step.object);
+    step.object[Symbol.dispose]();
+    return null;
+  }
+
+  #look(step: ScanChunkStep, reading: ObjectReading): void {
+    const { buffer, length, prefix_length, base_offset, last } = step;
+    const { root } = reading;
+    let detections: Detection[];
+    try {
+      detections = reading.detector!.scan({ bytes: buffer.bytes, length, prefix_length, base_offset, last });
+    } catch (error) {
+      reading.fault ??= error;
+      reading.detector = null;
+      return;
+    }
+    reading.bytesScanned += length - prefix_length;
+    root.metrics.bytes_scanned += length - prefix_length;
+    for (const detection of detections) root.findings.push(placed(detection, reading));
+  }
+}
+
+function placed(detection: Detection, { path, root }: ObjectReading): Finding {
+  const fingerprint = fingerprintOf(detection.rule_id, path, detection.secret);
+  const finding: Finding = { ...detection, path, fingerprint };
+  return root.commit === undefined ? finding : { ...finding, commit: root.commit };
+}
