@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import fc from 'fast-check';
+
+import { ENTRY, indexAfter, indexOfName, NameCollector } from '../../../src/scan/source/directory/names.ts';
+
+function collect(names: readonly string[]) {
+  const collector = new NameCollector();
+  for (const [index, name] of names.entries()) collector.add(name, index % 2 === 0 ? ENTRY.file : ENTRY.directory);
+  return collector.finish();
+}
+
+describe('names of a directory', () => {
+  it('sort by their bytes, few or many, with their kinds', () => {
+    const alphabet = fc.constantFrom('a', 'b', 'ab', '\x01', '\xff', '.', 'prefix-that-is-shared-');
+    const names = fc.uniqueArray(fc.array(alphabet, { minLength: 1, maxLength: 6 }).map((parts) => parts.join('')));
+    fc.assert(
+      fc.property(names, (few) => {
+        // Above the bound, the same names are kept in another form.
+        const many = [...few, ...Array.from({ length: 9_000 }, (_, index) => `n${(index * 7_919) % 9_000}`)];
+        for (const all of [few, many]) {
+          const list = collect(all);
+          const sorted = [...all.entries()].sort(([, left], [, right]) => (left < right ? -1 : left > right ? 1 : 0));
+          assert.equal(list.length, all.length);
+          for (const [place, [index, name]] of sorted.entries()) {
+            assert.equal(list.name(place), name);
+            assert.equal(list.kind(place), index % 2 === 0 ? ENTRY.file : ENTRY.directory);
+          }
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('are found, and what comes after them', () => {
+    const list = collect(['b', 'd', 'dd']);
+    assert.deepEqual(
+      ['a', 'b', 'c', 'd', 'dd', 'e'].map((name) => indexAfter(list, name)),
+      [0, 1, 1, 2, 3, 3],
+    );
+    assert.deepEqual(
+      ['a', 'b', 'c', 'dd', 'e'].map((name) => indexOfName(list, name)),
+      [-1, 0, -1, 2, -1],
+    );
+  });
+});
