@@ -69,7 +69,7 @@ export class Walk {
 
   /** False while it stands before the first entry of a directory, a place without a name, or has not caught up. */
   get hasPosition(): boolean {
-    return this.#replayed === null && this.#stack.at(-1)!.next > 0;
+    return this.#replayed === null && this.#stack[this.#stack.length - 1]!.next > 0;
   }
 
   /** The names from the root down to the entry that was looked at last. */
@@ -79,7 +79,7 @@ export class Walk {
 
   /** Looks at the next entry, or leaves a directory that has no more. */
   step(sink: WalkSink): void {
-    const level = this.#stack.at(-1)!;
+    const level = this.#stack[this.#stack.length - 1]!;
     if (level.next >= level.names.length) {
       this.#stack.pop();
       return;
@@ -106,7 +106,7 @@ export class Walk {
       return;
     }
     for (const [depth, name] of after.entries()) {
-      const level = this.#stack.at(-1)!;
+      const level = this.#stack[this.#stack.length - 1]!;
       level.next = indexAfter(level.names, name);
       if (depth === after.length - 1 || indexOfName(level.names, name) === -1) return;
       const isDirectory = this.#kindOf(level, name, level.names.kind(level.next - 1)) === ENTRY.directory;
