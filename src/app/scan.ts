@@ -49,7 +49,7 @@ export async function runScan(request: ScanRequest, terminal: ScanTerminal): Pro
 async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
   const notice = request.quiet ? (): void => undefined : terminal.notice;
   const { specs: sources, directories } = sourcesOf(request);
-  const rules = rulesOf(request, directories, notice);
+  const rules = rulesOf(request.rules, directories, notice);
   const options = optionsOf(request, { sources, rules });
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);

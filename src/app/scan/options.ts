@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 
+import { pathFilter } from '../../scan/path-filter.ts';
 import { ARCHIVE_BUDGETS_DEFAULT, type RuleText, type ScanOptions, type SourceSpec } from '../../scan/options.ts';
 import { refused } from './exit.ts';
 import type { ScanRequest } from './request.ts';
@@ -31,6 +32,8 @@ export function optionsOf(request: ScanRequest, { sources, rules }: ScanParts): 
       `--frontier ${request.frontier}: must be larger than --archive-depth (${archives.depth}), so that nested archives can be read`,
     );
   }
+  for (const glob of request.exclude) refuseBadGlob('--exclude', glob);
+  for (const glob of request.include) refuseBadGlob('--include', glob);
   return {
     sources,
     detection: {
@@ -61,4 +64,14 @@ export function optionsOf(request: ScanRequest, { sources, rules }: ScanParts): 
     frontier_capacity: request.frontier,
     chunk_bytes: request.chunkBytes,
   };
+}
+
+function refuseBadGlob(flag: string, glob: string): void {
+  const open = glob.replace(/\\./g, '').replace(/\[[^\]]+\]/g, '');
+  if (open.includes('[')) throw refused(`${flag} ${glob}: a [ has no ]; write \\[ where the character itself is meant`);
+  try {
+    pathFilter({ include: [glob], exclude: [] });
+  } catch (error) {
+    throw refused(`${flag} ${glob}: is no glob: ${(error as Error).message}`, error);
+  }
 }

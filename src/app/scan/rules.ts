@@ -1,27 +1,121 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 
+import { parse, stringify } from 'smol-toml';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { nameRemedy } from '../../domain/suggest.ts';
+import { extendedPath, loadRules } from '../../scan/detect/rules/load-rules.ts';
+import { parseRules } from '../../scan/detect/rules/parse-rules.ts';
+import type { RuleSet } from '../../scan/detect/rules/rule.ts';
 import type { RuleText } from '../../scan/options.ts';
+import { refused } from './exit.ts';
 import { readNamed } from './known.ts';
 import type { ScanRequest } from './request.ts';
 
 /** Rules that are looked for in what is scanned: the first that there is, of each directory. */
 export const RULE_FILES = ['.heddle-scan.toml', '.gitleaks.toml', 'gitleaks.toml'] as const;
 
-/** The rules of a scan; none means those of Heddle. */
+/** Files that extend files, in a row. */
+const EXTENDED_MAX = 8;
+
+/** Stands for Heddle's own rules where others follow. */
+const BUILTIN: RuleText = { name: '--extend-builtin', toml: '[extend]\nuseDefault = true\n' };
+
+export type RuleChoice = ScanRequest['rules'];
+
+/**
+ * The rules of a scan; none means those of Heddle. What they say is checked here, before anything is scanned.
+ *
+ * @param notice takes what is worth knowing: files that were found, fields that nobody reads
+ * @throws CommandFailure
+ */
 export function rulesOf(
-  { rules }: ScanRequest,
+  choice: RuleChoice,
   directories: readonly string[],
   notice: (text: string) => void,
 ): RuleText[] {
-  const files = rules.files.map((path): RuleText => ({ name: path, toml: readNamed('--rules', path) }));
-  if (files.length === 0 && rules.discover) {
-    for (const directory of directories) {
-      const path = RULE_FILES.map((name) => join(directory, name)).find((each) => existsSync(each));
-      if (path === undefined) continue;
-      files.push({ name: path, toml: readNamed(path, path) });
-      notice(`rules: ${path} (--no-config leaves it out)`);
-    }
+  const named = choice.files.flatMap((path) => withExtended('--rules', path));
+  const found = choice.files.length === 0 && choice.discover ? rulesFoundIn(directories, notice) : [];
+  if (choice.builtin !== null && named.length === 0 && found.length === 0) {
+    throw refused(`--${choice.builtin === 'only' ? 'only-rules' : 'extend-builtin'} needs --rules FILE`);
   }
-  return files;
+  const texts = withBuiltin([...named, ...found], choice.builtin);
+  const remedy = found.length > 0 ? '; mend it, or leave it out with --no-config' : '';
+  const { warnings } = checked(() => loadRules({ rules: texts }), remedy);
+  for (const warning of warnings) notice(`warning: ${warning}`);
+  refuseUnknown(texts, choice);
+  return texts;
+}
+
+/** The rules that a choice comes to, merged. */
+export function ruleSetOf(choice: RuleChoice, directories: readonly string[], notice: (text: string) => void): RuleSet {
+  const { enable, disable } = choice;
+  return loadRules({
+    rules: rulesOf(choice, directories, notice),
+    ...(enable.length === 0 ? {} : { enable }),
+    ...(disable.length === 0 ? {} : { disable }),
+  });
+}
+
+function rulesFoundIn(directories: readonly string[], notice: (text: string) => void): RuleText[] {
+  return directories.flatMap((directory) => {
+    const path = RULE_FILES.map((name) => join(directory, name)).find((each) => existsSync(each));
+    if (path === undefined) return [];
+    notice(`rules: ${path} (--no-config leaves it out)`);
+    return withExtended(path, path);
+  });
+}
+
+/** The file, behind those that it extends by path: beside it, or where the command was started. */
+export function withExtended(flag: string, path: string, before: readonly string[] = []): RuleText[] {
+  const text: RuleText = { name: path, toml: readNamed(flag, path) };
+  const extended = checked(() => extendedPath(text));
+  if (extended === undefined) return [text];
+  const beside = isAbsolute(extended) ? extended : join(dirname(path), extended);
+  const base = existsSync(beside) ? beside : extended;
+  const chain = [...before, path];
+  if (chain.includes(base) || chain.length >= EXTENDED_MAX) {
+    throw refused(
+      `${path}: extends ${extended}, and that leads in circles, or through more than ${EXTENDED_MAX} files`,
+    );
+  }
+  return [...withExtended(`${path}: [extend] path`, base, chain), text];
+}
+
+function withBuiltin(texts: readonly RuleText[], builtin: RuleChoice['builtin']): RuleText[] {
+  const extending = texts.filter((text) => checked(() => parseRules(text)).extend.use_default);
+  if (builtin === 'extend' && extending.length === 0) return [BUILTIN, ...texts];
+  if (builtin !== 'only') return [...texts];
+  return texts.map((text) => (extending.includes(text) ? withoutDefault(text) : text));
+}
+
+function withoutDefault({ name, toml }: RuleText): RuleText {
+  const { extend: _, ...rest } = parse(toml);
+  return { name, toml: stringify(rest) };
+}
+
+function refuseUnknown(texts: readonly RuleText[], { enable, disable }: RuleChoice): void {
+  if (enable.length + disable.length === 0) return;
+  const ids = loadRules({ rules: texts }).rules.map(({ id }) => id);
+  for (const [flag, names] of [
+    ['--enable', enable],
+    ['--disable', disable],
+  ] as const) {
+    const unknown = names.find((name) => !ids.includes(name));
+    if (unknown === undefined) continue;
+    const near = nameRemedy(unknown, ids);
+    const hint = near.startsWith('; did you mean') ? near : '; `heddle scan rules` lists them';
+    throw refused(`${flag} ${unknown}: there is no such rule${hint}`);
+  }
+}
+
+/** What is wrong with a rule set is the user's to mend. */
+function checked<T>(run: () => T, remedy = ''): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof HeddleError) throw refused(`${error.message}${remedy}`, error);
+    throw error;
+  }
 }

@@ -6,6 +6,7 @@ import type { ScanTerminal } from '../../app/scan.ts';
 import type { ReportFormat } from '../../app/scan/request.ts';
 import { Output } from '../output/output.ts';
 import { scanDisplayFor } from '../output/scan-progress.ts';
+import { registerScanRules } from './scan-rules.ts';
 import { addScanOptions, requestOf, type ScanFlags } from './scan-options.ts';
 
 const HELP = `
@@ -29,6 +30,7 @@ export function registerScanCommand(program: Command): void {
   addScanOptions(command)
     .addHelpText('after', HELP)
     .action((paths: string[], flags: ScanFlags) => scan(paths, flags));
+  registerScanRules(command);
 }
 
 async function scan(paths: readonly string[], flags: ScanFlags): Promise<void> {

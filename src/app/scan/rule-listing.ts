@@ -1,0 +1,101 @@
+import { CommandFailure } from '../failure.ts';
+import { HeddleError } from '../../domain/errors.ts';
+import { loadRules } from '../../scan/detect/rules/load-rules.ts';
+import { parseRules } from '../../scan/detect/rules/parse-rules.ts';
+import type { Allowlist, Rule } from '../../scan/detect/rules/rule.ts';
+import { parseRegex, RegexSyntaxError } from '../../scan/detect/regex/parse.ts';
+import type { RuleText } from '../../scan/options.ts';
+import { ruleSetOf, withExtended, type RuleChoice } from './rules.ts';
+
+/** A rule as `heddle scan rules` shows it. */
+export interface ListedRule {
+  id: string;
+  description: string;
+  tags: readonly string[];
+  keywords: readonly string[];
+  entropy: number;
+  regex: string | null;
+  path: string | null;
+  source: string;
+}
+
+/** The rules that a scan with this choice would look for. */
+export function listRules(choice: RuleChoice, notice: (text: string) => void): ListedRule[] {
+  const { rules } = ruleSetOf(choice, [], notice);
+  return rules
+    .filter(({ skip_report }) => !skip_report)
+    .map(({ id, description, tags, keywords, entropy, regex, path, source }) => {
+      return { id, description, tags, keywords, entropy, regex: regex ?? null, path: path ?? null, source };
+    });
+}
+
+/** What is said about a file of rules. */
+export interface RulesVerdict {
+  file: string;
+  ok: boolean;
+  /** Rules of the file itself. */
+  rules: number;
+  /** A sentence each, with the place: rule, field, and the position in a pattern. */
+  faults: readonly string[];
+  warnings: readonly string[];
+}
+
+/** Checks a file of rules: its form, every pattern in it, and how it goes together with what it extends. */
+export function testRules(path: string): RulesVerdict {
+  try {
+    const texts = withExtended(path, path);
+    const text = texts[texts.length - 1]!;
+    const own = parseRules(text);
+    const lists = [...own.allowlists, ...own.targeted.map(({ allowlist }) => allowlist)];
+    const faults = [
+      ...own.rules.flatMap((rule) => ruleFaults(text, rule)),
+      ...lists.flatMap((list, index) => listFaults(`${text.name}: allow list ${index + 1}`, list)),
+    ];
+    const { fault, warnings } = merged(texts);
+    const all = fault === null ? faults : [...faults, fault];
+    return { file: path, ok: all.length === 0, rules: own.rules.length, faults: all, warnings };
+  } catch (error) {
+    if (!(error instanceof HeddleError || error instanceof CommandFailure)) throw error;
+    return { file: path, ok: false, rules: 0, faults: [error.message], warnings: [] };
+  }
+}
+
+function merged(texts: readonly RuleText[]): { fault: string | null; warnings: readonly string[] } {
+  try {
+    return { fault: null, warnings: loadRules({ rules: texts }).warnings };
+  } catch (error) {
+    if (error instanceof HeddleError) return { fault: error.message, warnings: [] };
+    throw error;
+  }
+}
+
+function ruleFaults({ name }: RuleText, rule: Rule): string[] {
+  const where = `${name}: rule ${rule.id}`;
+  return [
+    ...patternFaults(`${where}: regex`, rule.regex),
+    ...patternFaults(`${where}: path`, rule.path),
+    ...rule.allowlists.flatMap((list, index) => listFaults(`${where}: allow list ${index + 1}`, list)),
+  ];
+}
+
+function listFaults(where: string, { paths, regexes }: Allowlist): string[] {
+  return [
+    ...regexes.flatMap((pattern, index) => patternFaults(`${where}: regexes[${index}]`, pattern)),
+    ...paths.flatMap((pattern, index) => patternFaults(`${where}: paths[${index}]`, pattern)),
+  ];
+}
+
+const CONTEXT_CHARACTERS = 20;
+
+function patternFaults(where: string, pattern: string | undefined): string[] {
+  if (pattern === undefined) return [];
+  try {
+    parseRegex(pattern);
+    return [];
+  } catch (error) {
+    if (!(error instanceof RegexSyntaxError)) throw error;
+    const { position, message } = error;
+    const around = pattern.slice(Math.max(0, position - CONTEXT_CHARACTERS), position + CONTEXT_CHARACTERS);
+    return [`${where}: character ${position + 1}: ${message}; near ${JSON.stringify(around)}`];
+  }
+}

@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+
+import type { ListedRule, RulesVerdict } from '../../app/scan/rule-listing.ts';
+import type { RuleChoice } from '../../app/scan/rules.ts';
+import type { Output } from '../output/output.ts';
+import { writeTable } from '../output/table.ts';
+import { count, printable } from '../output/text.ts';
+import { outputOf } from '../settings-options.ts';
+
+interface RulesFlags {
+  rules?: string[];
+  extendBuiltin?: boolean;
+  onlyRules?: boolean;
+  enable?: string[];
+  disable?: string[];
+  json?: boolean;
+  quiet?: boolean;
+}
+
+/** `heddle scan rules`: what is looked for. The flags of `heddle scan` choose among them. */
+export function registerScanRules(scan: Command): void {
+  const rules = scan
+    .command('rules')
+    .description('list the rules; --rules, --enable and --disable choose as they do for a scan')
+    .helpCommand(false)
+    .option('--json', 'one JSON document')
+    .action(async (_own: object, self: Command) => {
+      const flags = self.optsWithGlobals<RulesFlags>();
+      const { listRules } = await import('../../app/scan/rule-listing.ts');
+      const output = outputOf(flags);
+      const listed = listRules(choiceOf(flags), (text) => output.notice(text));
+      output.result(listed, () => writeRules(output, listed));
+    });
+  rules
+    .command('test')
+    .description('check a file of rules, and say what is wrong with it')
+    .argument('<file>', 'rules in TOML')
+    .option('--json', 'one JSON document')
+    .addHelpText('after', '\nExit codes: 0 the file can be used, 2 it cannot.')
+    .action(async (file: string, _own: object, self: Command) => {
+      const flags = self.optsWithGlobals<RulesFlags>();
+      const { testRules } = await import('../../app/scan/rule-listing.ts');
+      const output = outputOf(flags);
+      const verdict = testRules(file);
+      output.result(verdict, () => writeVerdict(output, verdict));
+      process.exitCode = verdict.ok ? 0 : 2;
+    });
+}
+
+function choiceOf({ rules, extendBuiltin, onlyRules, enable, disable }: RulesFlags): RuleChoice {
+  return {
+    files: rules ?? [],
+    builtin: onlyRules === true ? 'only' : extendBuiltin === true ? 'extend' : null,
+    discover: false,
+    enable: enable ?? [],
+    disable: disable ?? [],
+  };
+}
+
+function writeRules(output: Output, rules: readonly ListedRule[]): void {
+  writeTable<ListedRule>(
+    output,
+    [
+      { header: 'RULE', value: ({ id }) => id },
+      { header: 'DESCRIPTION', value: ({ description }) => description, flexible: true },
+      { header: 'TAGS', value: ({ tags }) => tags.join(', ') || '-', flexible: true },
+    ],
+    rules,
+  );
+  output.line(`\n${count(rules.length, 'rule')}`);
+}
+
+function writeVerdict(output: Output, { file, ok, rules, faults, warnings }: RulesVerdict): void {
+  for (const fault of faults) output.line(`${output.paint('red', '✖')} ${lines(fault)}`);
+  for (const warning of warnings) output.line(`${output.paint('yellow', '!')} ${lines(warning)}`);
+  if (ok)
+    output.line(`${output.paint('green', '✔')} ${printable(file)}: ${count(rules, 'rule')}, nothing wrong with them`);
+}
+
+/** Faults of TOML show the lines around them. */
+function lines(text: string): string {
+  return text.split('\n').map(printable).join('\n  ');
+}
