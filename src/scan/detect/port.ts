@@ -25,6 +25,8 @@ export interface ObjectDetector {
   scan(chunk: Chunk): Detection[];
   /** Rules that were stopped for taking too long on this object, by id. */
   readonly timed_out_rules: readonly string[];
+  /** Detections that were left out because this object has too many. */
+  readonly detections_dropped: number;
 }
 
 /** A compiled rule set, of one thread. */
@@ -36,6 +38,9 @@ export interface Detector {
    * many as were stated when the detector was made; never given back.
    */
   allocate(length: number): Uint8Array;
-  /** Null where no rule applies to this path. `path` is the object's full path. */
-  begin(path: string): ObjectDetector | null;
+  /**
+   * Null where no rule applies to this path. `path` is the object's full path; `commit` the id of the commit that brought
+   * it in, which allow lists may name.
+   */
+  begin(path: string, commit?: string): ObjectDetector | null;
 }

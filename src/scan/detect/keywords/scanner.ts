@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { type KeywordAutomaton, buildKeywordAutomaton } from './trie.ts';
+
+interface AutomatonExports {
+  configure(classes: number, root: number, warm: number, hits: number, capacity: number, counts: number): void;
+  scan(begin: number, end: number, floor: number): number;
+  countNewlines(begin: number, end: number): number;
+  lastNewline(begin: number, end: number): number;
+  findEncoded(begin: number, end: number, limit: number, open: number, minimum: number): number;
+  openRun: WebAssembly.Global;
+}
+
+const PAGE_BYTES = 65_536;
+
+/** The module's own data lies below; AssemblyScript keeps a few constants there. */
+const BASE = 4096;
+
+const LANES = 4;
+
+/** Hits of one lane; a block whose hits do not fit is halved, down to one that cannot overflow. */
+const LANE_CAPACITY = 4096;
+
+const BLOCK_BYTES = 128 * 1024;
+
+let compiled: WebAssembly.Module | undefined;
+
+/** Compiled once for each thread. */
+function automatonModule(): WebAssembly.Module {
+  compiled ??= new WebAssembly.Module(readFileSync(new URL('./automaton.wasm', import.meta.url)));
+  return compiled;
+}
+
+/** Where keywords end: `keyword` by index, `end` the address behind its last byte. */
+export type HitVisitor = (end: number, state: number) => void;
+
+/** One WebAssembly memory: the automaton, its hits, and the buffers it scans. Addresses count bytes of that memory. */
+export class KeywordScanner {
+  readonly bytes: Buffer;
+  readonly automaton: KeywordAutomaton;
+  readonly #exports: AutomatonExports;
+  readonly #words: Uint32Array;
+  readonly #hits: number;
+  readonly #counts: number;
+  readonly #root: number;
+  readonly #rowBytes: number;
+  #free: number;
+
+  /** `keywords` in lower case, latin1, not empty. `bufferBytes`: what `allocate` may give out in all. */
+  constructor(keywords: readonly string[], bufferBytes: number) {
+    this.automaton = buildKeywordAutomaton(keywords);
+    const { classOf, classes, states, next } = this.automaton;
+    this.#rowBytes = classes * 4;
+    const classesAt = BASE;
+    this.#root = classesAt + 512;
+    this.#counts = align(this.#root + states * this.#rowBytes);
+    this.#hits = this.#counts + 16;
+    this.#free = align(this.#hits + LANES * LANE_CAPACITY * 8);
+    const pages = Math.ceil((this.#free + bufferBytes) / PAGE_BYTES);
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    this.bytes = Buffer.from(memory.buffer);
+    this.#words = new Uint32Array(memory.buffer);
+    const instance = new WebAssembly.Instance(automatonModule(), { env: { memory } });
+    this.#exports = instance.exports as unknown as AutomatonExports;
+    for (let byte = 0; byte < 256; byte++) this.bytes.writeUInt16LE(classOf[byte]! * 4, classesAt + byte * 2);
+    this.#writeTable(next, classes, states);
+    const warm = Math.max(0, this.automaton.longest - 1);
+    this.#exports.configure(classesAt, this.#root, warm, this.#hits, LANE_CAPACITY, this.#counts);
+  }
+
+  #writeTable(next: Uint32Array, classes: number, states: number): void {
+    const { outputs } = this.automaton;
+    for (let state = 0; state < states; state++) {
+      const row = (this.#root + state * this.#rowBytes) >> 2;
+      for (let each = 0; each < classes; each++) {
+        const to = next[state * classes + each]!;
+        this.#words[row + each] = (this.#root + to * this.#rowBytes) | (outputs[to]!.length > 0 ? 1 : 0);
+      }
+    }
+  }
+
+  /** The address of `length` bytes that are never given back. Throws when there is no more room. */
+  allocate(length: number): number {
+    const address = this.#free;
+    if (address + length > this.bytes.length) throw new Error('keyword scanner: its memory is used up');
+    this.#free = align(address + length);
+    return address;
+  }
+
+  /**
+   * Visits the keywords that end in `(begin, end]` in the order of their ends. `floor` is the first address that may be
+   * looked at. The visitor scans nothing itself.
+   */
+  scan(begin: number, end: number, floor: number, visit: HitVisitor): void {
+    let size = BLOCK_BYTES;
+    for (let at = begin; at < end;) {
+      const stop = Math.min(end, at + size);
+      const found = this.#exports.scan(at, stop, floor);
+      if (found < 0) {
+        size >>= 1;
+        continue;
+      }
+      if (found > 0) this.#visitHits(visit);
+      at = stop;
+      size = Math.min(BLOCK_BYTES, size * 2);
+    }
+  }
+
+  #visitHits(visit: HitVisitor): void {
+    const words = this.#words;
+    for (let lane = 0; lane < LANES; lane++) {
+      const from = (this.#hits >> 2) + lane * LANE_CAPACITY * 2;
+      const to = from + words[(this.#counts >> 2) + lane]! * 2;
+      for (let at = from; at < to; at += 2) visit(words[at]!, (words[at + 1]! - this.#root) / this.#rowBytes);
+    }
+  }
+
+  countNewlines(begin: number, end: number): number {
+    return this.#exports.countNewlines(begin, end);
+  }
+
+  /** The address of the last newline in `[begin, end)`, or -1. */
+  lastNewline(begin: number, end: number): number {
+    return this.#exports.lastNewline(begin, end);
+  }
+}
+
+function align(address: number): number {
+  return (address + 63) & ~63;
+}

@@ -1,0 +1,154 @@
+import { FILTER_SPAN_MAX } from './regex/anchor.ts';
+import type { RegexMatch } from './regex/compiled-regex.ts';
+import { BLOCK_STARTS, type CompiledRule } from './rules/compiled-rule.ts';
+import { type Candidate, candidateOf } from './matches.ts';
+import type { DetectionPlan, Probe, ScannedChunk } from './plan.ts';
+
+/** Starts that one string for filters serves. */
+const SEGMENT_BYTES = 4096;
+
+/** What the layers of one object share. */
+export interface ObjectGate {
+  /** False where the rule does not apply to this object, or no more. */
+  applies(rule: CompiledRule): boolean;
+  /** Runs one search of a rule and charges its time to it. */
+  timed<T>(rule: CompiledRule, search: () => T): T;
+}
+
+/**
+ * Searches one text, chunk after chunk. Each hit of a keyword is judged once, on the bytes from `before` in front of it
+ * to `after` behind it, when all of them are there: so it does not matter where the chunks were cut.
+ */
+export class Layer {
+  readonly #plan: DetectionPlan;
+  readonly #gate: ObjectGate;
+  readonly #accept: (candidate: Candidate) => void;
+  /** All hits that end at this offset or before it are judged. */
+  #frontier = 0;
+  #block = 0;
+  /** By rule: the end of its last match, and where searches around keywords go on. */
+  readonly #matchedTo = new Map<CompiledRule, number>();
+  readonly #searchedTo = new Map<CompiledRule, number>();
+
+  #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
+  #segment = '';
+  #segmentStart = 0;
+  #segmentEnd = 0;
+
+  constructor(plan: DetectionPlan, gate: ObjectGate, accept: (candidate: Candidate) => void) {
+    this.#plan = plan;
+    this.#gate = gate;
+    this.#accept = accept;
+  }
+
+  get frontier(): number {
+    return this.#frontier;
+  }
+
+  /** Judges what this chunk decides. Its bytes stand in the scanner's memory. */
+  feed(chunk: ScannedChunk): void {
+    const end = chunk.base_offset + chunk.length;
+    const frontier = chunk.last ? end : Math.max(this.#frontier, end - this.#plan.after);
+    this.#chunk = chunk;
+    this.#segmentEnd = 0;
+    const shift = chunk.address - chunk.base_offset;
+    this.#plan.scanner.scan(this.#frontier + shift, frontier + shift, chunk.address, this.#visit);
+    this.#frontier = frontier;
+    if (this.#plan.everywhere.length > 0) this.#searchBlocks(end);
+  }
+
+  /** Addresses are translated once here; below, places are offsets in the text. */
+  readonly #visit = (address: number, state: number): void => {
+    const { base_offset } = this.#chunk;
+    const probes = this.#plan.probes[state]!;
+    const end = address - this.#chunk.address + base_offset;
+    for (let at = 0; at < probes.length; at++) {
+      const probe = probes[at]!;
+      const hit = end - probe.length;
+      if (probe.filter === null) this.#judgeNearby(probe.rule, hit);
+      else if (this.#passes(probe.filter, hit)) this.#judge(probe, hit);
+    }
+  };
+
+  #passes(filter: RegExp, hit: number): boolean {
+    if (hit <= this.#segmentStart || hit >= this.#segmentEnd) this.#cutSegment(hit);
+    filter.lastIndex = hit - this.#segmentStart;
+    return filter.test(this.#segment);
+  }
+
+  /** One byte more in front, for `\b`. */
+  #cutSegment(hit: number): void {
+    this.#segmentStart = Math.max(0, hit - 1);
+    this.#segmentEnd = this.#segmentStart + SEGMENT_BYTES;
+    this.#segment = this.#text(this.#segmentStart, this.#segmentEnd + FILTER_SPAN_MAX + 1);
+  }
+
+  /** Bytes as a string; where the chunk ends earlier, so does the object or what the caller may see. */
+  #text(from: number, to: number): string {
+    const { address, base_offset, length } = this.#chunk;
+    const start = Math.max(from, base_offset);
+    const stop = Math.min(to, base_offset + length);
+    return this.#plan.scanner.bytes.latin1Slice(start - base_offset + address, stop - base_offset + address);
+  }
+
+  /** A match that begins before or at the hit and reaches beyond it. */
+  #judge({ rule }: Probe, hit: number): void {
+    const matchedTo = this.#matchedTo.get(rule) ?? 0;
+    if (matchedTo > hit || !this.#gate.applies(rule)) return;
+    const from = Math.max(hit - rule.before, matchedTo, 0);
+    const found = this.#searchAll(rule, from, hit, hit + rule.after);
+    for (const { match, text, offset } of found) this.#take(rule, text, match, offset);
+  }
+
+  /** All matches that begin near the hit. */
+  #judgeNearby(rule: CompiledRule, hit: number): void {
+    if (!this.#gate.applies(rule)) return;
+    const from = Math.max(hit - rule.before, this.#searchedTo.get(rule) ?? 0, this.#matchedTo.get(rule) ?? 0);
+    const lastStart = hit + rule.before;
+    this.#searchedTo.set(rule, lastStart + 1);
+    if (from > lastStart) return;
+    const found = this.#searchAll(rule, from, lastStart, hit + rule.after);
+    for (const { match, text, offset } of found) this.#take(rule, text, match, offset);
+  }
+
+  /** Blocks stand at fixed offsets and are searched when all that their matches may look at is there. */
+  #searchBlocks(end: number): void {
+    while (this.#block < end && (this.#chunk.last || this.#block + BLOCK_STARTS <= this.#frontier)) {
+      const next = this.#block + BLOCK_STARTS;
+      for (const rule of this.#plan.everywhere) {
+        if (!this.#gate.applies(rule)) continue;
+        const from = Math.max(this.#block, this.#matchedTo.get(rule) ?? 0);
+        const found = from < next ? this.#searchAll(rule, from, next - 1, this.#block + rule.after) : [];
+        for (const { match, text, offset } of found) this.#take(rule, text, match, offset);
+      }
+      this.#block = next;
+    }
+  }
+
+  /** Matches in `[from, to)` that begin no later than `lastStart`; none begins within another. */
+  #searchAll(
+    rule: CompiledRule,
+    from: number,
+    lastStart: number,
+    to: number,
+  ): { match: RegexMatch; text: string; offset: number }[] {
+    const offset = Math.max(0, from - 1);
+    const text = this.#text(offset, to);
+    const found: { match: RegexMatch; text: string; offset: number }[] = [];
+    this.#gate.timed(rule, () => {
+      for (let at = from - offset; at <= text.length;) {
+        const match = rule.regex.search(text, at, lastStart - offset);
+        if (match === null) return;
+        if (match.end > match.start) found.push({ match, text, offset });
+        at = Math.max(match.end, match.start + 1);
+      }
+    });
+    return found;
+  }
+
+  #take(rule: CompiledRule, text: string, match: RegexMatch, offset: number): void {
+    this.#matchedTo.set(rule, offset + match.end);
+    const candidate = candidateOf(rule, text, match, offset);
+    if (candidate !== null) this.#accept(candidate);
+  }
+}

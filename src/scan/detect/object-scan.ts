@@ -1,0 +1,99 @@
+import type { Encoding } from '../result.ts';
+import { Layer, type ObjectGate } from './layer.ts';
+import { LineIndex } from './line-index.ts';
+import type { Candidate } from './matches.ts';
+import { PendingDetections } from './pending.ts';
+import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk } from './plan.ts';
+import type { Detection } from './port.ts';
+import type { CompiledRule } from './rules/compiled-rule.ts';
+
+/** What one object is looked at with. */
+export interface ObjectContext {
+  plan: DetectionPlan;
+  gate: ObjectGate;
+  /** Bytes as latin1. */
+  path: string;
+  commit: string | undefined;
+  inline_ignores: boolean;
+}
+
+/** Comments that exempt their line. */
+const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
+
+/** Looks at the bytes of one object as they are, and places what it finds in lines. */
+export class ObjectScan {
+  readonly #context: ObjectContext;
+  readonly #layer: Layer;
+  readonly #lines: LineIndex;
+  readonly #pending: PendingDetections;
+  #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
+
+  constructor(context: ObjectContext, pending: PendingDetections) {
+    this.#context = context;
+    this.#pending = pending;
+    this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []));
+    this.#lines = new LineIndex(context.plan.scanner);
+  }
+
+  feed(chunk: ScannedChunk): void {
+    this.#chunk = chunk;
+    this.#lines.enter(chunk);
+    this.#layer.feed(chunk);
+    const settled = Math.max(0, this.#layer.frontier - this.#context.plan.before);
+    this.#lines.leave(settled);
+    this.#pending.settle(chunk.last ? Infinity : settled);
+  }
+
+  #accept(candidate: Candidate, encodings: readonly Encoding[]): void {
+    const line = this.#lineAround(candidate.start, candidate.end);
+    if (this.#isAllowed(candidate, line)) return;
+    this.#pending.add(candidate.rule, this.#detection(candidate, encodings));
+  }
+
+  #isAllowed({ rule, match, secret }: Candidate, line: string): boolean {
+    const { plan, path, commit, inline_ignores } = this.#context;
+    if (inline_ignores && INLINE_IGNORES.some((comment) => line.includes(comment))) return true;
+    const judged = { path, commit, secret, match, line };
+    const allows = (list: CompiledRule['allowlists'][number]): boolean => list.allowsFinding(judged);
+    return rule.allowlists.some(allows) || plan.allowlists.some(allows);
+  }
+
+  /** The lines that a match stands on, cut to `LINE_CONTEXT` bytes on either side of it. */
+  #lineAround(start: number, end: number): string {
+    const { address, base_offset, length } = this.#chunk;
+    const { bytes } = this.#context.plan.scanner;
+    const shift = address - base_offset;
+    const from = Math.max(start - LINE_CONTEXT, base_offset);
+    const to = Math.min(end + LINE_CONTEXT, base_offset + length);
+    const text = bytes.latin1Slice(from + shift, to + shift);
+    const first = text.lastIndexOf('\n', start - from - 1) + 1;
+    const last = text.indexOf('\n', end - from);
+    return text.slice(start === from ? 0 : first, last === -1 ? undefined : last);
+  }
+
+  #detection(candidate: Candidate, encodings: readonly Encoding[]): Detection {
+    const { rule, start, end } = candidate;
+    const from = this.#lines.place(start);
+    const to = this.#lines.place(end);
+    return {
+      rule_id: rule.rule.id,
+      description: rule.rule.description,
+      tags: rule.rule.tags,
+      line: from.line,
+      column: from.column,
+      end_line: to.line,
+      end_column: to.column,
+      offset: start,
+      length: end - start,
+      match: decodeUtf8(candidate.match),
+      secret: decodeUtf8(candidate.secret),
+      entropy: candidate.entropy,
+      encodings,
+    };
+  }
+}
+
+/** Bytes as latin1 to text; what is no UTF-8 becomes replacement characters. */
+export function decodeUtf8(bytes: string): string {
+  return /[^\x00-\x7f]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
+}

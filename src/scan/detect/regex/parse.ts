@@ -1,0 +1,343 @@
+import { type ParsedRegex, type RegexNode, choice, sequence } from './ast.ts';
+import { type ByteSet, complement, emptySet, foldCase, rangeSet, setOf } from './byte-set.ts';
+import {
+  type ClassParts,
+  PERL_CLASSES,
+  POSIX_CLASSES,
+  addCharacters,
+  addClass,
+  characterNode,
+  classNode,
+  unicodeProperty,
+} from './classes.ts';
+
+/** A pattern that is not RE2's, or that this engine does not take. */
+export class RegexSyntaxError extends Error {
+  /** Characters before the fault. */
+  readonly position: number;
+
+  constructor(position: number, reason: string) {
+    super(reason);
+    this.name = 'RegexSyntaxError';
+    this.position = position;
+  }
+}
+
+/** RE2's own bound is 1,000; rules for long keys need a little more. */
+const REPEAT_MAX = 16_384;
+const NESTING_MAX = 200;
+const PATTERN_LENGTH_MAX = 65_536;
+
+const ANY = rangeSet([0, 0xff]);
+const NOT_NEWLINE = complement(setOf(0x0a));
+const SIMPLE_ESCAPES: Readonly<Record<string, number>> = { a: 7, f: 12, t: 9, n: 10, r: 13, v: 11 };
+
+interface Flags {
+  ignoreCase: boolean;
+  multiLine: boolean;
+  dotAll: boolean;
+  ungreedy: boolean;
+}
+
+const NO_FLAGS: Flags = { ignoreCase: false, multiLine: false, dotAll: false, ungreedy: false };
+
+/** Parses RE2 syntax into a tree over bytes. Throws RegexSyntaxError with the position of the fault. */
+export function parseRegex(pattern: string): ParsedRegex {
+  if (pattern.length > PATTERN_LENGTH_MAX) {
+    throw new RegexSyntaxError(PATTERN_LENGTH_MAX, `it is longer than ${PATTERN_LENGTH_MAX} characters`);
+  }
+  return new Parser(pattern).parse();
+}
+
+class Parser {
+  readonly #pattern: string;
+  #at = 0;
+  #groups = 0;
+  #depth = 0;
+
+  constructor(pattern: string) {
+    this.#pattern = pattern;
+  }
+
+  parse(): ParsedRegex {
+    const node = this.#choice({ ...NO_FLAGS });
+    if (this.#at < this.#pattern.length) this.#fail('a closing parenthesis without its opening one');
+    return { node, groups: this.#groups };
+  }
+
+  #fail(reason: string, at = this.#at): never {
+    throw new RegexSyntaxError(at, reason);
+  }
+
+  #peek(text: string): boolean {
+    return this.#pattern.startsWith(text, this.#at);
+  }
+
+  #take(text: string): boolean {
+    if (!this.#peek(text)) return false;
+    this.#at += text.length;
+    return true;
+  }
+
+  /** One character, which may be two units of UTF-16. */
+  #next(): number {
+    const codePoint = this.#pattern.codePointAt(this.#at);
+    if (codePoint === undefined) this.#fail('it ends too early');
+    this.#at += codePoint > 0xffff ? 2 : 1;
+    return codePoint;
+  }
+
+  /** Flags set within a group hold to its end: they are the caller's copy. */
+  #choice(flags: Flags): RegexNode {
+    if (++this.#depth > NESTING_MAX) this.#fail(`groups are nested deeper than ${NESTING_MAX}`);
+    const branches: RegexNode[] = [];
+    do branches.push(this.#sequence(flags));
+    while (this.#take('|'));
+    this.#depth--;
+    return choice(branches);
+  }
+
+  #sequence(flags: Flags): RegexNode {
+    const parts: RegexNode[] = [];
+    while (this.#at < this.#pattern.length && !this.#peek('|') && !this.#peek(')')) {
+      if (this.#take('\\Q')) parts.push(...this.#quoted(flags));
+      else {
+        const atom = this.#atom(flags);
+        if (atom !== null) parts.push(this.#repeated(atom, flags));
+      }
+    }
+    return sequence(parts);
+  }
+
+  #quoted(flags: Flags): RegexNode[] {
+    const end = this.#pattern.indexOf('\\E', this.#at);
+    const text = this.#pattern.slice(this.#at, end === -1 ? undefined : end);
+    this.#at = end === -1 ? this.#pattern.length : end + 2;
+    return [...text].map((character) => this.#character(character.codePointAt(0)!, flags));
+  }
+
+  /** Null for a group that only sets flags. */
+  #atom(flags: Flags): RegexNode | null {
+    const start = this.#at;
+    const codePoint = this.#next();
+    switch (String.fromCodePoint(codePoint)) {
+      case '(':
+        return this.#group(flags, start);
+      case '[':
+        return this.#class(flags, start);
+      case '.':
+        return { type: 'bytes', set: flags.dotAll ? ANY : NOT_NEWLINE };
+      case '^':
+        return { type: 'assertion', kind: flags.multiLine ? 'line_start' : 'text_start' };
+      case '$':
+        return { type: 'assertion', kind: flags.multiLine ? 'line_end' : 'text_end' };
+      case '\\':
+        return this.#escape(flags, start);
+      case '*':
+      case '+':
+      case '?':
+        return this.#fail('there is nothing to repeat', start);
+      default:
+        return this.#character(codePoint, flags);
+    }
+  }
+
+  #character(codePoint: number, flags: Flags): RegexNode {
+    if (codePoint >= 0x80) return characterNode(codePoint);
+    const set = setOf(codePoint);
+    return { type: 'bytes', set: flags.ignoreCase ? foldCase(set) : set };
+  }
+
+  #repeated(atom: RegexNode, flags: Flags): RegexNode {
+    const bounds = this.#bounds();
+    if (bounds === null) return atom;
+    const [min, max] = bounds;
+    const lazy = this.#take('?') !== flags.ungreedy;
+    if (this.#peek('+')) this.#fail('possessive repetition is not supported; RE2 has none either');
+    const at = this.#at;
+    if (this.#bounds() !== null) this.#fail('a repetition of a repetition needs a group around the inner one', at);
+    return { type: 'repeat', node: atom, min, max, lazy };
+  }
+
+  /** A quantifier, or null where there is none; braces that are none stand for themselves. */
+  #bounds(): [number, number] | null {
+    if (this.#take('*')) return [0, Infinity];
+    if (this.#take('+')) return [1, Infinity];
+    if (this.#take('?')) return [0, 1];
+    const match = /^\{(\d+)(?:(,)(\d*))?\}/.exec(this.#pattern.slice(this.#at, this.#at + 40));
+    if (match === null) return null;
+    const min = Number(match[1]);
+    const max = match[2] === undefined ? min : match[3] === '' ? Infinity : Number(match[3]);
+    if (min > REPEAT_MAX || (max > REPEAT_MAX && max !== Infinity)) {
+      this.#fail(`a repetition may not count beyond ${REPEAT_MAX}`);
+    }
+    if (min > max) this.#fail('the lower bound of a repetition is above its upper bound');
+    this.#at += match[0].length;
+    return [min, max];
+  }
+
+  #group(flags: Flags, start: number): RegexNode | null {
+    if (!this.#take('?')) return this.#captured(flags, start);
+    if (this.#peek('=') || this.#peek('!')) this.#fail('lookahead is not supported; RE2 has none either', start);
+    if (this.#peek('<=') || this.#peek('<!')) this.#fail('lookbehind is not supported; RE2 has none either', start);
+    if (this.#peek('>')) this.#fail('an atomic group is not supported; RE2 has none either', start);
+    if (this.#take('P<') || this.#take('<')) {
+      const end = this.#pattern.indexOf('>', this.#at);
+      if (end === -1 || !/^\w+$/.test(this.#pattern.slice(this.#at, end))) {
+        this.#fail('the name of a group is letters, digits and _, ended by >', start);
+      }
+      this.#at = end + 1;
+      return this.#captured(flags, start);
+    }
+    if (this.#peek('P=') || this.#peek('P>')) this.#fail('a reference back to a group is not supported', start);
+    return this.#flagged(flags, start);
+  }
+
+  #captured(flags: Flags, start: number): RegexNode {
+    const group = ++this.#groups;
+    const node = this.#choice({ ...flags });
+    this.#close(start);
+    return { type: 'capture', node, group };
+  }
+
+  #close(start: number): void {
+    if (!this.#take(')')) this.#fail('a group is not closed', start);
+  }
+
+  /** `(?i)` for the rest of the group around it, `(?i:...)` for its own inside. */
+  #flagged(flags: Flags, start: number): RegexNode | null {
+    const match = /^([imsU]*)(?:(-)([imsU]+))?([:)])/.exec(this.#pattern.slice(this.#at, this.#at + 20));
+    if (match === null) this.#fail('a group of this kind is not known; flags are i, m, s and U', start);
+    this.#at += match[0].length;
+    const changed = { ...flags };
+    setFlags(changed, match[1]!, true);
+    setFlags(changed, match[3] ?? '', false);
+    if (match[4] === ')') {
+      Object.assign(flags, changed);
+      return null;
+    }
+    const node = this.#choice(changed);
+    this.#close(start);
+    return node;
+  }
+
+  #escape(flags: Flags, start: number): RegexNode {
+    const letter = this.#pattern[this.#at] ?? '';
+    switch (letter) {
+      case 'A':
+        return this.#assertion('text_start');
+      case 'z':
+        return this.#assertion('text_end');
+      case 'b':
+        return this.#assertion('word_boundary');
+      case 'B':
+        return this.#assertion('no_word_boundary');
+      case 'Z':
+        return this.#fail('\\Z is not supported; use \\z', start);
+    }
+    const set = this.#escapedClass(start);
+    if (set !== null) return { type: 'bytes', set: flags.ignoreCase ? foldCase(set) : set };
+    return this.#character(this.#escapedCharacter(start), flags);
+  }
+
+  #assertion(kind: Extract<RegexNode, { type: 'assertion' }>['kind']): RegexNode {
+    this.#at++;
+    return { type: 'assertion', kind };
+  }
+
+  /** The class behind a backslash; null where it is a character. */
+  #escapedClass(start: number): ByteSet | null {
+    const letter = this.#pattern[this.#at] ?? '';
+    const perl = Object.hasOwn(PERL_CLASSES, letter) ? PERL_CLASSES[letter] : undefined;
+    if (perl !== undefined) {
+      this.#at++;
+      return perl;
+    }
+    if (letter !== 'p' && letter !== 'P') return null;
+    const match = /^[pP](?:\{(\^?)(\w+)\}|([A-Z]))/.exec(this.#pattern.slice(this.#at, this.#at + 40));
+    const name = match?.[2] ?? match?.[3] ?? '';
+    const set = name === '' ? null : unicodeProperty(name);
+    if (match === null || set === null) this.#fail('this Unicode property is not known', start);
+    this.#at += match[0].length;
+    if ((letter === 'P') === (match[1] === '^')) return set;
+    const others = complement(set);
+    for (let word = 4; word < 8; word++) others[word] = 0xffffffff;
+    return others;
+  }
+
+  #escapedCharacter(start: number): number {
+    const rest = this.#pattern.slice(this.#at, this.#at + 12);
+    const hexadecimal = /^x(?:([0-9a-fA-F]{2})|\{([0-9a-fA-F]{1,6})\})/.exec(rest);
+    if (hexadecimal !== null) {
+      this.#at += hexadecimal[0].length;
+      const codePoint = parseInt(hexadecimal[1] ?? hexadecimal[2]!, 16);
+      if (codePoint > 0x10ffff) this.#fail('there is no such character', start);
+      return codePoint;
+    }
+    const octal = /^(?:0[0-7]{0,2}|[1-7][0-7]{2})/.exec(rest);
+    if (octal !== null) {
+      this.#at += octal[0].length;
+      return parseInt(octal[0], 8);
+    }
+    if (/^[1-9k]/.test(rest)) this.#fail('a reference back to a group is not supported; RE2 has none either', start);
+    const codePoint = this.#next();
+    const character = String.fromCodePoint(codePoint);
+    if (Object.hasOwn(SIMPLE_ESCAPES, character)) return SIMPLE_ESCAPES[character]!;
+    if (/[0-9A-Za-z]/.test(character)) this.#fail(`\\${character} has no meaning`, start);
+    return codePoint;
+  }
+
+  #class(flags: Flags, start: number): RegexNode {
+    const negated = this.#take('^');
+    const parts: ClassParts = { bytes: emptySet(), ranges: [] };
+    let first = true;
+    while (first || !this.#peek(']')) {
+      if (this.#at >= this.#pattern.length) this.#fail('a class is not closed', start);
+      first = false;
+      this.#classItem(parts, start);
+    }
+    this.#at++;
+    if (flags.ignoreCase) parts.bytes = foldCase(parts.bytes);
+    return classNode(parts, negated);
+  }
+
+  #classItem(parts: ClassParts, start: number): void {
+    const posix = /^\[:(\^?)(\w+):\]/.exec(this.#pattern.slice(this.#at, this.#at + 20));
+    if (posix !== null) {
+      const set = Object.hasOwn(POSIX_CLASSES, posix[2]!) ? POSIX_CLASSES[posix[2]!] : undefined;
+      if (set === undefined) this.#fail(`the class ${posix[0]} is not known`);
+      this.#at += posix[0].length;
+      addClass(parts, posix[1] === '^' ? complement(set) : set);
+      return;
+    }
+    if (this.#peek('\\')) {
+      const at = this.#at++;
+      const set = this.#escapedClass(at);
+      if (set !== null) {
+        addClass(parts, set);
+        return;
+      }
+      this.#at = at;
+    }
+    const low = this.#classCharacter();
+    let high = low;
+    if (this.#peek('-') && this.#pattern[this.#at + 1] !== ']' && this.#at + 1 < this.#pattern.length) {
+      this.#at++;
+      high = this.#classCharacter();
+      if (high < low) this.#fail('a range of characters runs backwards', start);
+    }
+    addCharacters(parts, low, high);
+  }
+
+  #classCharacter(): number {
+    const start = this.#at;
+    return this.#take('\\') ? this.#escapedCharacter(start) : this.#next();
+  }
+}
+
+function setFlags(flags: Flags, letters: string, value: boolean): void {
+  if (letters.includes('i')) flags.ignoreCase = value;
+  if (letters.includes('m')) flags.multiLine = value;
+  if (letters.includes('s')) flags.dotAll = value;
+  if (letters.includes('U')) flags.ungreedy = value;
+}

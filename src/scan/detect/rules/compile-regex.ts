@@ -1,0 +1,35 @@
+import { type CompiledRegex, compileRegex } from '../regex/compiled-regex.ts';
+import { RegexSyntaxError, parseRegex } from '../regex/parse.ts';
+import type { ParsedRegex } from '../regex/ast.ts';
+import { ruleError } from './fields.ts';
+
+/** Paths, secrets and lines are seldom longer; longer ones are searched by the bounded matcher. */
+const SHORT_TEXT_BYTES = 512;
+
+/** Says which field of which rule has the fault, and where in it. */
+function named<T>(where: string, field: string, pattern: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof RegexSyntaxError)) throw error;
+    const place = pattern.slice(error.position, error.position + 20);
+    throw ruleError(
+      where,
+      `${field}: ${error.message} (at position ${error.position}: ${place === '' ? 'its end' : place})`,
+    );
+  }
+}
+
+export function parseRuleRegex(where: string, field: string, pattern: string): ParsedRegex {
+  return named(where, field, pattern, () => parseRegex(pattern));
+}
+
+/** A pattern for paths, secrets, matches or lines. */
+export function compileShortRegex(where: string, field: string, pattern: string): CompiledRegex {
+  return named(where, field, pattern, () => compileRegex(pattern, SHORT_TEXT_BYTES));
+}
+
+/** Runs `compile` so that a refusal names rule and field. */
+export function compileNamed<T>(where: string, field: string, pattern: string, compile: () => T): T {
+  return named(where, field, pattern, compile);
+}

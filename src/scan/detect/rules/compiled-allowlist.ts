@@ -1,0 +1,74 @@
+import type { CompiledRegex } from '../regex/compiled-regex.ts';
+import { compileShortRegex } from './compile-regex.ts';
+import { lowerCaseBytes } from './parse-rules.ts';
+import type { Allowlist } from './rule.ts';
+
+/** What an allow list looks at. Texts are bytes as latin1. */
+export interface Judged {
+  path: string;
+  commit: string | undefined;
+  secret: string;
+  match: string;
+  line: string;
+}
+
+/** One allow list, ready to judge. */
+export class CompiledAllowlist {
+  readonly #list: Allowlist;
+  readonly #commits: ReadonlySet<string>;
+  readonly #paths: readonly CompiledRegex[];
+  readonly #regexes: readonly CompiledRegex[];
+
+  constructor(list: Allowlist, where: string) {
+    this.#list = list;
+    this.#commits = new Set(list.commits);
+    this.#paths = list.paths.map((pattern) => compileShortRegex(where, 'paths of an allow list', pattern));
+    this.#regexes = list.regexes.map((pattern) => compileShortRegex(where, 'regexes of an allow list', pattern));
+  }
+
+  /** Whether it can ever let pass a whole object. */
+  get looksAtObjects(): boolean {
+    return this.#commits.size > 0 || this.#paths.length > 0;
+  }
+
+  /** True where nothing in this object needs to be looked at. */
+  allowsObject(path: string, commit: string | undefined): boolean {
+    if (this.#list.condition === 'any') return this.#allowsPath(path) || this.#allowsCommit(commit);
+    if (this.#regexes.length > 0 || this.#list.stopwords.length > 0) return false;
+    return this.#allOfObject(path, commit);
+  }
+
+  allowsFinding(judged: Judged): boolean {
+    if (this.#list.condition === 'any') return this.#allowsText(judged) || this.#hasStopword(judged.secret);
+    return (
+      this.#allOfObject(judged.path, judged.commit) &&
+      (this.#regexes.length === 0 || this.#allowsText(judged)) &&
+      (this.#list.stopwords.length === 0 || this.#hasStopword(judged.secret))
+    );
+  }
+
+  #allOfObject(path: string, commit: string | undefined): boolean {
+    return (
+      (this.#paths.length === 0 || this.#allowsPath(path)) && (this.#commits.size === 0 || this.#allowsCommit(commit))
+    );
+  }
+
+  #allowsPath(path: string): boolean {
+    return this.#paths.some((regex) => regex.test(path));
+  }
+
+  #allowsCommit(commit: string | undefined): boolean {
+    return commit !== undefined && this.#commits.has(commit.toLowerCase());
+  }
+
+  #allowsText(judged: Judged): boolean {
+    const text = judged[this.#list.regex_target];
+    return this.#regexes.some((regex) => regex.test(text));
+  }
+
+  #hasStopword(secret: string): boolean {
+    if (this.#list.stopwords.length === 0) return false;
+    const lower = lowerCaseBytes(Buffer.from(secret, 'latin1').toString('utf8'));
+    return this.#list.stopwords.some((word) => lower.includes(word));
+  }
+}

@@ -1,0 +1,101 @@
+import type { DetectionOptions, RuleText } from '../../options.ts';
+import { builtinRuleTexts } from './builtin.ts';
+import { ruleError } from './fields.ts';
+import { type RuleFile, parseRules } from './parse-rules.ts';
+import type { Rule, RuleSet } from './rule.ts';
+
+/** What `[extend] path` of a rule file names, so that the caller can put that file before it; undefined without one. */
+export function extendedPath(text: RuleText): string | undefined {
+  return parseRules(text).extend.path;
+}
+
+/**
+ * Reads and merges rule sets: a later file changes the rules of those before it by id and adds its own. Without any, the
+ * built-in rules. Throws HeddleError that names file, rule, field and what to do.
+ */
+export function loadRules(options: Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>): RuleSet {
+  const texts = options.rules.length > 0 ? options.rules : builtinRuleTexts();
+  const merged = new Merge();
+  texts.map(parseRules).forEach((file, at) => {
+    if (file.extend.use_default) for (const text of builtinRuleTexts()) merged.add(parseRules(text));
+    if (file.extend.path !== undefined && at === 0) {
+      throw ruleError(file.name, `it extends ${file.extend.path}, which was not given; name that file before this one`);
+    }
+    merged.add(file);
+  });
+  return merged.finish(options);
+}
+
+class Merge {
+  readonly #rules = new Map<string, Rule>();
+  readonly #allowlists: RuleSet['allowlists'][number][] = [];
+  readonly #targeted: (RuleFile['targeted'][number] & { name: string })[] = [];
+  readonly #warnings: string[] = [];
+
+  add(file: RuleFile): void {
+    this.#warnings.push(...file.warnings);
+    for (const id of file.extend.disabled_rules) {
+      if (!this.#rules.delete(id)) this.#warnings.push(`${file.name}: disabledRules names ${id}, which is no rule`);
+    }
+    for (const rule of file.rules) {
+      const base = this.#rules.get(rule.id);
+      this.#rules.set(rule.id, base === undefined ? rule : override(base, rule));
+    }
+    this.#allowlists.push(...file.allowlists);
+    this.#targeted.push(...file.targeted.map((each) => ({ ...each, name: file.name })));
+  }
+
+  finish({ enable, disable }: Pick<DetectionOptions, 'enable' | 'disable'>): RuleSet {
+    for (const { ids, allowlist, name } of this.#targeted) {
+      for (const id of ids) {
+        const rule = this.#rules.get(id);
+        if (rule === undefined) throw ruleError(name, `targetRules of an allow list names ${id}, which is no rule`);
+        this.#rules.set(id, { ...rule, allowlists: [...rule.allowlists, allowlist] });
+      }
+    }
+    for (const id of [...(enable ?? []), ...(disable ?? [])]) {
+      if (!this.#rules.has(id)) throw ruleError('rules', `there is no rule ${id} to enable or disable`);
+    }
+    const rules = this.#chosen(enable, disable);
+    for (const rule of rules) this.#check(rule);
+    return { rules, allowlists: this.#allowlists, warnings: this.#warnings };
+  }
+
+  /** Rules that a chosen one requires stay, unreported. */
+  #chosen(enable: readonly string[] | undefined, disable: readonly string[] | undefined): Rule[] {
+    const all = [...this.#rules.values()];
+    const chosen = all.filter(
+      ({ id }) => (enable === undefined || enable.includes(id)) && disable?.includes(id) !== true,
+    );
+    const required = new Set(chosen.flatMap((rule) => rule.required.map(({ id }) => id)));
+    const added = all.filter((rule) => required.has(rule.id) && !chosen.includes(rule));
+    return [...chosen, ...added.map((rule) => ({ ...rule, skip_report: true }))];
+  }
+
+  #check(rule: Rule): void {
+    const where = `${rule.source}: rule ${rule.id}`;
+    if (rule.regex === undefined && rule.path === undefined) {
+      throw ruleError(where, 'it has neither regex nor path; give it one');
+    }
+    for (const { id } of rule.required) {
+      if (!this.#rules.has(id)) throw ruleError(where, `it requires ${id}, which is no rule`);
+    }
+  }
+}
+
+/** What the later rule states replaces; keywords, tags and allow lists add up. */
+function override(base: Rule, rule: Rule): Rule {
+  return {
+    ...base,
+    ...(rule.description !== '' && { description: rule.description }),
+    ...(rule.entropy !== 0 && { entropy: rule.entropy }),
+    ...(rule.secret_group !== 0 && { secret_group: rule.secret_group }),
+    ...(rule.regex !== undefined && { regex: rule.regex, source: rule.source }),
+    ...(rule.path !== undefined && { path: rule.path, source: rule.source }),
+    tags: [...new Set([...base.tags, ...rule.tags])],
+    keywords: [...new Set([...base.keywords, ...rule.keywords])],
+    allowlists: [...base.allowlists, ...rule.allowlists],
+    required: [...base.required, ...rule.required],
+    skip_report: base.skip_report || rule.skip_report,
+  };
+}

@@ -1,0 +1,163 @@
+import { parse } from 'smol-toml';
+import type { RuleText } from '../../options.ts';
+import { FieldReader, type TomlTable, ruleError } from './fields.ts';
+import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';
+
+/** One file of rules, as it stands. */
+export interface RuleFile {
+  name: string;
+  rules: Rule[];
+  allowlists: Allowlist[];
+  /** Allow lists of named rules. */
+  targeted: { ids: readonly string[]; allowlist: Allowlist }[];
+  extend: { use_default: boolean; path?: string; disabled_rules: readonly string[] };
+  warnings: string[];
+}
+
+/** Reads one file in the TOML format. Throws HeddleError that names file, rule and field. */
+export function parseRules(text: RuleText): RuleFile {
+  const reader = new FieldReader(parseToml(text), text.name);
+  const warnings: string[] = [];
+  const extend = readExtend(reader, warnings);
+  const rules = reader.tables('rules').map((table, at) => readRule(text.name, table, at, warnings));
+  const file: RuleFile = { name: text.name, rules, allowlists: [], targeted: [], extend, warnings };
+  const lists = oldAndNew(reader, text.name);
+  lists.forEach((table, at) => {
+    const list = new FieldReader(table, `${text.name}: allow list ${at + 1}`);
+    const ids = list.strings('targetRules');
+    const allowlist = readAllowlist(list);
+    warnings.push(...list.unknown());
+    if (ids.length > 0) file.targeted.push({ ids, allowlist });
+    else file.allowlists.push(allowlist);
+  });
+  for (const name of ['title', 'description', 'minVersion']) reader.string(name);
+  warnings.push(...reader.unknown());
+  refuseDoubles(file);
+  return file;
+}
+
+function parseToml({ name, toml }: RuleText): TomlTable {
+  try {
+    return parse(toml);
+  } catch (error) {
+    throw ruleError(name, `it is not valid TOML: ${(error as Error).message.trim()}`);
+  }
+}
+
+function readExtend(reader: FieldReader, warnings: string[]): RuleFile['extend'] {
+  const table = reader.table('extend');
+  if (table === undefined) return { use_default: false, disabled_rules: [] };
+  const extend = new FieldReader(table, `${reader.where}: [extend]`);
+  const use_default = extend.boolean('useDefault') ?? false;
+  const path = extend.string('path');
+  const disabled_rules = extend.strings('disabledRules');
+  warnings.push(...extend.unknown());
+  if (use_default && path !== undefined && path !== '') {
+    throw ruleError(extend.where, 'it has both useDefault and path; keep one of them');
+  }
+  return { use_default, disabled_rules, ...(path !== undefined && path !== '' && { path }) };
+}
+
+function readRule(source: string, table: TomlTable, at: number, warnings: string[]): Rule {
+  const id = new FieldReader(table, `${source}: rule ${at + 1}`).string('id');
+  if (id === undefined || id === '') throw ruleError(`${source}: rule ${at + 1}`, 'it has no id; write id = "..."');
+  const where = `${source}: rule ${id}`;
+  const reader = new FieldReader(table, where);
+  reader.string('id');
+  const regex = reader.string('regex');
+  const path = reader.string('path');
+  const rule: Rule = {
+    id,
+    description: reader.string('description') ?? '',
+    tags: reader.strings('tags'),
+    keywords: reader.strings('keywords').map(lowerCaseBytes),
+    secret_group: reader.integer('secretGroup') ?? 0,
+    entropy: reader.number('entropy') ?? 0,
+    allowlists: oldAndNew(reader, where).map((list, index) => {
+      const inner = new FieldReader(list, `${where}: allow list ${index + 1}`);
+      const allowlist = readAllowlist(inner);
+      warnings.push(...inner.unknown());
+      return allowlist;
+    }),
+    required: reader.tables('required').map((required) => readRequired(required, where, warnings)),
+    skip_report: reader.boolean('skipReport') ?? false,
+    source,
+    ...(regex !== undefined && regex !== '' && { regex }),
+    ...(path !== undefined && path !== '' && { path }),
+  };
+  if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; take it out');
+  warnings.push(...reader.unknown());
+  return rule;
+}
+
+/** Bytes as latin1, so that keywords are compared with bytes. */
+export function lowerCaseBytes(text: string): string {
+  return Buffer.from(text, 'utf8')
+    .toString('latin1')
+    .replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** `[[allowlists]]`, or the older `[allowlist]`; not both. */
+function oldAndNew(reader: FieldReader, where: string): TomlTable[] {
+  const old = reader.table('allowlist');
+  const lists = reader.tables('allowlists');
+  if (old !== undefined && lists.length > 0) {
+    throw ruleError(where, 'it has both [allowlist] and [[allowlists]]; write all of them as [[allowlists]]');
+  }
+  return old === undefined ? lists : [old];
+}
+
+function readRequired(table: TomlTable, where: string, warnings: string[]): RequiredRule {
+  const reader = new FieldReader(table, `${where}: required`);
+  const id = reader.string('id');
+  if (id === undefined || id === '') throw ruleError(reader.where, 'it names no rule; write id = "..."');
+  const within_lines = reader.integer('withinLines');
+  const within_columns = reader.integer('withinColumns');
+  warnings.push(...reader.unknown());
+  return {
+    id,
+    ...(within_lines !== undefined && { within_lines }),
+    ...(within_columns !== undefined && { within_columns }),
+  };
+}
+
+const CONDITIONS: Readonly<Record<string, Allowlist['condition']>> = {
+  '': 'any',
+  OR: 'any',
+  '||': 'any',
+  AND: 'all',
+  '&&': 'all',
+};
+
+function readAllowlist(reader: FieldReader): Allowlist {
+  const condition = CONDITIONS[(reader.string('condition') ?? '').toUpperCase()];
+  if (condition === undefined) throw ruleError(reader.where, 'condition must be "AND" or "OR"');
+  const regex_target = reader.string('regexTarget') ?? 'secret';
+  if (!isTarget(regex_target)) throw ruleError(reader.where, 'regexTarget must be "secret", "match" or "line"');
+  const allowlist: Allowlist = {
+    description: reader.string('description') ?? '',
+    condition,
+    commits: reader.strings('commits').map((commit) => commit.toLowerCase()),
+    paths: reader.strings('paths'),
+    regexes: reader.strings('regexes'),
+    regex_target,
+    stopwords: reader.strings('stopwords').map(lowerCaseBytes),
+  };
+  const { commits, paths, regexes, stopwords } = allowlist;
+  if (commits.length + paths.length + regexes.length + stopwords.length === 0) {
+    throw ruleError(reader.where, 'it is empty; give it commits, paths, regexes or stopwords, or take it out');
+  }
+  return allowlist;
+}
+
+function isTarget(text: string): text is RegexTarget {
+  return text === 'secret' || text === 'match' || text === 'line';
+}
+
+function refuseDoubles(file: RuleFile): void {
+  const seen = new Set<string>();
+  for (const { id } of file.rules) {
+    if (seen.has(id)) throw ruleError(`${file.name}: rule ${id}`, 'there are two rules of this id; rename one of them');
+    seen.add(id);
+  }
+}
