@@ -75,7 +75,6 @@ export class ChunkFetcher {
     const buffer = this.#context.pool.tryAcquire();
     if (buffer === null) return step;
     const { detector, limits } = this.#context;
-    const reader = reading.reader!;
     const isCarry = carries(reading);
     const prefix = isCarry ? reading.tailLength : Math.min(detector.overlap, step.offset);
     if (isCarry && prefix > 0) buffer.bytes.set(reading.tail!.subarray(0, prefix));

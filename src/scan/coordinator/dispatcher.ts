@@ -1,0 +1,106 @@
+import type { CountBudget } from '../graph/count-budget.ts';
+import { Deque } from '../graph/deque.ts';
+import type { ObjectFrontier } from '../graph/frontier.ts';
+import type { ObjectBatch } from '../worker/protocol.ts';
+import type { AdmittedObject, NumberedObject } from './numbered-object.ts';
+import type { WorkerThread } from './worker-thread.ts';
+
+const BATCH_MIN = 1;
+const BATCH_MAX = 512;
+
+/** Gives admitted objects to worker threads, in order, so many at a time that no thread runs dry and none hoards. */
+export class Dispatcher {
+  readonly #budget: CountBudget;
+  readonly #frontier: ObjectFrontier;
+  readonly #batchMax: number;
+  readonly #queue = new Deque<AdmittedObject>();
+  /** Came back from a worker: older than what is queued. */
+  #returned: AdmittedObject[] = [];
+
+  constructor(budget: CountBudget, frontier: ObjectFrontier, threads: number) {
+    this.#budget = budget;
+    this.#frontier = frontier;
+    // Two batches a thread make use of the whole frontier.
+    this.#batchMax = Math.min(BATCH_MAX, Math.max(BATCH_MIN, Math.floor(budget.capacity / (threads * 2))));
+  }
+
+  get waiting(): number {
+    return this.#queue.length + this.#returned.length;
+  }
+
+  add(admitted: AdmittedObject): void {
+    this.#queue.push(admitted);
+  }
+
+  /**
+   * Sends what waits to the workers that have room.
+   *
+   * @param isComplete no further object can be admitted for now: small batches are sent, too
+   */
+  dispatch(workers: readonly WorkerThread[], isComplete: boolean): void {
+    while (this.waiting > 0) {
+      const ready = workers.filter((worker) => this.#hasRoom(worker));
+      // Who has least is served first.
+      ready.sort((a, b) => a.outstanding.size - b.outstanding.size);
+      const worker = ready[0];
+      if (worker === undefined) return;
+      const isIdle = worker.outstanding.size === 0;
+      if (!isIdle && !isComplete && this.waiting < this.#batchMax) return;
+      this.#send(worker, Math.min(this.#batchMax, Math.ceil(this.waiting / ready.length)));
+    }
+  }
+
+  /** Takes objects back that a worker did not begin. */
+  takeBack(worker: WorkerThread, indexes: readonly number[]): void {
+    const back: AdmittedObject[] = [];
+    for (const index of indexes) {
+      const object = worker.outstanding.get(index);
+      if (object === undefined) continue;
+      worker.outstanding.delete(index);
+      back.push({ object, reference: this.#frontier.adopt(descriptorOf(object), 0) });
+    }
+    this.#budget.move(worker.slot + 1, 0, back.length);
+    this.#returned = [...back, ...this.#returned].sort((a, b) => a.object.index - b.object.index);
+  }
+
+  /** Lets everything go that waits. */
+  abort(): void {
+    for (let next = this.#take(); next !== undefined; next = this.#take()) next.reference[Symbol.dispose]();
+  }
+
+  #hasRoom(worker: WorkerThread): boolean {
+    return worker.isReady && !worker.isClosing && worker.busyWith === null && worker.outstanding.size <= this.#batchMax;
+  }
+
+  #send(worker: WorkerThread, count: number): void {
+    const objects: NumberedObject[] = [];
+    for (let next = this.#take(); next !== undefined; next = objects.length < count ? this.#take() : undefined) {
+      next.reference.detach();
+      objects.push(next.object);
+      worker.outstanding.set(next.object.index, next.object);
+    }
+    this.#budget.move(0, worker.slot + 1, objects.length);
+    worker.post(batchOf(objects));
+  }
+
+  #take(): AdmittedObject | undefined {
+    return this.#returned.shift() ?? this.#queue.shift();
+  }
+}
+
+export function descriptorOf(object: NumberedObject): Parameters<ObjectFrontier['adopt']>[0] {
+  const { path, size_hint, source, index } = object;
+  return { path, size_hint, object_id: { source, idx: index }, source_id: source };
+}
+
+function batchOf(objects: readonly NumberedObject[]): ObjectBatch {
+  return {
+    type: 'batch',
+    index: objects.map(({ index }) => index),
+    source: objects.map(({ source }) => source),
+    path: objects.map(({ path }) => path),
+    locator: objects.map(({ locator }) => locator),
+    size_hint: objects.map(({ size_hint }) => size_hint),
+    commit: objects.some(({ commit }) => commit !== undefined) ? objects.map(({ commit }) => commit) : null,
+  };
+}

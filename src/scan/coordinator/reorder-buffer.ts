@@ -1,0 +1,168 @@
+import type { Finding, Problem } from '../result.ts';
+
+/** What is held back, at most, before discovery pauses: findings and problems, and objects that are done. */
+const HELD_RESULTS_MAX = 20_000;
+const HELD_OBJECTS_MAX = 50_000;
+
+/** Receives results in order. A promise is awaited before the next one. */
+export interface Delivery {
+  finding(finding: Finding): void | Promise<void>;
+  problem(problem: Problem): void | Promise<void>;
+  /** So many findings of an object that is still being read were delivered. */
+  acknowledge(index: number, findings: number): void;
+  /** All objects before this number were delivered. */
+  advanced(next: number): void;
+  failed(error: unknown): void;
+}
+
+interface Slot {
+  findings: Finding[];
+  problems: Problem[];
+  /** Findings and problems delivered of what is in the lists. */
+  deliveredFindings: number;
+  deliveredProblems: number;
+  /** Findings and problems that came so far. */
+  receivedFindings: number;
+  receivedProblems: number;
+  /** Those to come that came before already: the object is read again. */
+  skipFindings: number;
+  skipProblems: number;
+  isDone: boolean;
+}
+
+/** Brings the results of objects that end in any order into the order in which the objects were found. */
+export class ReorderBuffer {
+  readonly #delivery: Delivery;
+  readonly #slots = new Map<number, Slot | 'done'>();
+  #next: number;
+  #held = 0;
+  #waiting: Promise<void> | null = null;
+  #isResting = false;
+
+  constructor(delivery: Delivery, next = 0) {
+    this.#delivery = delivery;
+    this.#next = next;
+  }
+
+  /** The number of the oldest object that is not done, or not delivered. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Nothing may be added by new objects until the oldest one is done. */
+  get isFull(): boolean {
+    return this.#held > HELD_RESULTS_MAX || this.#slots.size > HELD_OBJECTS_MAX;
+  }
+
+  add(index: number, findings: readonly Finding[], problems: readonly Problem[]): void {
+    const slot = this.#slotOf(index);
+    const newFindings = findings.slice(Math.min(slot.skipFindings, findings.length));
+    const newProblems = problems.slice(Math.min(slot.skipProblems, problems.length));
+    slot.skipFindings -= findings.length - newFindings.length;
+    slot.skipProblems -= problems.length - newProblems.length;
+    for (const finding of newFindings) slot.findings.push(finding);
+    for (const problem of newProblems) slot.problems.push(problem);
+    slot.receivedFindings += newFindings.length;
+    slot.receivedProblems += newProblems.length;
+    this.#held += newFindings.length + newProblems.length;
+  }
+
+  complete(index: number): void {
+    const slot = this.#slots.get(index);
+    if (slot === undefined) this.#slots.set(index, 'done');
+    else if (slot !== 'done') slot.isDone = true;
+  }
+
+  /** The object is read once more from its beginning: what came of it comes again, and is passed over. */
+  restart(index: number): void {
+    const slot = this.#slots.get(index);
+    if (slot === undefined || slot === 'done') return;
+    slot.skipFindings = slot.receivedFindings;
+    slot.skipProblems = slot.receivedProblems;
+  }
+
+  /** Delivers what is in order, until one delivery has to be awaited; goes on by itself then. */
+  deliver(): void {
+    if (this.#waiting !== null || this.#isResting) return;
+    const before = this.#next;
+    for (let slot = this.#slots.get(this.#next); slot !== undefined; slot = this.#slots.get(this.#next)) {
+      if (slot !== 'done') {
+        const waiting = this.#deliverSlot(slot);
+        if (waiting !== null) {
+          this.#await(waiting);
+          break;
+        }
+        if (!slot.isDone) break;
+      }
+      this.#slots.delete(this.#next);
+      this.#next += 1;
+    }
+    if (this.#next > before) this.#delivery.advanced(this.#next);
+  }
+
+  /** After an abort: everything that came, in order, whether or not something before it is missing. */
+  async deliverRest(): Promise<void> {
+    this.#isResting = true;
+    await this.#waiting;
+    for (const index of [...this.#slots.keys()].sort((a, b) => a - b)) {
+      const slot = this.#slots.get(index)!;
+      this.#slots.delete(index);
+      if (slot === 'done') continue;
+      for (let waiting = this.#deliverSlot(slot); waiting !== null; waiting = this.#deliverSlot(slot)) await waiting;
+    }
+  }
+
+  #deliverSlot(slot: Slot): Promise<void> | null {
+    const deliveredBefore = slot.deliveredFindings;
+    let waiting: Promise<void> | null = null;
+    while (waiting === null && slot.deliveredFindings < slot.findings.length) {
+      const answer = this.#delivery.finding(slot.findings[slot.deliveredFindings++]!);
+      if (answer instanceof Promise) waiting = answer;
+      this.#held -= 1;
+    }
+    const delivered = slot.deliveredFindings - deliveredBefore;
+    if (delivered > 0 && !slot.isDone) this.#delivery.acknowledge(this.#next, delivered);
+    while (waiting === null && slot.deliveredProblems < slot.problems.length) {
+      const answer = this.#delivery.problem(slot.problems[slot.deliveredProblems++]!);
+      if (answer instanceof Promise) waiting = answer;
+      this.#held -= 1;
+    }
+    if (waiting !== null) return waiting;
+    slot.findings = [];
+    slot.problems = [];
+    slot.deliveredFindings = 0;
+    slot.deliveredProblems = 0;
+    return null;
+  }
+
+  #await(waiting: Promise<void>): void {
+    this.#waiting = waiting.then(
+      () => {
+        this.#waiting = null;
+        this.deliver();
+      },
+      (error: unknown) => {
+        this.#waiting = null;
+        this.#delivery.failed(error);
+      },
+    );
+  }
+
+  #slotOf(index: number): Slot {
+    const existing = this.#slots.get(index);
+    if (existing !== undefined && existing !== 'done') return existing;
+    const slot: Slot = {
+      findings: [],
+      problems: [],
+      deliveredFindings: 0,
+      deliveredProblems: 0,
+      receivedFindings: 0,
+      receivedProblems: 0,
+      skipFindings: 0,
+      skipProblems: 0,
+      isDone: false,
+    };
+    this.#slots.set(index, slot);
+    return slot;
+  }
+}
