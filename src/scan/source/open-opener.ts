@@ -1,5 +1,6 @@
 import type { SourceSpec } from '../options.ts';
 import { FileOpener } from './file-opener.ts';
+import { BlobOpener } from './git/blob-opener.ts';
 import { rootLocatorOf } from './open-source.ts';
 import type { ObjectOpener } from './port.ts';
 import { StdinOpener } from './stdin.ts';
@@ -16,6 +17,7 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
     case 'stdin':
       return new StdinOpener();
     case 'git':
+      return BlobOpener.open(spec);
     case 's3':
       throw new Error(`${spec.type}: not built yet`);
   }

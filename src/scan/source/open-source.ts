@@ -4,6 +4,7 @@ import type { SourceSpec } from '../options.ts';
 import { locatorOf } from './byte-path.ts';
 import { atPath } from './deep-path.ts';
 import { DirectorySource } from './directory/directory.ts';
+import { GitSource } from './git/git.ts';
 import { ListSource } from './list.ts';
 import type { ObjectSource } from './port.ts';
 import { SlicedWalk } from './slice.ts';
@@ -32,6 +33,7 @@ export function openSource(
     case 'stdin':
       return new StdinSource(spec.name);
     case 'git':
+      return new GitSource(spec);
     case 's3':
       throw new Error(`${spec.type}: not built yet`);
   }

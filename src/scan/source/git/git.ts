@@ -1,0 +1,201 @@
+import { EnumCursor, type CursorState } from '../../graph/cursor.ts';
+import type { Problem } from '../../result.ts';
+import type { DiscoveredObject, EnumerationBatch, ObjectSource } from '../port.ts';
+import { type GitChild, startGit } from './command.ts';
+import { type Change, COMMIT_FORMAT, HistoryParser } from './history.ts';
+import { IdSet } from './id-set.ts';
+import {
+  digestOf,
+  type GitSpec,
+  inspectRepository,
+  type RepositoryFacts,
+  resolveSelection,
+  type Selection,
+} from './repository.ts';
+
+const SUBMODULE_MODE = '160000';
+
+/**
+ * Every blob of a history, once: with the oldest commit that has it and its path there. Parents come before their
+ * children, so the order depends only on the commits. Merges are compared with all their parents at once: what none of
+ * them has, the merge brought in.
+ */
+export class GitSource implements ObjectSource {
+  readonly name: string;
+  readonly #spec: GitSpec;
+  #listing: Listing | null = null;
+  /** What the listing as it stands was handed out as. */
+  #state: CursorState | null = null;
+
+  constructor(spec: GitSpec) {
+    this.name = `git:${spec.repository}`;
+    this.#spec = spec;
+  }
+
+  async enumerate(cursor: EnumCursor, limit: number): Promise<EnumerationBatch> {
+    const position = cursor.take();
+    if (position.at === 'done') return { objects: [], problems: [], cursor: EnumCursor.done() };
+    const state = position.at === 'continue' ? position.state : null;
+    if (state === null || state !== this.#state || this.#listing === null) {
+      await this.close();
+      this.#listing = await Listing.open(this.#spec, state);
+    }
+    const listing = this.#listing;
+    if (listing === null) return { objects: [], problems: [], cursor: EnumCursor.done() };
+    const { objects, problems, isDone } = await listing.take(limit);
+    if (isDone) {
+      await this.close();
+      return { objects, problems, cursor: EnumCursor.done() };
+    }
+    this.#state = { type: 'token', token: listing.token, skip: listing.taken };
+    return { objects, problems, cursor: EnumCursor.continue(this.#state) };
+  }
+
+  async close(): Promise<void> {
+    const listing = this.#listing;
+    this.#listing = null;
+    this.#state = null;
+    await listing?.close();
+  }
+}
+
+interface Found {
+  object: DiscoveredObject | null;
+  problem: Problem | null;
+}
+
+/** One run of `git log`. */
+class Listing {
+  /** Says what was selected, so that a later listing is of the same. */
+  readonly token: string;
+  /** Objects that were handed out, those of an earlier listing included. */
+  taken = 0;
+  readonly #child: GitChild;
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #parser: HistoryParser;
+  readonly #seen: IdSet;
+  readonly #digits: number;
+  readonly #submodules = new Set<string>();
+  #found: Found[] = [];
+  #next = 0;
+  #skip: number;
+
+  private constructor(spec: GitSpec, facts: RepositoryFacts, selection: Selection, skip: number) {
+    this.token = tokenOf(selection);
+    this.#skip = skip;
+    this.taken = skip;
+    this.#digits = facts.digits;
+    this.#seen = new IdSet(facts.digits / 2);
+    this.#parser = new HistoryParser(facts.digits);
+    this.#child = startGit(spec.repository, logArguments(selection));
+    this.#child.process.stdin.end(selection.revisions.map((revision) => `${revision}\n`).join(''));
+    this.#chunks = this.#child.process.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    if (facts.is_shallow && skip === 0) this.#found.push({ object: null, problem: shallow(spec.repository) });
+  }
+
+  /** Null where there is nothing to list: a repository without commits. */
+  static async open(spec: GitSpec, state: CursorState | null): Promise<Listing | null> {
+    if (state !== null && state.type !== 'token')
+      throw new Error(`git:${spec.repository}: the cursor is of another source (${state.type})`);
+    const facts = await inspectRepository(spec);
+    const selection = await resolveSelection(spec);
+    // Told no revision, git would take HEAD, which leads nowhere.
+    if (selection.revisions.length === 0) return null;
+    if (state === null) return new Listing(spec, facts, selection, 0);
+    const since = /since=(\d+)/.exec(state.token ?? '')?.[1];
+    const pinned = { ...selection, since: since === undefined ? null : Number(since) };
+    if (state.token !== tokenOf(pinned)) {
+      throw new Error(
+        `${spec.repository} has other branches or tags than when the scan began, so it cannot go on; begin anew`,
+      );
+    }
+    return new Listing(spec, facts, pinned, state.skip);
+  }
+
+  async take(limit: number): Promise<{ objects: DiscoveredObject[]; problems: Problem[]; isDone: boolean }> {
+    const objects: DiscoveredObject[] = [];
+    const problems: Problem[] = [];
+    while (objects.length < limit) {
+      if (this.#next < this.#found.length) {
+        const { object, problem } = this.#found[this.#next]!;
+        this.#next += 1;
+        if (object !== null) objects.push(object);
+        if (problem !== null) problems.push(problem);
+        continue;
+      }
+      const chunk = await this.#chunks.next();
+      if (chunk.done === true) {
+        const failure = await this.#child.ended;
+        if (failure !== null) throw new Error(failure);
+        return { objects, problems, isDone: true };
+      }
+      this.#found = [];
+      this.#next = 0;
+      this.#parser.push(chunk.value, (change) => this.#look(change));
+    }
+    this.taken += objects.length;
+    return { objects, problems, isDone: false };
+  }
+
+  async close(): Promise<void> {
+    await this.#child.stop();
+  }
+
+  #look({ commit, mode, text, start, path }: Change): void {
+    if (mode === SUBMODULE_MODE) {
+      const name = path.toString('utf8');
+      if (this.#submodules.has(name)) return;
+      this.#submodules.add(name);
+      if (this.#skip === 0) this.#found.push({ object: null, problem: submodule(name) });
+      return;
+    }
+    if (!this.#seen.addHex(text, start)) return;
+    if (this.#skip > 0) {
+      this.#skip -= 1;
+      return;
+    }
+    const locator = Buffer.from(text.buffer, text.byteOffset + start, this.#digits).toString('latin1');
+    const object = { path: path.toString('utf8'), locator, size_hint: -1, commit };
+    this.#found.push({ object, problem: null });
+  }
+}
+
+function tokenOf(selection: Selection): string {
+  const since = selection.since === null ? '' : `since=${selection.since},`;
+  return `${since}revisions=${digestOf(selection)}`;
+}
+
+function logArguments({ since }: Selection): string[] {
+  return [
+    'log',
+    '--stdin',
+    '--topo-order',
+    '--reverse',
+    ...(since === null ? [] : [`--since=${since}`]),
+    '-z',
+    '-c',
+    '--raw',
+    '--no-abbrev',
+    '--no-renames',
+    '--no-relative',
+    '--no-ext-diff',
+    '--no-textconv',
+    '--no-color',
+    '--no-decorate',
+    '--no-notes',
+    '--no-show-signature',
+    '--ignore-submodules=none',
+    '--encoding=UTF-8',
+    `--format=${COMMIT_FORMAT}`,
+  ];
+}
+
+function submodule(path: string): Problem {
+  const message = 'a submodule, whose content is in a repository of its own';
+  return { code: 'link_not_followed', path, message, extent: 'notice' };
+}
+
+function shallow(repository: string): Problem {
+  const message = 'the clone is shallow: older commits are not here; git fetch --unshallow brings them';
+  return { code: 'source_failed', path: repository, message, extent: 'notice' };
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import type { SourceSpec } from '../../options.ts';
+import { runGit } from './command.ts';
+
+export type GitSpec = Extract<SourceSpec, { type: 'git' }>;
+
+/** What is to be listed, in ids and figures: the same on every day. */
+export interface Selection {
+  /** As `rev-list` takes them: ids, some with `^` before them. */
+  revisions: readonly string[];
+  /** Seconds since the epoch; commits before are left out. */
+  since: number | null;
+}
+
+export interface RepositoryFacts {
+  /** Hexadecimal digits of an object's id: 40 or 64. */
+  digits: number;
+  is_shallow: boolean;
+}
+
+/** Asks git what kind of repository it is; rejects where it is none. */
+export async function inspectRepository(spec: GitSpec): Promise<RepositoryFacts> {
+  if (spec.repository === '' || spec.repository.includes('\0')) throw new Error('git: name a repository');
+  const args = ['rev-parse', '--show-object-format', '--is-shallow-repository'];
+  const [format, shallow] = (await runGit(spec.repository, args)).split('\n');
+  return { digits: format === 'sha256' ? 64 : 40, is_shallow: shallow === 'true' };
+}
+
+/** Turns names of revisions and times into ids and seconds. */
+export async function resolveSelection(spec: GitSpec): Promise<Selection> {
+  const { repository, revisions = [], since } = spec;
+  return {
+    revisions: revisions.length === 0 ? await allRevisions(repository) : await namedRevisions(repository, revisions),
+    since: since === undefined ? null : await resolveTime(repository, since),
+  };
+}
+
+/** Of what a selection selects; another one is another list. */
+export function digestOf({ revisions }: Selection): string {
+  return createHash('sha256').update(revisions.join('\n')).digest('hex').slice(0, 32);
+}
+
+/** Every reference, and HEAD where it is of no branch. */
+async function allRevisions(repository: string): Promise<string[]> {
+  const listed = linesOf(await runGit(repository, ['rev-parse', '--all']));
+  const head = await runGit(repository, ['rev-parse', '--quiet', '--verify', 'HEAD^{commit}']).catch(() => '');
+  return [...new Set([...listed, ...linesOf(head)])];
+}
+
+async function namedRevisions(repository: string, revisions: readonly string[]): Promise<string[]> {
+  const option = revisions.find((revision) => revision.startsWith('-'));
+  if (option !== undefined) throw new Error(`git: ${option} is an option, not a revision; give branches, tags or ids`);
+  if (revisions.some((revision) => /[\0\n]/.test(revision) || revision === ''))
+    throw new Error('git: a revision is empty, or has characters that none has');
+  return linesOf(await runGit(repository, ['rev-parse', '--revs-only', ...revisions, '--']));
+}
+
+async function resolveTime(repository: string, since: string): Promise<number> {
+  if (since.includes('\0') || since.trim() === '') throw new Error('git: since is empty');
+  const said = linesOf(await runGit(repository, ['rev-parse', '--since=now', `--since=${since}`, '--since=now']));
+  const [before, seconds, after] = said.map((line) => Number(/^--max-age=(\d+)$/.exec(line)?.[1]));
+  // Git takes any text for a time, and what it does not understand for now.
+  const isNow = seconds! >= before! && seconds! <= after!;
+  if (!Number.isSafeInteger(seconds) || isNow)
+    throw new Error(`git does not understand since '${since}'; give a date such as 2025-01-31 or '2 weeks ago'`);
+  return seconds!;
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
