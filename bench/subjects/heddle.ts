@@ -5,6 +5,7 @@ import { Switchboard } from '../../src/dispatch/switchboard.ts';
 import type { NewDependency, NewTask, Rule } from '../../src/domain/task.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine, Submission } from '../../src/engine/port.ts';
+import { createFindings } from '../../src/engine/findings/findings.ts';
 import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { PostgresQueue } from '../../src/queue/postgres.ts';
@@ -206,6 +207,7 @@ class HeddleSubject implements Subject {
     await this.#engine.claim({ lanes: [`kind:${KIND}`], limit: running, holder: 'bench' });
     this.#server = buildServer({
       engine: this.#engine,
+      findings: createFindings({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
       jobs: createJobs({
         database: this.#database,
         queue: { sendIn: () => Promise.resolve() },

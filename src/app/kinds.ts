@@ -4,11 +4,12 @@ import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
 import { Switchboard } from '../dispatch/switchboard.ts';
-import type { Engine } from '../engine/port.ts';
+import type { Engine, ScanBooks } from '../engine/port.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
 import { loadKinds } from './kind-modules.ts';
+import { serverScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
@@ -25,15 +26,23 @@ export interface KindsOptions {
 /** Time that handlers have to end when a server stops; a `heddle worker` gives them more. */
 const GRACE_MS = 2000;
 
-/** Runs the kinds of the configured modules in this process. */
-export async function startKinds(options: KindsOptions): Promise<void> {
-  const { kindModules } = options.settings;
-  if (kindModules.length === 0) return;
-  const kinds = await loadKinds(kindModules, process.cwd());
-  surviveStrayRejections(options.log, options.stopping);
+export interface ServerKindsOptions extends KindsOptions {
+  findings: ScanBooks;
+  /** What scans may read; null where it is what the settings say. */
+  defaultScanRoot: string | null;
+}
+
+/** Runs Heddle's own kinds and those of the configured modules in this process. */
+export async function startKinds(options: ServerKindsOptions): Promise<void> {
+  const { settings, log, stopping, findings, defaultScanRoot } = options;
+  const loaded = await loadKinds(settings.kindModules, process.cwd());
+  const own = serverScanKinds({ settings, books: findings, clock: options.clock, defaultRoot: defaultScanRoot });
+  const names = new Set(loaded.map(({ name }) => name));
+  // A module's kind takes the place of Heddle's own.
+  const kinds = [...loaded, ...own.filter(({ name }) => !names.has(name))];
+  if (loaded.length > 0) surviveStrayRejections(log, stopping);
   runKinds(kinds, options);
-  const names = kinds.map(({ name }) => name);
-  options.log.info({ kinds: names }, `This process runs tasks of ${names.length} kinds`);
+  log.info({ kinds: kinds.map(({ name }) => name) }, `This process runs tasks of ${kinds.length} kinds`);
 }
 
 /** One worker for all kinds; those with a concurrency of their own get one each, so that it holds. */

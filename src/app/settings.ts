@@ -191,6 +191,27 @@ export const SETTING_GROUPS = {
       description: 'How long a handled message is known, so that it has no second effect when it is delivered again',
     }),
   },
+  Scanning: {
+    scanRoots: kind.list({
+      name: 'HEDDLE_SCAN_ROOTS',
+      fallback: [],
+      fallbackText: 'nothing; with `heddle up` on loopback the working directory',
+      description:
+        'What tasks of the kind `ObjectScan` may read on this machine: directories and `s3://BUCKET/PREFIX`, comma-separated',
+    }),
+    scanInServer: kind.onOff({
+      name: 'HEDDLE_SCAN_IN_SERVER',
+      fallback: true,
+      description: 'Whether servers scan themselves; 0 leaves it to each `heddle worker` that has `HEDDLE_SCAN_ROOTS`',
+    }),
+    scanConcurrency: kind.integer({
+      name: 'HEDDLE_SCAN_CONCURRENCY',
+      fallback: 2,
+      min: 1,
+      max: 100,
+      description: 'Tasks of the kind `ObjectScan` at once in one process; each has a thread of its own',
+    }),
+  },
   HTTP: {
     paginationDefault: kind.integer({
       name: 'PAGINATION_DEFAULT',
@@ -314,6 +335,13 @@ export const SETTING_GROUPS = {
       min: 1,
       max: 100 * YEAR_SECS,
       description: 'Age at which archived batches are deleted',
+    }),
+    findingsKeepSecs: kind.integer({
+      name: 'HEDDLE_FINDINGS_KEEP_SECS',
+      fallback: 180 * DAY_SECS,
+      min: 60,
+      max: 100 * YEAR_SECS,
+      description: 'How long findings that are gone are kept, and the counts of old scans',
     }),
   },
   Observability: {

@@ -8,7 +8,7 @@ import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf
 import { StartLoop } from '../dispatch/start-loop.ts';
 import { createEngine, type TransactionalEngine } from '../engine/engine.ts';
 import { createManager } from '../engine/manager/manager.ts';
-import type { Engine } from '../engine/port.ts';
+import type { Engine, Findings } from '../engine/port.ts';
 import type { JobContext } from '../engine/schedule/context.ts';
 import { createJobs } from '../engine/schedule/jobs.ts';
 import type { Jobs } from '../engine/schedule/port.ts';
@@ -26,9 +26,10 @@ import { DefinitionStore } from '../store/definitions.ts';
 import { SecretStore } from '../store/secrets.ts';
 import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
+import { startFindings } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
 import { startKinds } from './kinds.ts';
-import { freePort, listenFailure, localUrl } from './listener.ts';
+import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
 import { requireSchema } from './schema-state.ts';
@@ -101,10 +102,14 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const identity = await SigningIdentity.load({ secrets, webhookKeys, hostUrl, version: VERSION, clock, log });
   identity.start();
   stopping.add('the signing keys', () => identity.stop());
-  await startHttp(base, { engine, jobs: createJobs(jobs), queue, ...stores, hostUrl, port, policy, tokensRequired });
+  const findings = startFindings(base);
+  const parts = { engine, jobs: createJobs(jobs), findings, queue, ...stores };
+  await startHttp(base, { ...parts, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs });
-  await startKinds({ ...base, engine });
+  // Who may reach a loopback listener may read the working directory anyway.
+  const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
+  await startKinds({ ...base, engine, findings, defaultScanRoot });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
@@ -222,6 +227,7 @@ function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
 interface HttpParts {
   engine: Engine;
   jobs: Jobs;
+  findings: Findings;
   queue: MessageQueue;
   tokens: TokenStore;
   definitions: DefinitionStore;
@@ -234,10 +240,11 @@ interface HttpParts {
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { engine, jobs, queue, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
+  const { engine, jobs, findings, queue, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
   const app: App = buildServer({
     engine,
     jobs,
+    findings,
     queues: queue,
     tokens,
     definitions,

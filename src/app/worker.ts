@@ -14,12 +14,14 @@ import { openDatabase, type Database } from '../store/database.ts';
 import type { Configuration } from './config.ts';
 import { requireReachable } from './database-access.ts';
 import { findRunningDatabase } from './embedded.ts';
+import { findingsOf } from './findings.ts';
 import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from './failure.ts';
 import { loadKinds, selectKinds } from './kind-modules.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import { requireSchema } from './schema-state.ts';
 import { warnOfUnknown } from './server.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
+import { workerScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
@@ -43,7 +45,7 @@ export type WorkerEvent =
 
 export interface WorkerOptions {
   configuration: Configuration;
-  /** Kinds to run; all of the modules where empty. */
+  /** Kinds to run; where empty, all of the modules, and those that scan where something may be scanned. */
   kinds: readonly string[];
   /** A server to ask, where there is no database. */
   server: ServerAddress | null;
@@ -58,7 +60,10 @@ const CONNECTIONS_MAX = 6;
 /** What one start works with. */
 interface Start {
   settings: SettingValues;
-  kinds: readonly KindDefinition[];
+  /** The kinds of the configured modules. */
+  modules: readonly KindDefinition[];
+  /** Those to run; where empty, all of the modules, and Heddle's own where it may scan. */
+  names: readonly string[];
   server: ServerAddress | null;
   log: Logger;
   stopping: StopSequence;
@@ -70,15 +75,13 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
   const { values: settings } = configuration;
   const log = processLog(settings, logSink);
   warnOfUnknown(configuration, log);
-  if (settings.kindModules.length === 0) {
-    throw new ConfigurationError(['--module (HEDDLE_MODULES): name at least one module that exports kinds']);
-  }
-  const kinds = selectKinds(await loadKinds(settings.kindModules, process.cwd()), options.kinds);
+  requireKinds(settings, options.kinds);
+  const modules = await loadKinds(settings.kindModules, process.cwd());
   return untilInterrupted(
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);
       try {
-        const { worker, ready } = await startWorker({ settings, kinds, server, log, stopping });
+        const { worker, ready } = await startWorker({ settings, modules, names: options.kinds, server, log, stopping });
         log.info({ kinds: ready.kinds, queue: ready.queue }, `The worker ${ready.worker} receives tasks`);
         tell(ready);
         await aborted(stop);
@@ -96,10 +99,11 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
 }
 
 async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: WorkerEvent & { event: 'ready' } }> {
-  const { settings, kinds, log, stopping } = start;
+  const { settings, log, stopping } = start;
   surviveStrayRejections(log, stopping);
   const common = { clock: systemClock, random: systemRandom, log };
   const database = await openWorkerDatabase(start);
+  const kinds = kindsOf(start, database);
   const { control, results, asks } = accessOf(start, database);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
@@ -116,6 +120,23 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   const names = kinds.map((kind) => kind.name);
   const { pid } = process;
   return { worker, ready: { event: 'ready', worker: name, pid, kinds: names, concurrency, queue: queue.driver, asks } };
+}
+
+/** @throws ConfigurationError where there is nothing to run */
+function requireKinds({ kindModules, scanRoots }: SettingValues, names: readonly string[]): void {
+  if (kindModules.length > 0 || scanRoots.length > 0 || names.length > 0) return;
+  throw new ConfigurationError([
+    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or HEDDLE_SCAN_ROOTS, what is to be scanned',
+  ]);
+}
+
+/** A worker scans where it was told what, or where it was told to. */
+function kindsOf({ settings, modules, names }: Start, database: Database | null): readonly KindDefinition[] {
+  const books = database === null ? null : findingsOf(database, settings);
+  const own = workerScanKinds({ settings, books, clock: systemClock });
+  const all = [...modules, ...own.filter(({ name }) => modules.every((kind) => kind.name !== name))];
+  if (names.length > 0) return selectKinds(all, names);
+  return settings.scanRoots.length > 0 ? all : modules;
 }
 
 /** The configured database, or the one that a `heddle up` runs here; null where queues elsewhere do without. */

@@ -4,6 +4,7 @@ import { NODE_MIN, VERSION } from '../app/package.ts';
 import { registerBatchCommands } from './commands/batch.ts';
 import { registerConfigCommand } from './commands/config.ts';
 import { registerDoctorCommand } from './commands/doctor.ts';
+import { registerFindingsCommands } from './commands/findings.ts';
 import { registerJobCommands } from './commands/job.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerQueueCommands } from './commands/queue.ts';
@@ -38,6 +39,7 @@ export function createProgram(): Command {
   registerTaskCommands(program);
   registerWorkflowCommands(program);
   registerJobCommands(program);
+  registerFindingsCommands(program);
   registerQueueCommands(program);
   registerWebhookCommands(program);
   return program;

@@ -18,6 +18,7 @@ import type {
   WorkflowTreeDto,
 } from '../http/wire/workflow.ts';
 import { HeddleApiError } from './error.ts';
+import { FindingsClient } from './findings.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { QueuesClient } from './queues.ts';
@@ -81,6 +82,7 @@ const RESULTS_PER_PAGE = 100;
 
 /** The API, typed. Failures are HeddleApiError; what `fetch` throws when the server cannot be reached passes through. */
 export class HeddleClient {
+  readonly findings: FindingsClient;
   readonly jobs: JobsClient;
   readonly queues: QueuesClient;
   readonly work: WorkClient;
@@ -90,6 +92,7 @@ export class HeddleClient {
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
     this.work = new WorkClient(this.#transport);
+    this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;

@@ -23,6 +23,7 @@ export type {
   DeliveryResult,
   DeliveryState,
 } from './delivery.ts';
+export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
 export interface Submission {

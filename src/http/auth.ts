@@ -74,6 +74,7 @@ export function guardRequests(
     if (handle === true && (await handles.admit(request))) return;
     if (!options.authRequired || scope === null || scope === undefined) return;
     const token = await presentedToken(request, reply, gate);
+    request.heddle.tokenName = token.name;
     if (grants(token.scopes, scope)) return;
     void reply.header('www-authenticate', `Bearer realm="heddle", error="insufficient_scope", scope="${scope}"`);
     throw new HeddleError('FORBIDDEN', `The token does not grant the scope ${scope}`, {

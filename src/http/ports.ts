@@ -1,5 +1,6 @@
 import type { ApiToken } from '../domain/token.ts';
 import type { Engine } from '../engine/port.ts';
+import type { Findings } from '../engine/findings/port.ts';
 import type { Jobs } from '../engine/schedule/port.ts';
 import type { BreakerState } from '../runtime/breaker.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -80,6 +81,7 @@ interface QueuedDeadLetter {
 export interface ServerDependencies {
   engine: Engine;
   jobs: Jobs;
+  findings: Omit<Findings, 'retain'>;
   queues: Queues;
   tokens: TokenReader;
   definitions: DefinitionRepository;

@@ -12,6 +12,8 @@ export interface RequestState {
   endSpan: ((status: number) => void) | null;
   /** The attempt that a valid handle speaks for; null where the caller is not a handle. */
   handleAttempt: number | null;
+  /** The name of the token that let it through; null where none was needed. */
+  tokenName: string | null;
   /** The batch that this request would create. */
   batchId: string | null;
   bodyFault: HeddleError | null;
@@ -40,6 +42,7 @@ export function newRequestState(startedAt: number): RequestState {
     traceparent: null,
     endSpan: null,
     handleAttempt: null,
+    tokenName: null,
     batchId: null,
     bodyFault: null,
     bodyBytes: 0,

@@ -15,6 +15,7 @@ import { batchRoutes } from './routes/batches.ts';
 import type { App, RouteContext } from './routes/context.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
+import { findingRoutes } from './routes/findings.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes } from './routes/page.ts';
 import { queueRoutes } from './routes/queues.ts';
@@ -106,6 +107,7 @@ function addRoutes(app: App, context: RouteContext): void {
   workflowRoutes(app, context);
   workRoutes(app, context);
   jobRoutes(app, context);
+  findingRoutes(app, context);
   queueRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);

@@ -77,6 +77,14 @@ const noJobs: Jobs = {
   history: () => Promise.resolve(null),
 };
 
+/** Nothing was ever found; tests of findings bring those of a real database. */
+const noFindings: ServerDependencies['findings'] = {
+  list: () => Promise.resolve([]),
+  get: () => Promise.resolve(null),
+  triage: () => Promise.resolve(null),
+  targets: () => Promise.resolve([]),
+};
+
 /** Queues without a message; tests of queues bring real ones. */
 const noQueues: Queues = {
   depth: () => Promise.resolve({ visible: 0, in_flight: 0, delayed: 0, dead: 0 }),
@@ -105,6 +113,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const dependencies: ServerDependencies = {
     engine: stub.engine,
     jobs: noJobs,
+    findings: noFindings,
     queues: noQueues,
     tokens,
     definitions,

@@ -16,7 +16,17 @@ export interface Answer {
 export interface RouteDescription {
   summary: string;
   description?: string;
-  tag: 'Tasks' | 'Batches' | 'Workflows' | 'Work' | 'Jobs' | 'Queues' | 'Webhooks' | 'Definitions' | 'Service';
+  tag:
+    | 'Tasks'
+    | 'Batches'
+    | 'Workflows'
+    | 'Work'
+    | 'Jobs'
+    | 'Findings'
+    | 'Queues'
+    | 'Webhooks'
+    | 'Definitions'
+    | 'Service';
   /** Null: open to everybody. */
   scope: TokenScope | null;
   answers: Readonly<Record<number, Answer>>;

@@ -1,0 +1,43 @@
+import type { ScanBooks } from '../engine/port.ts';
+import { objectScanAggregator } from '../kinds/object-scan/aggregator.ts';
+import { objectScanGenerator } from '../kinds/object-scan/generator.ts';
+import { ScanRoots } from '../kinds/object-scan/roots.ts';
+import { objectScan } from '../kinds/object-scan/scan.ts';
+import type { KindDefinition } from '../kinds/definition/define-kind.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { startScan } from '../scan/scan.ts';
+import type { SettingValues } from './settings.ts';
+
+export interface ScanKindsOptions {
+  settings: SettingValues;
+  /** Null for a worker without a database. */
+  books: ScanBooks | null;
+  clock: Clock;
+}
+
+/**
+ * The kinds of a server: those that scan unless it leaves that to workers, and the one that merges.
+ *
+ * @param defaultRoot what may be scanned where the settings name nothing
+ */
+export function serverScanKinds(
+  options: ScanKindsOptions & { books: ScanBooks; defaultRoot: string | null },
+): KindDefinition[] {
+  const { settings, books, defaultRoot } = options;
+  const roots = settings.scanRoots.length === 0 && defaultRoot !== null ? [defaultRoot] : settings.scanRoots;
+  const merging: KindDefinition[] = [objectScanAggregator({ books })];
+  return settings.scanInServer ? [...scanningKinds(options, roots), ...merging] : merging;
+}
+
+/** The kinds of a worker; merging needs a database. */
+export function workerScanKinds(options: ScanKindsOptions): KindDefinition[] {
+  const { settings, books } = options;
+  const merging: KindDefinition[] = books === null ? [] : [objectScanAggregator({ books })];
+  return [...scanningKinds(options, settings.scanRoots), ...merging];
+}
+
+function scanningKinds({ settings, books, clock }: ScanKindsOptions, entries: readonly string[]): KindDefinition[] {
+  const roots = new ScanRoots(entries);
+  const concurrency = settings.scanConcurrency;
+  return [objectScanGenerator({ roots }), objectScan({ startScan, roots, books, clock, concurrency })];
+}

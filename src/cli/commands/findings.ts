@@ -1,0 +1,212 @@
+import { Option, type Command } from 'commander';
+
+import {
+  clientCommand,
+  parseId,
+  processIo,
+  wholeNumber,
+  type ClientContext,
+  type CommandIo,
+} from '../output/client-command.ts';
+import type { Output, Style } from '../output/output.ts';
+import { writeFields, writeTable } from '../output/table.ts';
+import { printable } from '../output/text.ts';
+import type { Finding, ScanTarget } from '../output/wire.ts';
+
+interface ListOptions {
+  target?: string;
+  rule?: string;
+  state?: Finding['state'];
+  triage?: Finding['triage']['state'];
+  path?: string;
+  since?: string;
+  after?: string;
+  pageSize?: number;
+}
+
+interface TargetsOptions {
+  page?: number;
+  pageSize?: number;
+}
+
+interface IgnoreOptions {
+  comment?: string;
+  falsePositive?: boolean;
+}
+
+const STATE_LOOKS: Readonly<Record<Finding['state'], Style>> = { new: 'red', known: 'yellow', gone: 'gray' };
+const TRIAGE_WORDS: Readonly<Record<Finding['triage']['state'], string>> = {
+  open: 'open',
+  ignored: 'ignored',
+  false_positive: 'false positive',
+};
+
+/** Adds `heddle findings …`. */
+export function registerFindingsCommands(program: Command, io: CommandIo = processIo): void {
+  const findings = program.command('findings').description('look at what scans found, and say what is to be ignored');
+  registerReads(findings, io);
+  registerChanges(findings, io);
+}
+
+function registerReads(findings: Command, io: CommandIo): void {
+  clientCommand<ListOptions>(
+    findings
+      .command('list')
+      .description('list findings, newest first')
+      .option('--target <name>', 'only of this target')
+      .option('--rule <id>', 'only of this rule')
+      .addOption(new Option('--state <state>', 'only in this state').choices(['new', 'known', 'gone']))
+      .addOption(new Option('--triage <state>', 'only those judged so').choices(['open', 'ignored', 'false_positive']))
+      .option('--path <prefix>', 'only in objects whose path begins so')
+      .option('--since <moment>', 'only those first seen then or later: 2026-01-31, or 2026-01-31T08:00:00Z')
+      .option('--after <id>', 'go on after this finding', parseId)
+      .option('--page-size <number>', 'findings a page', wholeNumber(1, 10_000)),
+    io,
+    listFindings,
+  );
+  clientCommand(
+    findings.command('get').description('show one finding').argument('<id>', 'the finding', parseId),
+    io,
+    async ({ client, output }, _options, id) => tellFinding(output, await client.findings.get(id)),
+  );
+  clientCommand<TargetsOptions>(
+    findings
+      .command('targets')
+      .description('list what was scanned, with the latest run of each')
+      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
+      .option('--page-size <number>', 'targets a page', wholeNumber(1, 10_000)),
+    io,
+    listTargets,
+  );
+}
+
+function registerChanges(findings: Command, io: CommandIo): void {
+  clientCommand<IgnoreOptions>(
+    findings
+      .command('ignore')
+      .description('say that a finding needs no more attention; later runs leave it so')
+      .argument('<id>', 'the finding', parseId)
+      .option('--comment <text>', 'why')
+      .option('--false-positive', 'it is no secret at all'),
+    io,
+    async ({ client, output }, { comment, falsePositive }, id) => {
+      const triage = falsePositive === true ? 'false_positive' : 'ignored';
+      tellFinding(output, await client.findings.change(id, { triage, ...(comment === undefined ? {} : { comment }) }));
+      return undefined;
+    },
+  );
+  clientCommand<Pick<IgnoreOptions, 'comment'>>(
+    findings
+      .command('reopen')
+      .description('say that a finding does need attention')
+      .argument('<id>', 'the finding', parseId)
+      .option('--comment <text>', 'why'),
+    io,
+    async ({ client, output }, { comment }, id) => {
+      const change = { triage: 'open' as const, ...(comment === undefined ? {} : { comment }) };
+      tellFinding(output, await client.findings.change(id, change));
+      return undefined;
+    },
+  );
+}
+
+async function listFindings({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
+  const { target, rule, state, triage, path, since, after, pageSize } = options;
+  const listed = await client.findings.list({
+    ...(target === undefined ? {} : { target }),
+    ...(rule === undefined ? {} : { rule }),
+    ...(state === undefined ? {} : { state }),
+    ...(triage === undefined ? {} : { triage }),
+    ...(path === undefined ? {} : { path }),
+    ...(since === undefined ? {} : { since }),
+    ...(after === undefined ? {} : { after }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  });
+  output.result(listed, () => writeFindings(output, listed));
+  return undefined;
+}
+
+function writeFindings(output: Output, findings: readonly Finding[]): void {
+  if (findings.length === 0) {
+    output.line('there are no such findings');
+    return;
+  }
+  writeTable(
+    output,
+    [
+      { header: 'ID', value: ({ id }) => id },
+      { header: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_LOOKS[state] },
+      { header: 'TRIAGE', value: ({ triage }) => TRIAGE_WORDS[triage.state] },
+      { header: 'TARGET', value: ({ target }) => target, flexible: true },
+      { header: 'RULE', value: ({ rule_id }) => rule_id, flexible: true },
+      { header: 'PLACE', value: placeOf, flexible: true },
+      { header: 'SECRET', value: ({ redacted }) => redacted },
+    ],
+    findings,
+  );
+}
+
+function placeOf({ path, line }: Finding): string {
+  return `${path}:${line}`;
+}
+
+function tellFinding(output: Output, finding: Finding): undefined {
+  output.result(finding, () => {
+    const { triage, commit } = finding;
+    const judged = [TRIAGE_WORDS[triage.state], triage.by === null ? '' : `by ${triage.by}`, triage.at ?? ''];
+    writeFields(output, [
+      ['id', finding.id],
+      ['target', printable(finding.target)],
+      ['rule', printable(finding.rule_id)],
+      ['finds', printable(finding.description)],
+      ['place', printable(`${finding.path}:${finding.line}:${finding.column}`)],
+      ['secret', printable(finding.redacted)],
+      ['occurs', `${finding.occurrences} times in it`],
+      ['under', finding.encodings.length === 0 ? null : finding.encodings.join(', ')],
+      ['commit', commit === null ? null : printable(`${commit.id} by ${commit.author}, ${commit.date}`)],
+      ['state', output.paint(STATE_LOOKS[finding.state], finding.state)],
+      ['first seen', finding.first_seen],
+      ['last seen', `${finding.last_seen}, in ${finding.runs} runs`],
+      ['gone since', finding.gone_at],
+      ['triage', judged.filter((part) => part !== '').join(', ')],
+      ['comment', triage.comment === null ? null : printable(triage.comment)],
+      ['fingerprint', finding.fingerprint],
+    ]);
+  });
+  return undefined;
+}
+
+async function listTargets({ client, output }: ClientContext, options: TargetsOptions): Promise<undefined> {
+  const { page, pageSize } = options;
+  const targets = await client.findings.targets({
+    ...(page === undefined ? {} : { page }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  });
+  output.result(targets, () => writeTargets(output, targets));
+  return undefined;
+}
+
+function writeTargets(output: Output, targets: readonly ScanTarget[]): void {
+  if (targets.length === 0) {
+    output.line('nothing was scanned yet');
+    return;
+  }
+  const of = (count: 'new' | 'known' | 'gone') => ({
+    header: count.toUpperCase(),
+    value: ({ last_run }: ScanTarget) => (last_run === null ? '-' : String(last_run[count])),
+    align: 'right' as const,
+  });
+  writeTable(
+    output,
+    [
+      { header: 'TARGET', value: ({ target }) => target, flexible: true },
+      { header: 'RUNS', value: ({ runs }) => String(runs), align: 'right' },
+      of('new'),
+      of('known'),
+      of('gone'),
+      { header: 'WHOLE', value: ({ last_run }) => (last_run?.complete === true ? 'yes' : 'no') },
+      { header: 'LAST RUN', value: ({ last_run }) => last_run?.started_at ?? '-' },
+    ],
+    targets,
+  );
+}

@@ -1,0 +1,63 @@
+import type { FindingChangeDto, FindingDto, ScanTargetDto } from '../http/wire/finding.ts';
+import type { Transport } from './transport.ts';
+
+export interface FindingListFilter {
+  target?: string;
+  /** Id of a rule. */
+  rule?: string;
+  state?: FindingDto['state'];
+  triage?: FindingDto['triage']['state'];
+  /** Only in objects whose path begins so. */
+  path?: string;
+  /** Only those first seen then or later (RFC 3339). */
+  since?: string;
+  page_size?: number;
+  /** Id of the last finding of the page before. */
+  after?: string;
+}
+
+const FINDINGS_PER_PAGE = 100;
+
+/** Secrets that scans found, over all their runs. */
+export class FindingsClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** One page, newest first. */
+  list(filter: FindingListFilter = {}): Promise<FindingDto[]> {
+    return this.#transport.json('GET', '/v1/findings', { query: { ...filter } });
+  }
+
+  /** All of them, page by page. */
+  async *all(filter: FindingListFilter = {}): AsyncGenerator<FindingDto> {
+    let { after } = filter;
+    const { page_size = FINDINGS_PER_PAGE } = filter;
+    for (;;) {
+      const page = await this.list({ ...filter, page_size, ...(after === undefined ? {} : { after }) });
+      yield* page;
+      if (page.length < page_size) return;
+      after = page.at(-1)!.id;
+    }
+  }
+
+  get(id: string): Promise<FindingDto> {
+    return this.#transport.json('GET', findingPath(id));
+  }
+
+  /** Says what people make of it; the comment replaces the one that stands there. */
+  change(id: string, change: FindingChangeDto): Promise<FindingDto> {
+    return this.#transport.json('PATCH', findingPath(id), { body: change });
+  }
+
+  /** What was scanned, by name, each with its latest run. */
+  targets(page: { page?: number; page_size?: number } = {}): Promise<ScanTargetDto[]> {
+    return this.#transport.json('GET', '/v1/findings/targets', { query: { ...page } });
+  }
+}
+
+function findingPath(id: string): string {
+  return `/v1/findings/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,174 @@
+import { Type } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { TARGET_CHARACTERS_MAX, type TrackedFinding } from '../../domain/finding.ts';
+import { Uuid } from '../wire/basics.ts';
+import {
+  FindingChangeDto,
+  FindingDto,
+  FindingStateWire,
+  findingToWire,
+  ScanTargetDto,
+  scanTargetToWire,
+  TriageStateWire,
+} from '../wire/finding.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { NoQuery, pageOf, pageProperties } from './parameters.ts';
+
+const PATH_CHARACTERS_MAX = 4096;
+const RULE_CHARACTERS_MAX = 200;
+
+const FindingParameters = Type.Object({ finding_id: Uuid('The finding.') }, { additionalProperties: false });
+
+/** A text without NUL. */
+const text = (maxLength: number, description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: '^[^\\u0000]*$',
+    patternMeaning: 'text without NUL',
+    description,
+  });
+
+/** What scans found, over all their runs. */
+export function findingRoutes(app: App, context: RouteContext): void {
+  listRoute(app, context);
+  targetsRoute(app, context);
+  getRoute(app, context);
+  changeRoute(app, context);
+}
+
+function listRoute(app: App, { findings, config }: RouteContext): void {
+  const { page_size } = pageProperties(config.pagination);
+  app.route({
+    method: 'GET',
+    url: '/v1/findings',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'List findings',
+        description:
+          'Newest first. The `id` of the last finding of a page is the `after` of the next one; a page that is not full is the last.',
+        tag: 'Findings',
+        scope: 'read',
+        answers: { 200: { description: 'One page of findings.', schema: Type.Array(FindingDto) } },
+      }),
+      querystring: Type.Object(
+        {
+          page_size,
+          after: Type.Optional(Uuid('Only findings after this one.')),
+          target: Type.Optional(text(TARGET_CHARACTERS_MAX, 'Only of this target.')),
+          rule: Type.Optional(text(RULE_CHARACTERS_MAX, 'Only of this rule, by its id.')),
+          state: Type.Optional(FindingStateWire),
+          triage: Type.Optional(TriageStateWire),
+          path: Type.Optional(text(PATH_CHARACTERS_MAX, 'Only in objects whose path begins so.')),
+          since: Type.Optional(
+            Type.String({
+              pattern: '^\\d{4}-\\d\\d-\\d\\d([Tt]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?([Zz]|[+-]\\d\\d:\\d\\d))?$',
+              patternMeaning: 'a day, or a moment as RFC 3339 writes it: 2026-01-31T08:00:00Z',
+              description: 'Only those first seen then or later: a day (UTC), or a moment (RFC 3339).',
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async ({ query }) => {
+      const { target, rule, state, triage, path, since } = query;
+      const filter = {
+        ...(target === undefined ? {} : { target }),
+        ...(rule === undefined ? {} : { rule_id: rule }),
+        ...(state === undefined ? {} : { states: [state] }),
+        ...(triage === undefined ? {} : { triage }),
+        ...(path === undefined ? {} : { path_prefix: path }),
+        ...(since === undefined ? {} : { since: momentOf(since) }),
+      };
+      const limit = query.page_size ?? config.pagination.default;
+      const page = { after: query.after?.toLowerCase() ?? null, limit };
+      return (await findings.list(filter, page)).map(findingToWire);
+    },
+  });
+}
+
+function targetsRoute(app: App, { findings, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/findings/targets',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'List what was scanned',
+        description: 'Targets by name, each with its latest run.',
+        tag: 'Findings',
+        scope: 'read',
+        answers: { 200: { description: 'One page of targets.', schema: Type.Array(ScanTargetDto) } },
+      }),
+      querystring: Type.Object(pageProperties(config.pagination), { additionalProperties: false }),
+    },
+    handler: async ({ query }) => (await findings.targets(pageOf(query, config.pagination))).map(scanTargetToWire),
+  });
+}
+
+function getRoute(app: App, { findings }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/findings/:finding_id',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Get a finding',
+        tag: 'Findings',
+        scope: 'read',
+        answers: { 200: { description: 'The finding.', schema: FindingDto } },
+        problems: [404],
+      }),
+      params: FindingParameters,
+      querystring: NoQuery,
+    },
+    handler: async ({ params }) => {
+      const id = params.finding_id.toLowerCase();
+      return findingToWire(requireFinding(await findings.get(id), id));
+    },
+  });
+}
+
+function changeRoute(app: App, { findings }: RouteContext): void {
+  app.route({
+    method: 'PATCH',
+    url: '/v1/findings/:finding_id',
+    config: { scope: 'operate' },
+    schema: {
+      ...documented({
+        summary: 'Say what you make of a finding',
+        description: 'Who did and when is written down. Later runs leave it as it is.',
+        tag: 'Findings',
+        scope: 'operate',
+        answers: { 200: { description: 'The finding as it is now.', schema: FindingDto } },
+        problems: [404, 413, 415],
+      }),
+      params: FindingParameters,
+      querystring: NoQuery,
+      body: FindingChangeDto,
+    },
+    handler: async (request) => {
+      const id = request.params.finding_id.toLowerCase();
+      const { triage, comment } = request.body;
+      const change = { state: triage, comment: comment ?? null, by: request.heddle.tokenName };
+      return findingToWire(requireFinding(await findings.triage(id, change), id));
+    },
+  });
+}
+
+function momentOf(since: string): number {
+  const moment = Date.parse(since);
+  if (Number.isFinite(moment)) return moment;
+  throw new HeddleError('INVALID_QUERY', undefined, { details: [`since: there is no such moment: ${since}`] });
+}
+
+function requireFinding(finding: TrackedFinding | null, id: string): TrackedFinding {
+  if (finding !== null) return finding;
+  throw new HeddleError('NOT_FOUND', `There is no finding ${id}`, {
+    details: [`finding_id: no finding is ${id}; those that there are: /v1/findings`],
+  });
+}

@@ -1,0 +1,159 @@
+import type { ReportedFinding } from '../../domain/finding.ts';
+import type { ScanBooks } from '../../engine/port.ts';
+import { redactSecret } from '../../scan/report/redact.ts';
+import type { Finding, Problem } from '../../scan/result.ts';
+
+/** Findings that a result holds at most; what comes before them goes into chunks of as many. */
+const CHUNK_FINDINGS = 500;
+const CHUNK_CHARACTERS_MAX = 512 * 1024;
+/** Chunks that wait to be written before the scan waits, too. */
+const CHUNKS_WAITING_MAX = 2;
+const PROBLEMS_KEPT = 50;
+const TEXT_CHARACTERS_MAX = 4096;
+const TAGS_MAX = 20;
+
+export interface CollectorOptions {
+  books: Pick<ScanBooks, 'putChunk'> | null;
+  task_id: string;
+  attempt: number;
+  /** Codes of problems that leave nothing out that anybody misses. */
+  accept: readonly string[];
+}
+
+/**
+ * Takes what one scan finds, without its secrets, in bounded memory: from time to time a chunk goes into the books.
+ * Several places of one secret in an object are one finding that occurs several times.
+ */
+export class ScanCollector {
+  readonly #options: CollectorOptions;
+  /** Of the object at hand, by fingerprint. */
+  readonly #atHand = new Map<string, ReportedFinding>();
+  #path: string | null = null;
+  #ready: ReportedFinding[] = [];
+  #readyCharacters = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #failure: { error: unknown } | null = null;
+  #chunks = 0;
+  #count = 0;
+  #lost = 0;
+  #leftOut = 0;
+  readonly problems: Problem[] = [];
+  problemCount = 0;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+  }
+
+  /** Findings that were taken, each once an object. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** Problems because of which the scan does not count as complete. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** Resolves, where it is not at once, when there is room for the next one. */
+  finding(finding: Finding): Promise<void> | undefined {
+    if (finding.path !== this.#path) this.#closeObject(finding.path);
+    const known = this.#atHand.get(finding.fingerprint);
+    if (known !== undefined) {
+      known.occurrences += 1;
+      return undefined;
+    }
+    if (this.#atHand.size >= CHUNK_FINDINGS) this.#closeObject(finding.path);
+    this.#count += 1;
+    this.#atHand.set(finding.fingerprint, withoutSecret(finding));
+    return this.#waiting >= CHUNKS_WAITING_MAX ? this.#settle() : undefined;
+  }
+
+  problem(problem: Problem): void {
+    const counts = problem.extent !== 'notice' && !this.#options.accept.includes(problem.code);
+    if (counts) this.#leftOut += 1;
+    this.problemCount += 1;
+    if (this.problems.length >= PROBLEMS_KEPT) return;
+    this.problems.push({ ...problem, path: storable(problem.path), message: storable(problem.message) });
+  }
+
+  async #settle(): Promise<void> {
+    await this.#writing;
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+
+  /** What goes into the result itself; everything else has been written. */
+  async end(): Promise<{ findings: ReportedFinding[]; chunks: number }> {
+    this.#closeObject(null);
+    await this.#settle();
+    return { findings: this.#ready, chunks: this.#chunks };
+  }
+
+  #closeObject(next: string | null): void {
+    for (const finding of this.#atHand.values()) this.#keep(finding);
+    this.#atHand.clear();
+    this.#path = next;
+  }
+
+  #keep(finding: ReportedFinding): void {
+    const characters = JSON.stringify(finding).length;
+    const isFull = this.#ready.length >= CHUNK_FINDINGS || this.#readyCharacters + characters > CHUNK_CHARACTERS_MAX;
+    if (isFull && this.#options.books === null) {
+      this.#lost += 1;
+      return;
+    }
+    if (isFull) this.#write();
+    this.#ready.push(finding);
+    this.#readyCharacters += characters;
+  }
+
+  #write(): void {
+    const { books, task_id, attempt } = this.#options;
+    const findings = this.#ready;
+    const key = { task_id, attempt, ordinal: this.#chunks };
+    this.#chunks += 1;
+    this.#ready = [];
+    this.#readyCharacters = 0;
+    this.#waiting += 1;
+    this.#writing = this.#writing
+      .then(() => (this.#failure === null ? books!.putChunk(key, findings) : undefined))
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => {
+        this.#waiting -= 1;
+      });
+  }
+}
+
+/** A finding as it leaves the machine: nothing of the secret but its beginning, and nothing of what stands around it. */
+export function withoutSecret(finding: Finding): ReportedFinding {
+  const { commit } = finding;
+  return {
+    fingerprint: finding.fingerprint,
+    rule_id: storable(finding.rule_id),
+    description: storable(finding.description),
+    tags: finding.tags.slice(0, TAGS_MAX).map(storable),
+    path: storable(finding.path),
+    redacted: storable(redactSecret(finding.secret)),
+    occurrences: 1,
+    line: finding.line,
+    column: finding.column,
+    end_line: finding.end_line,
+    end_column: finding.end_column,
+    entropy: finding.entropy,
+    encodings: finding.encodings,
+    commit:
+      commit === undefined ? null : { id: commit.id, author: storable(commit.author), date: storable(commit.date) },
+  };
+}
+
+/** Names and contents come from anybody: text as a database can take it. */
+function storable(text: string): string {
+  const cut = text.length > TEXT_CHARACTERS_MAX ? `${text.slice(0, TEXT_CHARACTERS_MAX - 1)}…` : text;
+  return cut.replaceAll('\u0000', '\ufffd').toWellFormed();
+}

@@ -1,0 +1,20 @@
+import { readFile, stat } from 'node:fs/promises';
+
+import type { RuleText } from '../../scan/options.ts';
+import type { ScanRoots } from './roots.ts';
+import type { RuleSource } from './settings.ts';
+
+const RULE_FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The rule sets of a task; files are read on this machine, where they may be. */
+export function ruleTextsOf(sources: readonly RuleSource[], roots: ScanRoots): Promise<RuleText[]> {
+  return Promise.all(
+    sources.map(async (source) => {
+      if ('toml' in source) return source;
+      roots.requirePath(source.path);
+      const { size } = await stat(source.path);
+      if (size > RULE_FILE_BYTES_MAX) throw new Error(`${source.path} is too large for a rule set: ${size} bytes`);
+      return { name: source.path, toml: await readFile(source.path, 'utf8') };
+    }),
+  );
+}

@@ -1,0 +1,118 @@
+import type { ScanBooks } from '../../engine/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { ScanOptions } from '../../scan/options.ts';
+import type { Finding, Problem, ScanProgress, ScanSummary } from '../../scan/result.ts';
+import type { KindContext } from '../definition/context.ts';
+import { defineKind } from '../definition/define-kind.ts';
+import { PartialFailure } from '../definition/partial-failure.ts';
+import { ScanCollector } from './collector.ts';
+import { SCAN_KIND, scanSchema, type ScanInput } from './input.ts';
+import type { ScanRoots } from './roots.ts';
+import { ruleTextsOf } from './rule-texts.ts';
+import { asJson, type ScanTaskResult } from './task-result.ts';
+
+/** Runs one scan; `startScan` is one. */
+export type RunScan = (
+  options: ScanOptions,
+  observer: {
+    onFinding: (finding: Finding) => void | Promise<void>;
+    onProblem: (problem: Problem) => void;
+    onProgress: (progress: ScanProgress) => void;
+  },
+  environment: { clock: Clock; log: Logger; signal: AbortSignal },
+) => Promise<ScanSummary>;
+
+export interface ObjectScanOptions {
+  startScan: RunScan;
+  roots: ScanRoots;
+  /** Where findings go that are too many for a result; null for a worker without a database. */
+  books: Pick<ScanBooks, 'putChunk'> | null;
+  clock: Clock;
+  /** Tasks of the kind at once in this process; each scans in one thread of its own. */
+  concurrency: number;
+}
+
+const TIMEOUT_SECS = 3600;
+
+/** `ObjectScan`: looks for secrets in one part of what a generator found, or in sources of its own. */
+export function objectScan(options: ObjectScanOptions) {
+  return defineKind({
+    name: SCAN_KIND,
+    input: scanSchema,
+    concurrency: options.concurrency,
+    timeout_secs: TIMEOUT_SECS,
+    run: (input, context) => scan(options, input, context),
+  });
+}
+
+async function scan(options: ObjectScanOptions, input: ScanInput, context: KindContext) {
+  const { roots, books, clock } = options;
+  const { task, signal, log } = context;
+  roots.requireAllowed(input.sources);
+  const { rules: ruleSources, detection, accept, ...settings } = input.settings;
+  const rules = await ruleTextsOf(ruleSources, roots);
+  const collector = new ScanCollector({ books, task_id: task.id, attempt: task.attempt, accept });
+  const told = { objects: 0 };
+  const summary = await options.startScan(
+    { ...settings, sources: input.sources, detection: { ...detection, rules }, threads: 1 },
+    {
+      onFinding: (finding) => collector.finding(finding),
+      onProblem: (problem) => collector.problem(problem),
+      onProgress: (progress) => tellProgress(context, progress, told),
+    },
+    { clock, log, signal },
+  );
+  signal.throwIfAborted();
+  const result = await resultOf(summary, collector, task.attempt);
+  if (summary.outcome === 'aborted') {
+    const reason = summary.reason ?? 'the scan was ended';
+    if (result.objects === 0) throw new Error(reason);
+    throw new PartialFailure(reason, { result: asJson(result) });
+  }
+  const left = summary.metrics.objects_completed - told.objects;
+  if (left > 0) await context.progress(left);
+  if (result.outcome === 'complete') return asJson(result);
+  throw new PartialFailure(reasonOf(result, collector), { result: asJson(result) });
+}
+
+/** Also where nothing was completed: one large object takes its time, and the task lives. */
+function tellProgress({ progress, log }: KindContext, { objects_completed }: ScanProgress, told: { objects: number }) {
+  const done = objects_completed - told.objects;
+  told.objects = objects_completed;
+  progress(done).catch((error: unknown) => log.debug({ err: error }, 'The progress was not taken'));
+}
+
+async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt: number): Promise<ScanTaskResult> {
+  const { findings, chunks } = await collector.end();
+  const { metrics, outcome, duration_ms } = summary;
+  // Problems that are accepted leave nothing out that anybody misses.
+  const explained = outcome === 'incomplete' && collector.problemCount > 0 && collector.leftOut === 0;
+  const whole = (outcome === 'complete' || explained) && collector.lost === 0;
+  return {
+    outcome: whole ? 'complete' : 'incomplete',
+    findings,
+    chunks,
+    attempt,
+    finding_count: collector.count,
+    findings_lost: collector.lost,
+    objects: metrics.objects_completed,
+    bytes: metrics.bytes_scanned,
+    problem_count: collector.problemCount,
+    problems: collector.problems,
+    duration_ms,
+  };
+}
+
+function reasonOf({ problems }: ScanTaskResult, { leftOut, lost }: ScanCollector): string {
+  const reasons: string[] = [];
+  const first = problems.find(({ extent }) => extent !== 'notice');
+  if (leftOut > 0) {
+    const example = first === undefined ? '' : `, the first: ${first.path}: ${first.message}`;
+    reasons.push(`${leftOut === 1 ? '1 object was' : `${leftOut} objects were`} not scanned whole${example}`);
+  }
+  if (lost > 0) {
+    reasons.push(`${lost} findings did not fit into the result, and this worker has no database for more`);
+  }
+  return reasons.length === 0 ? 'the scan left something out' : reasons.join('; ');
+}

@@ -1,0 +1,101 @@
+import type { Members } from '../../domain/parse/members.ts';
+import {
+  ARCHIVE_BUDGETS_DEFAULT,
+  type ArchiveBudgets,
+  type ArchiveOptions,
+  type ScanOptions,
+} from '../../scan/options.ts';
+import { objectMember, objectsMember, textsMember } from './schema.ts';
+
+const PATTERNS_MAX = 1000;
+const PATTERN_CHARACTERS_MAX = 1000;
+const RULE_SETS_MAX = 16;
+const RULES_MAX = 10_000;
+const TOML_CHARACTERS_MAX = 64 * 1024;
+const PATH_CHARACTERS_MAX = 4096;
+const BYTES_MAX = Number.MAX_SAFE_INTEGER;
+const DECODE_DEPTH_MAX = 10;
+const RULE_TIMEOUT_MS_MAX = 600_000;
+const MIB = 1024 * 1024;
+
+/** A rule set in the input itself, or in a file of the machine that scans. */
+export type RuleSource = { name: string; toml: string } | { path: string };
+
+/** Everything of a scan's options but its sources and what the machine decides. */
+export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 'detection'> {
+  detection: Omit<ScanOptions['detection'], 'rules'>;
+  rules: RuleSource[];
+  /** Codes of problems that do not make a scan incomplete. */
+  accept: string[];
+}
+
+const ARCHIVE_POLICIES = ['skip', 'partial', 'fail-run'] as const;
+const BUDGETS = Object.keys(ARCHIVE_BUDGETS_DEFAULT) as (keyof ArchiveBudgets)[];
+
+const MEMBERS = [
+  'rules',
+  'enable',
+  'disable',
+  'decode_depth',
+  'inline_ignores',
+  'rule_timeout_ms',
+  'archives',
+  'exclude',
+  'include',
+  'object_bytes_max',
+  'accept',
+];
+
+/** The member `options` of scans and of generators. */
+export function readScanSettings(options: Members | null): ScanSettings {
+  options?.refuseOthers(MEMBERS);
+  const texts = { max: PATTERNS_MAX, maxChars: PATTERN_CHARACTERS_MAX };
+  const ids = { max: RULES_MAX, maxChars: 200 };
+  const enable = options === null ? undefined : textsMember(options, 'enable', ids);
+  const disable = options === null ? undefined : textsMember(options, 'disable', ids);
+  return {
+    rules: options === null ? [] : readRules(options),
+    detection: {
+      ...(enable === undefined ? {} : { enable }),
+      ...(disable === undefined ? {} : { disable }),
+      decode_depth: options?.integer('decode_depth', 0, DECODE_DEPTH_MAX) ?? 2,
+      inline_ignores: options?.boolean('inline_ignores') ?? true,
+      rule_timeout_ms: options?.integer('rule_timeout_ms', 1, RULE_TIMEOUT_MS_MAX) ?? 5000,
+    },
+    archives: readArchives(options === null ? null : objectMember(options, 'archives')),
+    exclude: (options === null ? undefined : textsMember(options, 'exclude', texts)) ?? [],
+    include: (options === null ? undefined : textsMember(options, 'include', texts)) ?? [],
+    object_bytes_max: options?.integer('object_bytes_max', 0, BYTES_MAX) ?? 0,
+    accept: (options === null ? undefined : textsMember(options, 'accept', { max: 50, maxChars: 50 })) ?? [],
+    frontier_capacity: 256,
+    chunk_bytes: MIB,
+  };
+}
+
+function readRules(options: Members): RuleSource[] {
+  return objectsMember(options, 'rules', RULE_SETS_MAX).flatMap((rules): RuleSource[] => {
+    rules.refuseOthers(['name', 'toml', 'path']);
+    const path = rules.text('path', PATH_CHARACTERS_MAX);
+    const toml = rules.text('toml', TOML_CHARACTERS_MAX);
+    if ((path === null) === (toml === null)) {
+      rules.fault(
+        path === null ? 'toml' : 'path',
+        'must be given, or the other one of `toml` and `path`, and only one',
+      );
+      return [];
+    }
+    return path === null ? [{ name: rules.text('name', 200) ?? 'the rules of the task', toml: toml! }] : [{ path }];
+  });
+}
+
+function readArchives(archives: Members | null): ArchiveOptions {
+  archives?.refuseOthers(['enabled', 'policy', ...BUDGETS]);
+  const budgets = { ...ARCHIVE_BUDGETS_DEFAULT };
+  for (const name of BUDGETS) budgets[name] = archives?.integer(name, 0, BYTES_MAX) ?? budgets[name];
+  if (budgets.depth_max > 100) archives?.fault('depth_max', 'must be 100 at most');
+  return {
+    enabled: archives?.boolean('enabled') ?? true,
+    policy: archives?.oneOf('policy', ARCHIVE_POLICIES) ?? 'partial',
+    budgets,
+  };
+}
