@@ -8,7 +8,7 @@ import { BLOCK_BYTES, isTarHead } from './tar/header.ts';
 import { TarReader } from './tar/reader.ts';
 import { createUnpacker, type CompressedFormat } from './compressed.ts';
 import { gzipName } from './unpack/gzip.ts';
-import { StoredUnpacker, type Unpacker } from './unpack/unpacker.ts';
+import { StoredUnpacker } from './unpack/unpacker.ts';
 
 /** Opens a compressed file: an archive of one entry, or, where that is a tar file, the tar file: one archive, not two. */
 export async function openCompressed(
@@ -26,26 +26,26 @@ export async function openCompressed(
   const content = new EntryContent(options);
   const unpacked = new ByteSource(content);
   const close = async (): Promise<void> => {
+    const remark = unpacker.remark?.();
+    if (remark !== undefined) budget.report({ ...remark, path });
     content.close();
     await closeSource();
   };
-  if (await startsTar(unpacked)) {
-    const closeTar = (): Promise<void> => {
-      const remark = unpacker.remark?.();
-      if (remark !== undefined) budget.report({ ...remark, path });
-      return close();
-    };
-    return new TarReader({ source: unpacked, budget, charged: true, close: closeTar });
+  try {
+    if (await startsTar(unpacked)) return new TarReader({ source: unpacked, budget, charged: true, close });
+  } catch (error) {
+    content.close();
+    throw error;
   }
-  return new CompressedFile(format, rawName, unpacked, unpacker, budget, close);
+  return new CompressedFile(format, rawName, unpacked, budget, close);
 }
 
-/** A fault within the first block shows again when that is read. */
+/** A fault within the first block shows again when that is read; one before its first byte is the archive's. */
 async function startsTar(unpacked: ByteSource): Promise<boolean> {
   try {
     return isTarHead(await unpacked.peek(BLOCK_BYTES));
   } catch (error) {
-    if (error instanceof ObjectFault) return false;
+    if (error instanceof ObjectFault && error.problem.extent !== 'skipped') return false;
     throw error;
   }
 }
@@ -55,7 +55,6 @@ class CompressedFile implements ArchiveReader {
   readonly close: () => Promise<void>;
   readonly #rawName: Uint8Array;
   readonly #unpacked: ByteSource;
-  readonly #unpacker: Unpacker;
   readonly #budget: ArchiveBudget;
   #isGiven = false;
 
@@ -63,7 +62,6 @@ class CompressedFile implements ArchiveReader {
     format: CompressedFormat,
     rawName: Uint8Array,
     unpacked: ByteSource,
-    unpacker: Unpacker,
     budget: ArchiveBudget,
     close: () => Promise<void>,
   ) {
@@ -71,7 +69,6 @@ class CompressedFile implements ArchiveReader {
     this.close = close;
     this.#rawName = rawName;
     this.#unpacked = unpacked;
-    this.#unpacker = unpacker;
     this.#budget = budget;
   }
 
@@ -84,12 +81,7 @@ class CompressedFile implements ArchiveReader {
   }
 
   #open(path: string): EntryContent {
-    const pieces = new StoredUnpacker(this.#unpacked, Infinity);
-    const unpacker: Unpacker = {
-      next: () => pieces.next(),
-      remark: () => this.#unpacker.remark?.(),
-      close: () => pieces.close(),
-    };
+    const unpacker = new StoredUnpacker(this.#unpacked, Infinity);
     const { entry_bytes_max } = this.#budget.budgets;
     return new EntryContent({ path, size: -1, unpacker, budget: null, entry_bytes_max });
   }

@@ -32,7 +32,7 @@ const UNSUPPORTED: readonly (readonly [string, readonly number[]])[] = [
 ];
 
 /**
- * The format of an object by its first bytes (512 of them, or all there are), by its name only where they cannot say:
+ * The format of an object by its first bytes (`DETECT_BYTES` of them, or all there are), by its name only where they cannot say:
  * a zip file may begin with anything. Null: no archive, or none that can be read.
  */
 export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | null {
@@ -40,6 +40,8 @@ export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | n
   if (isBzip2(head)) return 'bzip2';
   if (isTarHead(head) || hasTarMagic(head)) return 'tar';
   if (isSkippableFrame(head) && /\.(?:zst|zstd|tzst)$/i.test(path)) return 'zstd';
+  // A tar file without entries is all zeros.
+  if (head.length === DETECT_BYTES && /\.tar$/i.test(path) && head.every((byte) => byte === 0)) return 'tar';
   if (ZIP_NAME.test(path) && head.length >= 22) return 'zip';
   return null;
 }

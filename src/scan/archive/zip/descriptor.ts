@@ -8,14 +8,14 @@ export function descriptorLength(bytes: Uint8Array, packedSize: number): number 
   const mark = signatureOf(bytes) === SIGNATURE.descriptor ? 4 : 0;
   const low = packedSize % 2 ** 32;
   if (bytes.length < mark + 12 || view.getUint32(mark + 4, true) !== low) return mark === 0 ? 0 : 16;
-  // With 8 bytes a size, the upper half of the packed size stands where the size would.
-  const isWide = bytes.length >= mark + 20 && view.getUint32(mark + 8, true) === Math.floor(packedSize / 2 ** 32);
-  if (!isWide) return mark + 12;
-  // An empty entry looks alike in both: what follows tells.
-  return packedSize === 0 && bytes.length >= mark + 14 && view.getUint16(mark + 12, true) === 0x4b50
-    ? mark + 12
-    : mark + 20;
+  // With 8 bytes a size, the upper half of the packed size stands where the size would; what follows tells them apart.
+  const upper = Math.floor(packedSize / 2 ** 32);
+  const isFollowed = bytes.length >= mark + 16 && FOLLOWING.includes(view.getUint32(mark + 12, true));
+  const isWide = !isFollowed && bytes.length >= mark + 20 && view.getUint32(mark + 8, true) === upper;
+  return isWide ? mark + 20 : mark + 12;
 }
+
+const FOLLOWING: readonly number[] = [SIGNATURE.local, SIGNATURE.directory, SIGNATURE.extra_data];
 
 /** Stored data of unknown length: it ends before a descriptor that states as many bytes as there were. */
 export class OpenStoredUnpacker implements Unpacker {
