@@ -3,10 +3,11 @@ import type { Paint, ReportSummary } from '../scan/report/report.ts';
 import { BaselineCollector } from '../scan/baseline/write-baseline.ts';
 import type { Finding, Problem, ScanProgress, ScanSummary } from '../scan/result.ts';
 import { startScan } from '../scan/scan.ts';
+import { HeddleError } from '../domain/errors.ts';
 import { silentLogger } from '../runtime/log.ts';
 import { systemClock } from './clock.ts';
 import { CommandFailure } from './failure.ts';
-import { SCAN_EXIT, type ScanExit } from './scan/exit.ts';
+import { refused, SCAN_EXIT, type ScanExit } from './scan/exit.ts';
 import { withoutOwnFiles } from './scan/own-files.ts';
 import { baselineOf, ignoreListOf } from './scan/known.ts';
 import { optionsOf } from './scan/options.ts';
@@ -39,6 +40,7 @@ export async function runScan(request: ScanRequest, terminal: ScanTerminal): Pro
     return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, interrupted));
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
+    if (error instanceof HeddleError) throw refused(error.message, error);
     // A defect shows its stack; its exit code must not say that secrets were found.
     throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: SCAN_EXIT.error });
   } finally {

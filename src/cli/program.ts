@@ -8,6 +8,7 @@ import { registerFindingsCommands } from './commands/findings.ts';
 import { registerJobCommands } from './commands/job.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerQueueCommands } from './commands/queue.ts';
+import { registerScanCommand } from './commands/scan.ts';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
 import { registerTokenCommand } from './commands/token.ts';
@@ -42,5 +43,6 @@ export function createProgram(): Command {
   registerFindingsCommands(program);
   registerQueueCommands(program);
   registerWebhookCommands(program);
+  registerScanCommand(program);
   return program;
 }

@@ -50,6 +50,7 @@ export class ScanOutcomes {
     const { baseline } = this.#options;
     return {
       ...summary,
+      duration_ms: Math.round(summary.duration_ms),
       reported: this.#reported,
       ignored: this.#ignored,
       ...(baseline === null ? {} : { baseline: baseline.counts }),

@@ -46,7 +46,8 @@ export function problemLines(problems: ProblemTally, paint: Paint): string[] {
   const { left, notices } = problems;
   const lines: string[] = [];
   const total = left.reduce((sum, [, { count }]) => sum + count, 0);
-  if (total > 0) lines.push(paint('yellow', `! ${counted(total, 'object')} not scanned, or not to the end:`));
+  if (total > 0)
+    lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned, or not to its end`));
   for (const [code, { count, examples }] of left) {
     const { title, advice } = PROBLEM_WORDS[code];
     lines.push(`  ${count} ${title}${advice === null ? '' : paint('gray', ` (${advice})`)}`);

@@ -17,6 +17,8 @@ export function redactSecret(secret: string): string {
 /** The finding as reports show it: nothing of the secret but its beginning, neither in the match nor in the commit's subject. */
 export function redactFinding(finding: Finding): Finding {
   const { secret, match, commit } = finding;
+  // A rule about paths alone has no secret: its match is the path.
+  if (secret === '') return finding;
   const shown = redactSecret(secret);
   return {
     ...finding,
@@ -28,11 +30,11 @@ export function redactFinding(finding: Finding): Finding {
 
 function redactMatch(match: string, secret: string, shown: string): string {
   // A secret that does not stand in its match (it was decoded, say) cannot be cut out of it.
-  if (secret === '' || !match.includes(secret)) return shown;
+  if (!match.includes(secret)) return shown;
   const around = match.split(secret).map((text) => text.replaceAll(TOKEN, (token) => redactSecret(token)));
   return around.join(shown);
 }
 
 function redactWithin(text: string, secret: string, shown: string): string {
-  return secret === '' ? text : text.split(secret).join(shown);
+  return text.split(secret).join(shown);
 }

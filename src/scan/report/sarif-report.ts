@@ -44,7 +44,7 @@ export class SarifReport implements ScanReport {
       ruleId: rule_id,
       ruleIndex: this.#ruleIndex(finding),
       level: 'error',
-      message: { text: `${description}: ${secret}` },
+      message: { text: secret === '' ? description : `${description.replace(/\.$/, '')}: ${secret}` },
       locations: [
         { physicalLocation: { artifactLocation: this.#artifact(finding.path), region: this.#region(finding) } },
       ],
@@ -132,7 +132,11 @@ export class SarifReport implements ScanReport {
       fullDescription: { text: description },
       help: { text: HELP, markdown: HELP },
       defaultConfiguration: { level: 'error' },
-      properties: { tags: ['security', 'secret', ...tags], precision: 'high', 'security-severity': '8.0' },
+      properties: {
+        tags: [...new Set(['security', 'secret', ...tags])],
+        precision: 'high',
+        'security-severity': '8.0',
+      },
     };
     this.#rules.set(rule_id, { index, rule });
     return index;

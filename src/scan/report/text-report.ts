@@ -6,6 +6,10 @@ import { shortened, visible } from './visible.ts';
 
 const MATCH_CHARACTERS = 160;
 
+const NEXT =
+  'revoke what is a secret, and issue it anew. What is none: write heddle:allow in a comment on its line, or its ' +
+  'fingerprint into .heddleignore; --write-baseline FILE takes all of it as known.';
+
 /** For people: findings by file, one block each, and a summary with what to do next. */
 export class TextReport implements ScanReport {
   readonly #sink: TextSink;
@@ -39,6 +43,7 @@ export class TextReport implements ScanReport {
   end(summary: ReportSummary): void {
     if (!this.#withSummary) return;
     const lines = [...(this.#path === null ? [] : ['']), ...summaryLines(summary, this.#problems, this.#paint)];
+    if (summary.reported > 0) lines.push(`${this.#paint('bold', 'next:')} ${NEXT}`);
     this.#sink.write(`${lines.join('\n')}\n`);
   }
 
@@ -55,13 +60,11 @@ export class TextReport implements ScanReport {
     encodings,
     commit,
   }: Finding): string[] {
-    const fields: [string, string][] = [
-      ['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)],
-      [
-        'secret',
-        `${visible(shortened(secret, MATCH_CHARACTERS))} ${this.#paint('gray', `(entropy ${entropy.toFixed(1)})`)}`,
-      ],
-    ];
+    const fields: [string, string][] = [['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)]];
+    if (secret !== '') {
+      const shown = visible(shortened(secret, MATCH_CHARACTERS));
+      fields.push(['secret', `${shown} ${this.#paint('gray', `(entropy ${entropy.toFixed(1)})`)}`]);
+    }
     if (match !== secret) fields.push(['match', visible(shortened(match, MATCH_CHARACTERS))]);
     if (encodings.length > 0) fields.push(['encoded', encodings.join(', then ')]);
     if (commit !== undefined) fields.push(['commit', commitLine(commit)]);

@@ -50,7 +50,7 @@ test('problems are told by reason with what helps, a few by name, the others cou
   text.problem({ code: 'entry_bytes_budget', path: 'a.zip!b', message: 'it is large', extent: 'partial' });
   text.problem({ code: 'special_file', path: 'fifo', message: 'a pipe', extent: 'notice' });
   text.end(summary({ outcome: 'incomplete' }));
-  assert.match(written.text, /! 8 objects not scanned, or not to the end:/);
+  assert.match(written.text, /! 8 problems: not everything was scanned/);
   assert.match(written.text, /7 are encrypted \(unpack them/);
   assert.match(written.text, /4\.zip: it needs a password/);
   assert.doesNotMatch(written.text, /5\.zip/);
