@@ -89,7 +89,7 @@ export async function runTrees(
       generate: async ({ id }) => {
         for (let made = 0; made < children; made += CHILDREN_SIZE) {
           const nodes = Array.from({ length: Math.min(CHILDREN_SIZE, children - made) }, () => task('work'));
-          await engine.createNodes(nodes.map((node) => ({ generator_id: id, node, parent: FILLED })));
+          await engine.createNodes(nodes.map((node) => ({ generator_id: id, attempt: null, node, parent: FILLED })));
         }
       },
       work: () => undefined,

@@ -31,6 +31,8 @@ export interface CreateTaskMessage {
   type: 'CreateTask';
   task: NewNode;
   generator_id: TaskId;
+  /** The attempt that made it; null speaks for the current one. */
+  attempt: number | null;
   /** The container it goes into, by id or by the submitter's own name; null: the generator's own. */
   parent_id: string | null;
 }

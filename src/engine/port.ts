@@ -63,17 +63,21 @@ export interface WorkflowSubmitResult {
 /** A node that a generator made, with all that is below it. */
 export interface NodeCreation {
   generator_id: TaskId;
+  /** The attempt that made it; null speaks for the current one. */
+  attempt: number | null;
   node: NewNode;
   /** The container it goes into, by id or by the submitter's own name; null: the generator's own. */
   parent: string | null;
 }
 
 /**
- * `created`; `exists` (a repeated message); `rejected`: for good, or, where `transient`, until the container that it
- * names has come.
+ * `created`; `exists` (a repeated message, or one of a later attempt: it counts for that one); `stale_attempt` (of an
+ * attempt that is over); `rejected`: for good, or, where `transient`, until the container that it names has come.
  */
 export type NodeCreationResult =
-  { result: 'created' | 'exists' } | { result: 'rejected'; reason: string; transient: boolean };
+  | { result: 'created' | 'exists' }
+  | { result: 'stale_attempt' }
+  | { result: 'rejected'; reason: string; transient: boolean };
 
 /** A sign of life of an attempt, with what it got done since the last one. The first one starts a claimed task. */
 export interface Heartbeat {

@@ -12,6 +12,12 @@ export interface Fate {
   place?: TreePlace;
 }
 
+/** The attempt of a task that made a node. */
+export interface Generator {
+  id: string;
+  attempt: number;
+}
+
 /** Where a task stands in its workflow's tree. */
 export interface TreePlace {
   container_id: string;
@@ -20,7 +26,7 @@ export interface TreePlace {
   /** Its turn has not come. */
   sealed: boolean;
   generates: boolean;
-  generator_id: string | null;
+  generator: Generator | null;
 }
 
 const SHAPE_TYPE = { concurrency: 1, capacity: 2 } as const;
@@ -148,7 +154,9 @@ function placeInTree(row: TaskRow, place: TreePlace): void {
   if (place.policy !== 0) row.y = place.policy;
   if (place.sealed) row.sl = true;
   if (place.generates) row.gn = true;
-  if (place.generator_id !== null) row.gg = place.generator_id;
+  if (place.generator === null) return;
+  row.gg = place.generator.id;
+  row.ga = place.generator.attempt;
 }
 
 /** Without listing the keys: most tasks of a large set have none or many. */

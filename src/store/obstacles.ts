@@ -107,7 +107,8 @@ const OPEN_FILLERS: Statement = {
 
 const EXPANSION: Statement = {
   name: 'explain.expansion',
-  text: `select expected, created from generator where task_id = $1 and expected is not null`,
+  text: `select g.expected, case when g.attempt = t.attempt then g.created else 0 end as created
+    from generator g join task t on t.id = g.task_id where g.task_id = $1 and g.expected is not null`,
 };
 
 export interface TurnRow {

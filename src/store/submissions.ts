@@ -103,6 +103,7 @@ export interface TaskRow {
   sl?: boolean;
   gn?: boolean;
   gg?: string;
+  ga?: number;
 }
 
 export interface EdgeRow {

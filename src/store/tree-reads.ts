@@ -10,7 +10,7 @@ const CONTAINER_COLUMNS = `c.id, c.workflow_id, c.parent_id, c.local_id, c.posit
   c.reason, c.started_at, c.ended_at`;
 
 const PLACE_COLUMNS = `t.container_id, t.position, t.policy, t.generates, t.generator_id,
-  coalesce(g.expected, ag.expected) as expected, coalesce(g.created, ag.created) as created`;
+  coalesce(g.expected, ag.expected) as expected, case when coalesce(g.attempt, ag.attempt) = t.attempt then coalesce(g.created, ag.created) else 0 end as created`;
 
 const PLACE_JOINS = `join kind k on k.id = t.kind_id
   left join generator g on g.task_id = t.id left join archive_generator ag on ag.task_id = t.id`;

@@ -9,8 +9,11 @@ const INSERT_TREES: Statement = {
 
 const PLACE_NODES: Statement = {
   name: 'trees.place_nodes',
-  text: `select n, code, workflow_id, container_id, "position", opens, beside, begun, detail from place_nodes($1::jsonb)`,
+  text: `select n, code, workflow_id, container_id, "position", opens, beside, begun, attempt, adopts, detail
+    from place_nodes($1::jsonb)`,
 };
+
+const ADOPT_NODES: Statement = { name: 'trees.adopt_nodes', text: `select adopt_nodes($1::json)` };
 
 const STORE_NODES: Statement = {
   name: 'trees.store_nodes',
@@ -63,6 +66,7 @@ export interface ContainerRow {
   n: number;
   d: number;
   g: string | null;
+  a: number | null;
 }
 
 export interface NodeRows {
@@ -73,7 +77,8 @@ export interface NodeRows {
   parents: { c: string; n: number; d: number }[];
   /** Tasks added to workflows, `r` of them not ended. */
   counts: { w: string; t: number; r: number }[];
-  generators: { g: string; n: number }[];
+  /** What attempts of generators made. */
+  generators: { g: string; a: number; n: number }[];
   fillers: [generator: string, container: string][];
   touched: string[];
   opened: string[];
@@ -103,14 +108,23 @@ export interface Placement {
   beside: boolean | null;
   /** The turn of the generator has come. */
   begun: boolean | null;
+  /** The generator's. */
+  attempt: number | null;
+  /** It exists, and an earlier attempt of the generator made it. */
+  adopts: boolean;
   detail: string | null;
 }
 
 export function placeNodes(
   queryable: Queryable,
-  nodes: readonly { n: number; i: string; g: string; p: string | null }[],
+  nodes: readonly { n: number; i: string; g: string; a: number | null; p: string | null }[],
 ): Promise<Placement[]> {
   return queryable.query(PLACE_NODES, [JSON.stringify(nodes)]);
+}
+
+/** Nodes of earlier attempts count for these attempts of their generators from now on. */
+export async function adoptNodes(queryable: Queryable, nodes: readonly { i: string; a: number }[]): Promise<void> {
+  await queryable.query(ADOPT_NODES, [JSON.stringify(nodes)]);
 }
 
 export async function storeNodes(

@@ -92,7 +92,13 @@ export class TreeScript {
 
   #creationOf(model: Model, spec: CreationSpec): ModelCreation[] {
     const earlier = spec.repeats === null ? undefined : this.#sent.at(-1 - spec.repeats);
-    if (earlier !== undefined) return [earlier];
+    if (earlier !== undefined) {
+      // As it was sent then, or by the attempt that runs now.
+      const sender = model.tasks.get(earlier.generator_id);
+      const again =
+        spec.speaker === 'stale' || sender === undefined ? earlier.attempt : attemptOf(sender, spec.speaker);
+      return [{ ...earlier, attempt: again }];
+    }
     const generator = resolve(model, spec.generator);
     if (generator === undefined) return [];
     const containers = [...model.containers.values()].filter(
@@ -107,6 +113,7 @@ export class TreeScript {
     };
     const creation = {
       generator_id: generator.definition.id,
+      attempt: attemptOf(generator, spec.speaker),
       node: buildNode(spec.node, this.#newId, this.#kind),
       parent: parents[spec.into],
     };

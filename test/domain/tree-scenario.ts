@@ -50,6 +50,8 @@ export interface CreationSpec {
   into: 'own' | 'id' | 'name' | 'stranger';
   n: number;
   node: NodeSpec;
+  /** The attempt in whose name it is sent. */
+  speaker: Speaker;
   /** Sends an earlier message again instead: how many messages ago. */
   repeats: number | null;
 }
@@ -81,6 +83,8 @@ export interface TreeSize {
   /** Commands of operators: they end most workflows early. */
   operators?: boolean;
   delays?: boolean;
+  /** Many generators, tasks that are tried again and again, and messages that come late. */
+  attempts?: boolean;
   /** More containers than tasks. */
   nested?: boolean;
 }
@@ -120,12 +124,16 @@ function policyArbitrary(): fc.Arbitrary<CompletionPolicy> {
   return fc.constantFrom<CompletionPolicy>('FailOnFailure', ...COMPLETION_POLICIES);
 }
 
+/** Retry policies: a generator of many attempts needs them to be quick. */
+const AT_ONCE: RetryPolicy = { max_attempts: 9, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };
+const LATER: RetryPolicy = { max_attempts: 2, base_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0 };
+
 function taskArbitrary(size: TreeSize): fc.Arbitrary<TreeTaskSpec> {
   return fc.record({
     policy: policyArbitrary(),
     disabled: fc.nat(7).map((n) => n === 7),
-    generates: fc.nat(3).map((n) => n === 3),
-    retry: fc.constantFrom(null, null, null, { max_attempts: 2, base_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0 }),
+    generates: fc.nat(3).map((n) => n === 3 || (size.attempts === true && n > 0)),
+    retry: size.attempts === true ? fc.constant(AT_ONCE) : fc.constantFrom(null, null, null, LATER),
     timeout_secs: fc.constantFrom(3_600, 3_600, 3_600, 5, 20),
     delay_ms: size.delays === true ? fc.constantFrom(0, 0, 0, 3_000) : fc.constant(0),
   });
@@ -154,6 +162,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     into: fc.constantFrom<CreationSpec['into']>('own', 'own', 'id', 'id', 'id', 'name', 'name', 'stranger'),
     n: fc.nat(999),
     node: nodeArbitrary({ ...size, width: 2, depth: 9 }, 2),
+    speaker: fc.constantFrom<Speaker>('current', 'current', 'current', 'anonymous', 'anonymous', 'stale', 'future'),
     repeats: fc.option(fc.nat(5), { freq: 4 }),
   });
   const beat = fc.record({

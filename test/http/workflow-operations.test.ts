@@ -237,7 +237,9 @@ describe('following a workflow', () => {
     const create = async (name: string): Promise<void> => {
       const parsed = parseNode({ id: name, kind }, newId);
       assert.ok(parsed.ok);
-      const results = await engine.createNodes([{ generator_id: claimed!.id, node: parsed.node, parent: 'pool' }]);
+      const results = await engine.createNodes([
+        { generator_id: claimed!.id, attempt: 1, node: parsed.node, parent: 'pool' },
+      ]);
       assert.deepEqual(results, [{ result: 'created' }]);
     };
     await create('w1');

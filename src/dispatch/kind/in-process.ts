@@ -27,6 +27,7 @@ export function engineNodes(engine: Pick<Engine, 'createNodes'>): NodeSink {
       const results = await engine.createNodes(creations);
       const rejected = results.find((result) => result.result === 'rejected');
       if (rejected !== undefined) throw new Error(`a node was rejected: ${rejected.reason}`);
+      if (results.some(({ result }) => result === 'stale_attempt')) throw new Error('a later attempt has begun');
     },
   };
 }

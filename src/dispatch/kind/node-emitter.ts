@@ -22,6 +22,7 @@ export interface NodeSink {
 
 export interface NodeEmitterOptions {
   generatorId: string;
+  attempt: number;
   sink: NodeSink;
 }
 
@@ -74,12 +75,12 @@ export class NodeEmitter {
     if (this.#failure !== undefined) throw this.#failure.error;
     const node = isPlaced(made) ? made.node : made;
     const parent = place.parent ?? (isPlaced(made) ? made.parent : null);
-    const { generatorId } = this.#options;
+    const { generatorId, attempt } = this.#options;
     const key = place.key ?? keyOf(node);
     const id = this.#name(node, key, generatorId, this.#ordinal);
     if (key === undefined) this.#ordinal += 1;
     const built = buildNode(node, id, this.#nameNode);
-    const creation = { generator_id: generatorId, node: built.node, parent: this.#parentOf(parent) };
+    const creation = { generator_id: generatorId, attempt, node: built.node, parent: this.#parentOf(parent) };
     this.#waiting.push({ creation, nodes: built.nodes });
     this.#waitingNodes += built.nodes;
     this.#sent += 1;

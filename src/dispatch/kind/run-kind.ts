@@ -147,7 +147,11 @@ class KindRun implements KindContext {
   }
 
   #add(node: Node | Placed, place?: { parent?: Parent; key?: string }): Promise<void> | undefined {
-    this.#emitter ??= new NodeEmitter({ generatorId: this.task.id, sink: this.#ports.nodes });
+    this.#emitter ??= new NodeEmitter({
+      generatorId: this.task.id,
+      attempt: this.task.attempt,
+      sink: this.#ports.nodes,
+    });
     return this.#emitter.add(node, place);
   }
 

@@ -102,6 +102,6 @@ function mayPass(error: unknown, tries: number): boolean {
   return error instanceof HeddleError ? error.retryable : tries < UNEXPLAINED_TRIES_MAX;
 }
 
-function createTask({ node, generator_id, parent }: NodeCreation): CreateTaskMessage {
-  return { type: 'CreateTask', task: node, generator_id, parent_id: parent };
+function createTask({ node, generator_id, attempt, parent }: NodeCreation): CreateTaskMessage {
+  return { type: 'CreateTask', task: node, generator_id, attempt, parent_id: parent };
 }

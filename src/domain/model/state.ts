@@ -37,6 +37,8 @@ export interface ModelContainer {
   readonly mode: ContainerMode;
   readonly policy: CompletionPolicy;
   readonly generator_id: TaskId | null;
+  /** The latest attempt of the generator that made it. */
+  generator_attempt: number | null;
   state: ContainerState;
   /** In their order. */
   children: readonly NodeId[];
@@ -54,6 +56,8 @@ export interface TreePlace {
   readonly disabled: boolean;
   readonly generates: boolean;
   readonly generator_id: TaskId | null;
+  /** The latest attempt of the generator that made it. */
+  readonly generator_attempt: number | null;
 }
 
 /** Times are milliseconds since the epoch. */

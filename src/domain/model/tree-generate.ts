@@ -1,13 +1,16 @@
 import type { TaskId } from '../ids.ts';
 import { restartClock } from './operate.ts';
 import { propagate } from './propagate.ts';
-import { closeAttempt } from './state.ts';
+import { closeAttempt, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 
-/** How many nodes a generator made, whatever attempt of it. */
+/** How many nodes the current attempt of a generator made, those included that an earlier one had made before. */
 export function createdBy(model: Model, id: TaskId): number {
-  const tasks = [...model.tasks.values()].filter((task) => task.place?.generator_id === id);
-  const containers = [...model.containers.values()].filter((container) => container.generator_id === id);
+  const { attempt } = taskOf(model, id);
+  const isOfIt = (made: { generator_id: TaskId | null; generator_attempt: number | null } | null): boolean =>
+    made?.generator_id === id && made.generator_attempt === attempt;
+  const tasks = [...model.tasks.values()].filter(({ place }) => isOfIt(place));
+  const containers = [...model.containers.values()].filter(isOfIt);
   return tasks.length + containers.length;
 }
 

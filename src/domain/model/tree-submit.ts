@@ -1,7 +1,7 @@
 import type { ContainerId, TaskId, WorkflowId } from '../ids.ts';
 import type { NewContainerNode, NewNode, NewTaskNode } from '../workflow.ts';
 import { isTerminal } from '../task-state.ts';
-import type { Model, ModelContainer, NodeId } from './state.ts';
+import type { Model, ModelContainer, ModelTask, NodeId } from './state.ts';
 import { newModelTask } from './submit.ts';
 import { containerOf, isSealed, nodesBelow } from './tree.ts';
 import { emptyContainers, fillBesideGenerators } from './tree-fillers.ts';
@@ -11,19 +11,23 @@ import { settleTrees } from './tree-settle.ts';
 export function submitWorkflow(model: Model, root: NewContainerNode, now: number): void {
   if (model.containers.has(root.id)) return;
   const id: string = root.id;
-  addNode(model, root, { workflow_id: id, parent_id: null, generator_id: null }, now);
+  addNode(model, root, { workflow_id: id, parent_id: null, generator_id: null, generator_attempt: null }, now);
   fillBesideGenerators(model, root.id);
   settleTrees(model);
 }
 
 export interface ModelCreation {
   generator_id: TaskId;
+  /** Null speaks for the current one. */
+  attempt: number | null;
   node: NewNode;
   /** The id or the local name of the container it goes into; null: the generator's own. */
   parent: string | null;
 }
 
-export type CreationAnswer = 'created' | 'exists' | 'rejected';
+export type CreationAnswer = 'created' | 'exists' | 'stale_attempt' | 'rejected';
+/** Where a node goes, or why nowhere. */
+type Place = ModelContainer | Exclude<CreationAnswer, 'created'> | 'no_container';
 
 /**
  * Adds what generators made. Nodes go in by rounds: what names a container that is not there may find it among those of
@@ -37,17 +41,30 @@ export function createNodes(model: Model, creations: readonly ModelCreation[], n
     for (const [at, into] of places.entries()) {
       const creation = round[at]!;
       if (typeof into !== 'string') addCreated(model, creation, into, now);
-      answers.set(idOf(creation), typeof into !== 'string' ? 'created' : into === 'exists' ? 'exists' : 'rejected');
+      if (into === 'exists') adopt(model, creation);
+      answers.set(idOf(creation), answerOf(into));
     }
     settleTrees(model);
     const made = round.filter((_, at) => typeof places[at] !== 'string').map(idOf);
     round = round.filter(({ parent }, at) => places[at] === 'no_container' && isAmong(model, made, parent!));
   }
+  const isRepeat = (creation: ModelCreation, at: number): boolean =>
+    creations.findIndex((other) => idOf(other) === idOf(creation)) < at;
+  // After one of an attempt that is over comes the next one with its id.
+  const isNext = (creation: ModelCreation, at: number): boolean =>
+    isRepeat(creation, at) && answers.get(idOf(creation)) === 'stale_attempt';
+  const next = creations.filter(isNext);
+  const later = next.length > 0 ? createNodes(model, next, now) : [];
   return creations.map((creation, at) => {
-    const isRepeat = creations.findIndex((other) => idOf(other) === idOf(creation)) < at;
+    if (isNext(creation, at)) return later.shift()!;
     const answer = answers.get(idOf(creation))!;
-    return isRepeat && answer === 'created' ? 'exists' : answer;
+    return isRepeat(creation, at) && answer === 'created' ? 'exists' : answer;
   });
+}
+
+function answerOf(place: Place): CreationAnswer {
+  if (typeof place !== 'string') return 'created';
+  return place === 'no_container' ? 'rejected' : place;
 }
 
 function idOf({ node }: ModelCreation): NodeId {
@@ -62,20 +79,35 @@ function isAmong(model: Model, made: readonly NodeId[], parent: string): boolean
   return containers.some((id) => id === parent || model.containers.get(id)?.local_id === parent);
 }
 
-function placeOf(
-  model: Model,
-  { generator_id, parent, ...creation }: ModelCreation,
-): ModelContainer | 'exists' | 'rejected' | 'no_container' {
-  const id = idOf({ generator_id, parent, ...creation });
+function placeOf(model: Model, { generator_id, attempt, parent, node }: ModelCreation): Place {
+  const id: string = node.type === 'task' ? node.task.id : node.id;
   if (model.tasks.has(id) || model.containers.has(id)) return 'exists';
   const generator = model.tasks.get(generator_id);
-  if (generator === undefined || generator.place === null || isTerminal(generator.state)) return 'rejected';
+  if (generator === undefined || generator.place === null) return 'rejected';
+  if (isStale(generator, attempt)) return 'stale_attempt';
+  if (isTerminal(generator.state)) return 'rejected';
   const into =
     parent === null
       ? containerOf(model, generator.place.container_id)
       : namedContainer(model, generator.workflow_id, parent);
   if (into === undefined) return 'no_container';
   return isTerminal(into.state) ? 'rejected' : into;
+}
+
+function isStale(generator: ModelTask, attempt: number | null): boolean {
+  return attempt !== null && attempt !== generator.attempt;
+}
+
+/** What an earlier attempt of the generator made, and this one makes again, is of this one. */
+function adopt(model: Model, creation: ModelCreation): void {
+  const { generator_id, attempt } = creation;
+  const generator = model.tasks.get(generator_id);
+  if (generator === undefined || isStale(generator, attempt) || isTerminal(generator.state)) return;
+  const generator_attempt = generator.attempt;
+  const task = model.tasks.get(idOf(creation));
+  if (task?.place?.generator_id === generator_id) task.place = { ...task.place, generator_attempt };
+  const container = model.containers.get(idOf(creation));
+  if (container?.generator_id === generator_id) container.generator_attempt = generator_attempt;
 }
 
 /**
@@ -88,7 +120,9 @@ function addCreated(model: Model, { generator_id, node }: ModelCreation, into: M
   const generator = model.tasks.get(generator_id)!;
   const keepsOpen = !isSealed(model, generator);
   into.children = [...into.children, id];
-  addNode(model, node, { workflow_id: generator.workflow_id, parent_id: into.id, generator_id }, now);
+  const generator_attempt = generator.attempt;
+  const { workflow_id } = generator;
+  addNode(model, node, { workflow_id, parent_id: into.id, generator_id, generator_attempt }, now);
   if (keepsOpen && into.id !== generator.place!.container_id) into.fillers = new Set([...into.fillers, generator_id]);
   if (node.type === 'task') return;
   fillBesideGenerators(model, id);
@@ -109,6 +143,7 @@ interface Whereabouts {
   parent_id: ContainerId | null;
   /** Of the outermost node of what a generator made. */
   generator_id: TaskId | null;
+  generator_attempt: number | null;
 }
 
 function addNode(model: Model, node: NewNode, where: Whereabouts, now: number): void {
@@ -127,14 +162,15 @@ function addNode(model: Model, node: NewNode, where: Whereabouts, now: number): 
     fillers: new Set(),
     disabled_by: null,
   });
-  for (const child of node.children) addNode(model, child, { ...where, parent_id: node.id, generator_id: null }, now);
+  const below = { ...where, parent_id: node.id, generator_id: null, generator_attempt: null };
+  for (const child of node.children) addNode(model, child, below, now);
 }
 
 /** A paused workflow takes tasks, but starts none. */
 function addTask(
   model: Model,
   node: NewTaskNode,
-  { workflow_id, parent_id, generator_id }: Whereabouts,
+  { workflow_id, parent_id, generator_id, generator_attempt }: Whereabouts,
   now: number,
 ): void {
   const task = newModelTask(workflow_id, node.task, [], now);
@@ -144,6 +180,7 @@ function addTask(
     disabled: node.disabled,
     generates: node.generates,
     generator_id,
+    generator_attempt,
   };
   if (node.disabled) task.state = 'disabled';
   else if (model.paused.has(workflow_id)) {

@@ -93,7 +93,7 @@ function readCreateTaskCollection(message: Members, newId: () => string): Create
 }
 
 function readCreateTask(message: Members, newId: () => string): CreateTaskMessage | null {
-  message.refuseOthers([...TAGS, 'task', 'generator_id', 'parent_id']);
+  message.refuseOthers([...TAGS, 'task', 'generator_id', 'attempt', 'parent_id']);
   message.requireAll('generator_id');
   const task = readCreatedNode(message.raw('task'), message.at('task'), message.faults, newId);
   const parent = message.text('parent_id', LOCAL_ID_CHARS_MAX);
@@ -102,6 +102,7 @@ function readCreateTask(message: Members, newId: () => string): CreateTaskMessag
     type: 'CreateTask',
     task,
     generator_id: message.uuid('generator_id') ?? '',
+    attempt: message.integer('attempt', 1, COUNT_MAX),
     parent_id: parent !== null && isUuid(parent) ? parent.toLowerCase() : parent,
   };
 }

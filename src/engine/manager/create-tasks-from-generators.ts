@@ -8,7 +8,12 @@ export async function createTasksFromGenerators(context: ManagerContext, batch: 
   await applyOnce(context, batch, now, batch.of('CreateTask'), {
     async apply(engine, messages) {
       const results = await engine.createNodes(
-        messages.map(({ generator_id, task, parent_id }) => ({ generator_id, node: task, parent: parent_id })),
+        messages.map(({ generator_id, attempt, task, parent_id }) => ({
+          generator_id,
+          attempt,
+          node: task,
+          parent: parent_id,
+        })),
       );
       return results.map(verdictOf);
     },
@@ -21,6 +26,8 @@ function verdictOf(creation: NodeCreationResult): Verdict {
       return { outcome: 'applied' };
     case 'exists':
       return { outcome: 'repeated' };
+    case 'stale_attempt':
+      return { outcome: 'refused' };
     case 'rejected':
       // The message that makes its container may be on its way.
       return { outcome: creation.transient ? 'failed' : 'buried', reason: creation.reason };

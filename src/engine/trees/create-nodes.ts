@@ -1,6 +1,6 @@
 import type { Queryable } from '../../store/database.ts';
 import type { Moved } from '../../store/transitions.ts';
-import { placeNodes, storeNodes, type Placement } from '../../store/trees.ts';
+import { adoptNodes, placeNodes, storeNodes, type Placement } from '../../store/trees.ts';
 import type { EngineContext } from '../context.ts';
 import type { NodeCreation, NodeCreationResult } from '../port.ts';
 import { vocabularyOf, type Vocabulary } from '../submission-rows.ts';
@@ -11,6 +11,7 @@ import { TreeRowBuilder } from './tree-rows.ts';
 const CREATED = 0;
 const EXISTS = 1;
 const NO_CONTAINER = 4;
+const STALE_ATTEMPT = 6;
 
 /** Adds what generators made, in one transaction. A node may go into a container that an earlier one of the set is. */
 export async function createNodes(
@@ -38,37 +39,57 @@ async function createAll(
 ): Promise<{ results: NodeCreationResult[]; moves: Moved[] }> {
   const results = new Array<NodeCreationResult>(creations.length);
   const moves: Moved[] = [];
-  const firstOf = new Map<string, number>();
-  for (const [index, { node }] of creations.entries()) {
-    const id = idOf({ node });
-    if (!firstOf.has(id)) firstOf.set(id, index);
+  let left = creations.map((_, index) => index);
+  while (left.length > 0) {
+    const firstOf = new Map<string, number>();
+    for (const index of left) {
+      const id = idOf(creations[index]!);
+      if (!firstOf.has(id)) firstOf.set(id, index);
+    }
+    await createDistinct(context, tx, creations, [...firstOf.values()], vocabulary, results, moves);
+    // Of several nodes with one id the first counts, unless it came of an attempt that is over.
+    const repeated = left.filter((index) => results[index] === undefined);
+    left = [];
+    for (const index of repeated) {
+      const first = results[firstOf.get(idOf(creations[index]!))!]!;
+      if (first.result === 'stale_attempt') left.push(index);
+      else results[index] = first.result === 'created' ? { result: 'exists' } : first;
+    }
   }
-  let waiting = [...firstOf.values()];
+  return { results, moves };
+}
+
+/** Of these no two have one id. */
+async function createDistinct(
+  context: EngineContext,
+  tx: Queryable,
+  creations: readonly NodeCreation[],
+  distinct: readonly number[],
+  vocabulary: Vocabulary,
+  results: NodeCreationResult[],
+  moves: Moved[],
+): Promise<void> {
+  let waiting = distinct;
   while (waiting.length > 0) {
     const placements = await placeNodes(
       tx,
       waiting.map((n) => {
-        const { node, generator_id, parent } = creations[n]!;
-        return { n, i: idOf({ node }), g: generator_id, p: parent };
+        const { node, generator_id, attempt, parent } = creations[n]!;
+        return { n, i: idOf({ node }), g: generator_id, a: attempt, p: parent };
       }),
     );
+    await adoptRound(tx, creations, placements);
     const moved = await storeRound(context, tx, creations, placements, vocabulary);
     if (moved !== null) moves.push(moved);
     const made = namesOf(creations, placements);
-    waiting = [];
+    const again: number[] = [];
     for (const placement of placements) {
       const parent = creations[placement.n]!.parent;
-      if (placement.code === NO_CONTAINER && parent !== null && made.has(parent.toLowerCase()))
-        waiting.push(placement.n);
+      if (placement.code === NO_CONTAINER && parent !== null && made.has(parent.toLowerCase())) again.push(placement.n);
       else results[placement.n] = resultOf(placement, creations[placement.n]!);
     }
+    waiting = again;
   }
-  // Of several nodes with one id the first counts.
-  for (const [index, { node }] of creations.entries()) {
-    const first = results[firstOf.get(idOf({ node }))!]!;
-    results[index] ??= first.result === 'created' ? { result: 'exists' } : first;
-  }
-  return { results, moves };
 }
 
 /** Everything that the nodes stored in this round may be called by, as parents of others. */
@@ -85,6 +106,18 @@ function namesOf(creations: readonly NodeCreation[], placements: readonly Placem
   return names;
 }
 
+/** Nodes of an earlier attempt that this one makes again count for it. */
+async function adoptRound(
+  tx: Queryable,
+  creations: readonly NodeCreation[],
+  placements: readonly Placement[],
+): Promise<void> {
+  const adopted = placements
+    .filter(({ adopts }) => adopts)
+    .map(({ n, attempt }) => ({ i: idOf(creations[n]!), a: attempt! }));
+  if (adopted.length > 0) await adoptNodes(tx, adopted);
+}
+
 async function storeRound(
   context: EngineContext,
   tx: Queryable,
@@ -95,14 +128,14 @@ async function storeRound(
   const placed = placements.filter(({ code }) => code === CREATED);
   if (placed.length === 0) return null;
   const builder = new TreeRowBuilder(vocabulary);
-  for (const { n, workflow_id, container_id, position, opens, beside, begun } of placed) {
+  for (const { n, workflow_id, container_id, position, opens, beside, begun, attempt } of placed) {
     const { node, generator_id } = creations[n]!;
     builder.add(node, {
       workflow_id: workflow_id!,
       container_id,
       position: position!,
       opens: opens === true,
-      generator_id,
+      generator: { id: generator_id, attempt: attempt! },
       begun: begun === true,
     });
     // One whose turn has not come, whose earlier attempt made this, may wait for just that container.
@@ -117,6 +150,8 @@ function resultOf({ code, detail }: Placement, { generator_id, parent }: NodeCre
       return { result: 'created' };
     case EXISTS:
       return { result: 'exists' };
+    case STALE_ATTEMPT:
+      return { result: 'stale_attempt' };
     case 2:
       return rejected(`generator_id: there is no task ${generator_id} in a workflow's tree`);
     case 3:

@@ -66,7 +66,7 @@ async function store(
     if (!fresh.has(root.id) || added.has(root.id)) continue;
     added.add(root.id);
     const workflow_id = root.id;
-    builder.add(root, { workflow_id, container_id: null, position: 0, opens: true, generator_id: null, begun: false });
+    builder.add(root, { workflow_id, container_id: null, position: 0, opens: true, generator: null, begun: false });
   }
   const moved = added.size === 0 ? null : await storeNodes(tx, builder.rows, context.now());
   const stored = new Map(

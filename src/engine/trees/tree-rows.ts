@@ -7,7 +7,7 @@ import {
   type NewTaskNode,
 } from '../../domain/workflow.ts';
 import type { NodeRows } from '../../store/trees.ts';
-import { RowBuilder, type Vocabulary } from '../submission-rows.ts';
+import { RowBuilder, type Generator, type Vocabulary } from '../submission-rows.ts';
 import { fillersOf, flatten, idOf, isContainer, isTask, type FlatNode } from './flatten.ts';
 
 /** Where a new subtree goes. */
@@ -18,7 +18,7 @@ export interface Target {
   position: number;
   /** Its container is open and runs its children side by side: the turn of this node has come. */
   opens: boolean;
-  generator_id: string | null;
+  generator: Generator | null;
   /** The generator's turn has come: what it makes may wait for it. */
   begun: boolean;
 }
@@ -34,7 +34,7 @@ export class TreeRowBuilder {
   readonly #opened = new Set<string>();
   readonly #parents = new Map<string, { c: string; n: number; d: number }>();
   readonly #counts = new Map<string, { w: string; t: number; r: number }>();
-  readonly #generators = new Map<string, { g: string; n: number }>();
+  readonly #generators = new Map<string, NodeRows['generators'][number]>();
   readonly #kindIds: readonly number[];
 
   constructor(vocabulary: Vocabulary) {
@@ -64,12 +64,13 @@ export class TreeRowBuilder {
       else if (isTask(flat)) this.#addTask(flat, list, target);
     }
     for (const pair of fillersOf(list)) this.addFiller(...pair);
-    if (target.generator_id === null) return;
+    const { generator } = target;
+    if (generator === null) return;
     for (const flat of list) {
       if (!target.begun || !isContainer(flat) || flat.node.children.length > 0) continue;
-      this.addFiller(target.generator_id, flat.node.id);
+      this.addFiller(generator.id, flat.node.id);
     }
-    const made = this.#generators.get(target.generator_id) ?? { g: target.generator_id, n: 0 };
+    const made = this.#generators.get(generator.id) ?? { g: generator.id, a: generator.attempt, n: 0 };
     made.n += 1;
     this.#generators.set(made.g, made);
   }
@@ -92,7 +93,8 @@ export class TreeRowBuilder {
       l: node.local_id,
       n: node.children.length,
       d: disabled,
-      g: isRoot ? target.generator_id : null,
+      g: isRoot ? (target.generator?.id ?? null) : null,
+      a: isRoot ? (target.generator?.attempt ?? null) : null,
     });
     this.#countsOf(target.workflow_id);
     if (isRoot) {
@@ -116,7 +118,7 @@ export class TreeRowBuilder {
         policy: COMPLETION_POLICY_CODE[node.policy],
         sealed,
         generates: node.generates,
-        generator_id: isRoot ? target.generator_id : null,
+        generator: isRoot ? target.generator : null,
       },
     });
     const counts = this.#countsOf(target.workflow_id);

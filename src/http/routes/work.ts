@@ -285,9 +285,10 @@ nothing twice.`,
       });
       const task = await requireTask(engine, idOf(request.params));
       if (task.attempt !== attempt) throw staleAttempt();
-      const created = await engine.createNodes(nodes.map((node) => ({ generator_id: task.id, node, parent })));
+      const created = await engine.createNodes(nodes.map((node) => ({ generator_id: task.id, attempt, node, parent })));
       return {
         nodes: created.map((result, index) => {
+          if (result.result === 'stale_attempt') throw staleAttempt();
           const node = nodes[index]!;
           return createdChildToWire(node.type === 'task' ? node.task : node, result);
         }),

@@ -215,7 +215,7 @@ export function workOutcomeToWire(
 
 export function createdChildToWire(
   node: { id: string; local_id: string | null },
-  created: NodeCreationResult,
+  created: Exclude<NodeCreationResult, { result: 'stale_attempt' }>,
 ): CreatedChildrenDto['nodes'][number] {
   const { id, local_id } = node;
   return created.result === 'rejected'

@@ -217,12 +217,19 @@ describe('the nodes of a generator', () => {
     const sink = (into: NodeCreation[]) => ({
       nodes: { send: (set: readonly NodeCreation[]) => Promise.resolve(void into.push(...set)) },
     });
-    const emitter = new NodeEmitter({ generatorId: generator.id, sink: { ...sink(partly).nodes, batchNodes: 5 } });
+    const emitter = new NodeEmitter({
+      generatorId: generator.id,
+      attempt: 1,
+      sink: { ...sink(partly).nodes, batchNodes: 5 },
+    });
     for (const node of plan().slice(0, 17)) await emitter.add(node);
     assert.equal((await runOnce(died, { task: generator })).completion.outcome, 'failed');
     const first = await runOnce(kind, { task: generator });
     const again = await runOnce(kind, { task: { ...generator, attempt: 2 } });
-    assert.deepEqual(again.created, first.created);
+    assert.deepEqual(
+      again.created,
+      first.created.map((creation) => ({ ...creation, attempt: 2 })),
+    );
     assert.deepEqual(partly, first.created.slice(0, partly.length));
     assert.ok(partly.length >= 15);
     const ids = new Set(first.created.flatMap(({ node }) => idsOf(node)));
@@ -264,7 +271,7 @@ describe('the nodes of a generator', () => {
         underWay -= 1;
       },
     };
-    const emitter = new NodeEmitter({ generatorId, sink });
+    const emitter = new NodeEmitter({ generatorId, attempt: 1, sink });
     for (let n = 0; n < 100_000; n += 1) {
       made += 1;
       ahead = Math.max(ahead, made - stored);

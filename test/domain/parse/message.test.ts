@@ -35,6 +35,7 @@ function messageArbitrary(): fc.Arbitrary<ManagerMessage> {
       type: fc.constant('CreateTask' as const),
       task: nodeArbitrary(),
       generator_id: id,
+      attempt: fc.option(fc.integer({ min: 1, max: 9 })),
       parent_id: fc.oneof(fc.constantFrom(null, 'workers'), id),
     }),
     plainRecord({

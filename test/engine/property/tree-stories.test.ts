@@ -8,6 +8,7 @@ import type {
   TreePick,
   TreeTaskSpec,
 } from '../../domain/tree-scenario.ts';
+import type { Speaker } from '../../domain/scenario.ts';
 import { openTreesSideBySide } from './connection.ts';
 
 /** Short stories of trees that random scenarios seldom tell; each once went wrong, or could. */
@@ -56,10 +57,17 @@ const creation = (generator: number, node: NodeSpec, name: number | null = null)
   into: name === null ? 'own' : 'name',
   n: name ?? 0,
   node,
+  speaker: 'anonymous',
   repeats: null,
 });
 const create = (...items: CreationSpec[]): TreeCommand => ({ type: 'create', items });
-const SEND_AGAIN: TreeCommand = create({ ...creation(0, TASK), repeats: 0 });
+/** Sends the message so many before the last one once more, in the name of an attempt. */
+const again = (repeats: number, speaker: Speaker = 'anonymous'): CreationSpec => ({
+  ...creation(0, TASK),
+  repeats,
+  speaker,
+});
+const SEND_AGAIN: TreeCommand = create(again(0));
 
 function story(name: string, root: ContainerSpec, ...commands: TreeCommand[]): void {
   test(name, () => playSideBySide({ workflows: [root], commands }));
@@ -107,7 +115,7 @@ story(
   SEND_AGAIN,
 );
 story(
-  'a generator that never makes all it announced times out, and what it made counts for its next attempt',
+  'a generator that never makes all it announced times out, and its next attempt counts anew',
   sequence(
     { ...GENERATOR, timeout_secs: 5, retry: { max_attempts: 2, base_ms: 1_000, factor: 2, max_ms: 9_000, jitter: 0 } },
     named(1, parallel()),
@@ -121,6 +129,47 @@ story(
   create(WORKER),
   report(0, 'succeeded', 0),
   CLAIM,
+);
+const TRIED_AGAIN = sequence(
+  { ...GENERATOR, retry: { max_attempts: 3, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 } },
+  named(1, parallel()),
+);
+story(
+  'what an earlier attempt made and the next one does not make again does not count for it',
+  TRIED_AGAIN,
+  CLAIM,
+  create(WORKER, WORKER),
+  report(0, 'failed'),
+  CLAIM,
+  create(WORKER),
+  report(0, 'succeeded', 1),
+  COMPLETE,
+  create(WORKER),
+  COMPLETE,
+  CLAIM,
+);
+story(
+  'what the next attempt makes again counts for it, once',
+  TRIED_AGAIN,
+  CLAIM,
+  create(WORKER, creation(0, parallel(TASK))),
+  report(0, 'failed'),
+  CLAIM,
+  create(again(0, 'current'), again(1, 'current')),
+  create(again(0)),
+  report(0, 'succeeded', 0),
+  CLAIM,
+);
+story(
+  'a late message of an earlier attempt makes nothing',
+  TRIED_AGAIN,
+  CLAIM,
+  create({ ...WORKER, speaker: 'current' }),
+  report(0, 'failed'),
+  CLAIM,
+  create({ ...WORKER, speaker: 'stale' }, { ...WORKER, speaker: 'future' }),
+  create(again(0, 'stale'), again(0, 'current')),
+  report(0, 'succeeded', 0),
 );
 story(
   'an expanding generator keeps its deadline through a pause',

@@ -30,6 +30,12 @@ function agrees(name: string, size: TreeSize, runs: number, limitMs: number): vo
 
 agrees('policies and sequences in small trees', { width: 3, depth: 3, commands: 20, workflows: 1 }, 25, 5_000);
 agrees('generators beside everything else', { width: 3, depth: 3, commands: 35, operators: false }, 20, 7_000);
+agrees(
+  'generators of several attempts',
+  { width: 2, depth: 2, commands: 60, operators: false, attempts: true },
+  15,
+  7_000,
+);
 agrees('operators, leases and time on several trees', { width: 4, depth: 4, commands: 40, delays: true }, 20, 7_000);
 // A scenario that is not through before the limit fails the test: these are large, so few of them have much time.
 agrees('wide containers', { width: 24, depth: 2, commands: 25, workflows: 1 }, 3, 20_000);

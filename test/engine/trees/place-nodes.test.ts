@@ -25,7 +25,7 @@ function parsed(root: JsonObject): NewContainerNode {
 function made(generator_id: string, count: number, parent: string | null = null): NodeCreation[] {
   const child = { mode: 'sequential', children: [{ kind: 'made' }] };
   const { children } = parsed({ mode: 'parallel', children: new Array<JsonObject>(count).fill(child) });
-  return children.map((node) => ({ generator_id, node, parent }));
+  return children.map((node) => ({ generator_id, attempt: null, node, parent }));
 }
 
 async function startGenerator(engine: Engine): Promise<string> {

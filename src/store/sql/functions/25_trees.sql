@@ -17,12 +17,13 @@ begin
   return v_new;
 end $$;
 
--- Where each new node of a generator goes. p_nodes: [{n: number, i: id of the node, g: generator, p: container, by id or
--- name, or null}]. Locks the workflows. Codes: 0 to be created, 1 exists, 2 no such generator, 3 the generator is over,
--- 4 no such container, 5 the container is over.
+-- Where each new node of a generator goes. p_nodes: [{n: number, i: id of the node, g: generator, a: its attempt, or null,
+-- p: container, by id or name, or null}]. Locks the workflows. Codes: 0 to be created, 1 exists, 2 no such generator, 3 the
+-- generator is over, 4 no such container, 5 the container is over, 6 the attempt is not the generator's. `adopts`: it
+-- exists, and an earlier attempt of the generator made it.
 create or replace function place_nodes(p_nodes jsonb)
 returns table (n integer, code integer, workflow_id uuid, container_id uuid, "position" integer, opens boolean,
-  beside boolean, begun boolean, detail text)
+  beside boolean, begun boolean, attempt integer, adopts boolean, detail text)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
@@ -31,13 +32,13 @@ begin
   order by w.id for no key update;
   return query
   with asked as (
-    select x.n, x.i, x.p, g.id as generator_id, g.state as generator_state, g.workflow_id, g.container_id as own,
-      not g.sealed as begun,
+    select x.n, x.i, x.p, g.id as generator_id, g.state as generator_state, g.attempt, g.workflow_id, g.container_id as own,
+      not g.sealed as begun, x.a is not null and x.a <> g.attempt as stale,
       -- Looked up one by one: of "exists" the planner may make a hash of the whole table.
       coalesce((select true from task t where t.id = x.i limit 1), (select true from container k where k.id = x.i limit 1),
         (select true from archive_task t where t.id = x.i limit 1),
         (select true from archive_container k where k.id = x.i limit 1), false) as there
-    from jsonb_to_recordset(p_nodes) as x(n integer, i uuid, g uuid, p text)
+    from jsonb_to_recordset(p_nodes) as x(n integer, i uuid, g uuid, a integer, p text)
     left join task g on g.id = x.g and g.container_id is not null
   ), placed as (
     select a.*, c.id as into_id, c.state as container_state, c.mode, c.children, c.reason
@@ -53,21 +54,28 @@ begin
       where a.generator_id is not null order by k.rank, k.id limit 1) c on true
   ), judged as (
     select p.*, case
-        when p.there then 1 when p.generator_id is null then 2 when p.generator_state >= 10 then 3
+        when p.there then 1 when p.generator_id is null then 2 when p.stale then 6
+        when p.generator_state >= 10 then 3
         when p.into_id is null then 4 when p.container_state >= 10 then 5 else 0 end as code
     from placed p
   )
   select j.n, j.code, j.workflow_id, j.into_id,
     case when j.code = 0 then
       j.children + (row_number() over (partition by j.into_id, j.code order by j.n))::integer - 1 end,
-    j.container_state = 3 and j.mode = 1, j.into_id <> j.own, j.begun, j.reason
+    j.container_state = 3 and j.mode = 1, j.into_id <> j.own, j.begun, j.attempt,
+    j.code = 1 and not j.stale and j.generator_state < 10 and coalesce(
+      (select t.generator_attempt is distinct from j.attempt from task t
+       where t.id = j.i and t.generator_id = j.generator_id limit 1),
+      (select k.generator_attempt is distinct from j.attempt from container k
+       where k.id = j.i and k.generator_id = j.generator_id limit 1), false),
+    j.reason
   from judged j order by j.n;
 end $$;
 
 -- Stores nodes of trees whose workflows the caller holds, and lets the trees move on. p_containers: i id, w workflow,
--- p parent, q position, m mode, y policy, l local id, n children, d disabled ones among them, g generator. p_tasks as in
--- store_tasks. p_parents: containers that were there and get children [{c: container, n: children, d: disabled ones}].
--- p_counts: [{w: workflow, t: tasks, r: of them not ended}]. p_generators: [{g: generator, n: new nodes}]. p_fillers:
+-- p parent, q position, m mode, y policy, l local id, n children, d disabled ones among them, g generator, a its attempt.
+-- p_tasks as in store_tasks. p_parents: containers that were there and get children [{c: container, n: children, d: disabled ones}].
+-- p_counts: [{w: workflow, t: tasks, r: of them not ended}]. p_generators as in count_created. p_fillers:
 -- [[generator, container], ...]. p_touched and p_opened as in walk_containers. Returns what settle returns.
 create or replace function store_nodes(p_containers json, p_tasks json, p_specs json, p_parents json, p_counts json,
   p_generators json, p_fillers json, p_touched uuid[], p_opened uuid[], p_kinds integer[], p_now timestamptz)
@@ -81,20 +89,16 @@ begin
     ended_at = case when w.remaining + c.r = 0 then coalesce(w.ended_at, v_now) end
   from json_to_recordset(p_counts) as c(w uuid, t integer, r integer) where w.id = c.w;
   insert into container (id, workflow_id, parent_id, position, mode, policy, local_id, children, open, disabled,
-    generator_id, created_at)
-  select c.i, c.w, c.p, c.q, c.m, c.y, c.l, c.n, c.n - c.d, c.d, c.g, v_now
+    generator_id, generator_attempt, created_at)
+  select c.i, c.w, c.p, c.q, c.m, c.y, c.l, c.n, c.n - c.d, c.d, c.g, c.a, v_now
   from json_to_recordset(p_containers) as c(i uuid, w uuid, p uuid, q integer, m smallint, y smallint, l text, n integer,
-    d integer, g uuid);
+    d integer, g uuid, a integer);
   v_lanes := store_tasks(p_tasks, p_specs, p_kinds, v_now);
   if p_parents is not null then
     update container k set children = k.children + x.n, open = k.open + x.n - x.d, disabled = k.disabled + x.d
     from json_to_recordset(p_parents) as x(c uuid, n integer, d integer) where k.id = x.c;
   end if;
-  if p_generators is not null then
-    insert into generator (task_id, created)
-    select x.g, x.n from json_to_recordset(p_generators) as x(g uuid, n integer)
-    on conflict (task_id) do update set created = generator.created + excluded.created;
-  end if;
+  if p_generators is not null then perform count_created(p_generators); end if;
   if p_fillers is not null then
     with kept as (
       insert into filler (task_id, container_id)
@@ -118,6 +122,37 @@ begin
   return json_build_object('lanes', v_lanes || v_walk.lanes, 'unblocked', v_walk.unblocked, 'now',
     (extract(epoch from v_now) * 1000)::bigint,
     'workflows', (select json_agg(x.w) from (select c.w from json_to_recordset(p_counts) as c(w uuid) limit 17) x));
+end $$;
+
+-- Counts what attempts of generators made: [{g: generator, a: attempt, n: nodes}]. A new attempt begins at none.
+create or replace function count_created(p_generators json)
+returns void language sql as $$
+  insert into generator (task_id, attempt, created)
+  select x.g, x.a, x.n from json_to_recordset(p_generators) as x(g uuid, a integer, n integer)
+  on conflict (task_id) do update set attempt = excluded.attempt,
+    created = excluded.created + case when generator.attempt = excluded.attempt then generator.created else 0 end
+$$;
+
+-- These nodes, made by earlier attempts of their generators, were made again: they count for the current ones.
+-- p_nodes: [{i: id of the node, a: attempt}]; their workflows are locked by the caller.
+create or replace function adopt_nodes(p_nodes json)
+returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_ids uuid[] := array(select x.i from json_to_recordset(p_nodes) as x(i uuid));
+  v_counts json;
+begin
+  perform 1 from task t where t.id = any(v_ids) order by t.id for no key update;
+  with tasks as (
+    update task t set generator_attempt = x.a from json_to_recordset(p_nodes) as x(i uuid, a integer)
+    where t.id = x.i and t.id = any(v_ids) returning t.generator_id as g, x.a
+  ), containers as (
+    update container c set generator_attempt = x.a from json_to_recordset(p_nodes) as x(i uuid, a integer)
+    where c.id = x.i and c.id = any(v_ids) returning c.generator_id as g, x.a
+  )
+  select json_agg(m) into v_counts from (
+    select o.g, o.a, count(*) as n from (select * from tasks union all select * from containers) o
+    group by o.g, o.a order by o.g) m;
+  perform count_created(v_counts);
 end $$;
 
 -- Ends generators that have all the nodes they announced; returns what settle returns, or null where there is none.
@@ -166,10 +201,11 @@ returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_waiting uuid[];
 begin
-  insert into generator (task_id, expected)
-  select x.i, x.x from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
-  join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10 where x.x is not null
-  on conflict (task_id) do update set expected = excluded.expected;
+  insert into generator (task_id, expected, attempt)
+  select x.i, x.x, t.attempt from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
+  join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10 join task t on t.id = x.i where x.x is not null
+  on conflict (task_id) do update set expected = excluded.expected, attempt = excluded.attempt,
+    created = case when generator.attempt = excluded.attempt then generator.created else 0 end;
   v_waiting := array(
     select g.task_id from jsonb_to_recordset(p_extras) as x(i uuid, x integer)
     join unnest(p_ids, p_to) u(id, target) on u.id = x.i and u.target = 10
