@@ -8,7 +8,7 @@ const FOLDER = join(import.meta.dirname, '../src/scan/detect/keywords');
 /** The same source gives the same bytes. The ending `.as` keeps other compilers away from it; asc is told `.ts`. */
 export async function buildAutomaton(): Promise<Uint8Array> {
   let module: Uint8Array | undefined;
-  const { error, stderr } = await compile(
+  const { error } = await compile(
     [
       'automaton.ts',
       '--outFile',
@@ -29,8 +29,7 @@ export async function buildAutomaton(): Promise<Uint8Array> {
       listFiles: () => [],
     },
   );
-  if (error !== null || module === undefined)
-    throw new Error(`asc: ${error?.message ?? 'no module'}\n${stderr.toString()}`);
+  if (error !== null || module === undefined) throw new Error(`asc: ${error?.message ?? 'no module'}`);
   return module;
 }
 

@@ -88,7 +88,7 @@ export class Layer {
     const { address, base_offset, length } = this.#chunk;
     const start = Math.max(from, base_offset);
     const stop = Math.min(to, base_offset + length);
-    return this.#plan.scanner.bytes.latin1Slice(start - base_offset + address, stop - base_offset + address);
+    return this.#plan.scanner.bytes.toString('latin1', start - base_offset + address, stop - base_offset + address);
   }
 
   /** A match that begins before or at the hit and reaches beyond it. */
@@ -96,8 +96,15 @@ export class Layer {
     const matchedTo = this.#matchedTo.get(rule) ?? 0;
     if (matchedTo > hit || !this.#gate.applies(rule)) return;
     const from = Math.max(hit - rule.before, matchedTo, 0);
-    const found = this.#searchAll(rule, from, hit, hit + rule.after);
-    for (const { match, text, offset } of found) this.#take(rule, text, match, offset);
+    if (rule.halves === null) {
+      this.#searchAll(rule, from, hit, hit + rule.after);
+      return;
+    }
+    const offset = Math.max(0, from - 1);
+    const text = this.#text(offset, hit + rule.after);
+    const { halves } = rule;
+    const match = this.#gate.timed(rule, () => halves.searchAt(text, from - offset, hit - offset));
+    if (match !== null) this.#take(rule, text, match, offset);
   }
 
   /** All matches that begin near the hit. */
@@ -107,8 +114,7 @@ export class Layer {
     const lastStart = hit + rule.before;
     this.#searchedTo.set(rule, lastStart + 1);
     if (from > lastStart) return;
-    const found = this.#searchAll(rule, from, lastStart, hit + rule.after);
-    for (const { match, text, offset } of found) this.#take(rule, text, match, offset);
+    this.#searchAll(rule, from, lastStart, hit + rule.after);
   }
 
   /** Blocks stand at fixed offsets and are searched when all that their matches may look at is there. */
@@ -118,32 +124,27 @@ export class Layer {
       for (const rule of this.#plan.everywhere) {
         if (!this.#gate.applies(rule)) continue;
         const from = Math.max(this.#block, this.#matchedTo.get(rule) ?? 0);
-        const found = from < next ? this.#searchAll(rule, from, next - 1, this.#block + rule.after) : [];
-        for (const { match, text, offset } of found) this.#take(rule, text, match, offset);
+        if (from < next) this.#searchAll(rule, from, next - 1, this.#block + rule.after);
       }
       this.#block = next;
     }
   }
 
-  /** Matches in `[from, to)` that begin no later than `lastStart`; none begins within another. */
-  #searchAll(
-    rule: CompiledRule,
-    from: number,
-    lastStart: number,
-    to: number,
-  ): { match: RegexMatch; text: string; offset: number }[] {
+  /** Takes the matches in `[from, to)` that begin no later than `lastStart`; none begins within another. */
+  #searchAll(rule: CompiledRule, from: number, lastStart: number, to: number): void {
     const offset = Math.max(0, from - 1);
     const text = this.#text(offset, to);
-    const found: { match: RegexMatch; text: string; offset: number }[] = [];
-    this.#gate.timed(rule, () => {
+    const found = this.#gate.timed(rule, () => {
+      const matches: RegexMatch[] = [];
       for (let at = from - offset; at <= text.length;) {
         const match = rule.regex.search(text, at, lastStart - offset);
-        if (match === null) return;
-        if (match.end > match.start) found.push({ match, text, offset });
+        if (match === null) break;
+        if (match.end > match.start) matches.push(match);
         at = Math.max(match.end, match.start + 1);
       }
+      return matches;
     });
-    return found;
+    for (const match of found) this.#take(rule, text, match, offset);
   }
 
   #take(rule: CompiledRule, text: string, match: RegexMatch, offset: number): void {

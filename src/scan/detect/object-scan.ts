@@ -2,7 +2,7 @@ import type { Encoding } from '../result.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import { LineIndex } from './line-index.ts';
 import type { Candidate } from './matches.ts';
-import { PendingDetections } from './pending.ts';
+import type { PendingDetections } from './pending.ts';
 import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk } from './plan.ts';
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
@@ -65,7 +65,7 @@ export class ObjectScan {
     const shift = address - base_offset;
     const from = Math.max(start - LINE_CONTEXT, base_offset);
     const to = Math.min(end + LINE_CONTEXT, base_offset + length);
-    const text = bytes.latin1Slice(from + shift, to + shift);
+    const text = bytes.toString('latin1', from + shift, to + shift);
     const first = text.lastIndexOf('\n', start - from - 1) + 1;
     const last = text.indexOf('\n', end - from);
     return text.slice(start === from ? 0 : first, last === -1 ? undefined : last);

@@ -7,8 +7,17 @@ interface AutomatonExports {
   countNewlines(begin: number, end: number): number;
   lastNewline(begin: number, end: number): number;
   findEncoded(begin: number, end: number, limit: number, open: number, minimum: number): number;
-  openRun: WebAssembly.Global;
+  openRun: { value: number };
 }
+
+/** What of WebAssembly is used here; the types of the language know it only with those of a browser. */
+interface WebAssemblyApi {
+  Module: new (bytes: Uint8Array) => object;
+  Memory: new (size: { initial: number; maximum: number }) => { buffer: ArrayBuffer };
+  Instance: new (module: object, imports: { env: { memory: object } }) => { exports: object };
+}
+
+const { WebAssembly: wasm } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
 
 const PAGE_BYTES = 65_536;
 
@@ -22,11 +31,11 @@ const LANE_CAPACITY = 4096;
 
 const BLOCK_BYTES = 128 * 1024;
 
-let compiled: WebAssembly.Module | undefined;
+let compiled: object | undefined;
 
 /** Compiled once for each thread. */
-function automatonModule(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(readFileSync(new URL('./automaton.wasm', import.meta.url)));
+function automatonModule(): object {
+  compiled ??= new wasm.Module(readFileSync(new URL('./automaton.wasm', import.meta.url)));
   return compiled;
 }
 
@@ -56,11 +65,11 @@ export class KeywordScanner {
     this.#hits = this.#counts + 16;
     this.#free = align(this.#hits + LANES * LANE_CAPACITY * 8);
     const pages = Math.ceil((this.#free + bufferBytes) / PAGE_BYTES);
-    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    const memory = new wasm.Memory({ initial: pages, maximum: pages });
     this.bytes = Buffer.from(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
-    const instance = new WebAssembly.Instance(automatonModule(), { env: { memory } });
-    this.#exports = instance.exports as unknown as AutomatonExports;
+    const instance = new wasm.Instance(automatonModule(), { env: { memory } });
+    this.#exports = instance.exports as AutomatonExports;
     for (let byte = 0; byte < 256; byte++) this.bytes.writeUInt16LE(classOf[byte]! * 4, classesAt + byte * 2);
     this.#writeTable(next, classes, states);
     const warm = Math.max(0, this.automaton.longest - 1);

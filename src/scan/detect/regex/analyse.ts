@@ -1,5 +1,4 @@
 import type { RegexNode } from './ast.ts';
-import { type ByteSet, addSet, emptySet, intersects } from './byte-set.ts';
 
 /** How many bytes a match may have; `max` is Infinity without a bound. */
 export interface Span {
@@ -40,7 +39,9 @@ export function spansLines(node: RegexNode): boolean {
       return node.parts.some(spansLines);
     case 'choice':
       return node.branches.some(spansLines);
-    default:
+    case 'empty':
+    case 'bytes':
+    case 'assertion':
       return false;
   }
 }
@@ -56,97 +57,8 @@ function mayTakeNewline(node: RegexNode): boolean {
       return node.parts.some(mayTakeNewline);
     case 'choice':
       return node.branches.some(mayTakeNewline);
-    default:
+    case 'empty':
+    case 'assertion':
       return false;
   }
-}
-
-/** Bytes that a match may begin with; all that may follow where the node may be empty. */
-function firstBytes(node: RegexNode): { set: ByteSet; nullable: boolean } {
-  switch (node.type) {
-    case 'empty':
-    case 'assertion':
-      return { set: emptySet(), nullable: true };
-    case 'bytes':
-      return { set: node.set, nullable: false };
-    case 'capture':
-      return firstBytes(node.node);
-    case 'repeat': {
-      const inner = firstBytes(node.node);
-      return { set: inner.set, nullable: inner.nullable || node.min === 0 };
-    }
-    case 'sequence': {
-      const set = emptySet();
-      for (const part of node.parts) {
-        const inner = firstBytes(part);
-        addSet(set, inner.set);
-        if (!inner.nullable) return { set, nullable: false };
-      }
-      return { set, nullable: true };
-    }
-    case 'choice': {
-      const set = emptySet();
-      const inners = node.branches.map(firstBytes);
-      for (const inner of inners) addSet(set, inner.set);
-      return { set, nullable: inners.some(({ nullable }) => nullable) };
-    }
-  }
-}
-
-/** Whether at most one branch can begin at any place. */
-function branchesAreDisjoint(branches: readonly RegexNode[]): boolean {
-  const firsts = branches.map(firstBytes);
-  if (firsts.some(({ nullable }) => nullable)) return false;
-  return firsts.every(({ set }, at) => firsts.slice(at + 1).every((other) => !intersects(set, other.set)));
-}
-
-/**
- * An upper bound of the ways in which a backtracking engine may try a pattern at one start within `window` bytes: the
- * product of what every repetition and every choice leaves open. Where it is small, backtracking is safe.
- */
-export function backtrackingWays(node: RegexNode, window: number): number {
-  switch (node.type) {
-    case 'empty':
-    case 'bytes':
-    case 'assertion':
-      return 1;
-    case 'capture':
-      return backtrackingWays(node.node, window);
-    case 'sequence':
-      return sequenceWays(node.parts, window);
-    case 'choice': {
-      const ways = node.branches.map((branch) => backtrackingWays(branch, window));
-      return branchesAreDisjoint(node.branches) ? Math.max(...ways) : ways.reduce((sum, each) => sum + each, 0);
-    }
-    case 'repeat': {
-      const span = spanOf(node.node);
-      const rounds = Math.min(node.max, span.min === 0 ? node.max : Math.ceil(window / span.min));
-      const inner = backtrackingWays(node.node, window);
-      const each = inner === 1 ? 1 : inner ** rounds;
-      if (rounds === Infinity) return span.max === 0 ? 1 : Infinity;
-      return (rounds - Math.min(node.min, rounds) + 1) * each;
-    }
-  }
-}
-
-/**
- * From the end: a part multiplies what follows it, unless what follows cannot begin with a byte the part may take; then
- * all but one of its ways fail at once, and they only add.
- */
-function sequenceWays(parts: readonly RegexNode[], window: number): number {
-  let ways = 1;
-  let follow = { set: emptySet(), nullable: true };
-  for (let at = parts.length - 1; at >= 0; at--) {
-    const part = parts[at]!;
-    const own = backtrackingWays(part, window);
-    const first = firstBytes(part);
-    const isRun = part.type === 'repeat' && part.node.type === 'bytes';
-    ways = isRun && !follow.nullable && !intersects(first.set, follow.set) ? own + ways : own * ways;
-    if (first.nullable) {
-      const set = Uint32Array.from(first.set);
-      addSet(set, follow.set);
-      follow = { set, nullable: follow.nullable };
-    } else follow = first;
-  }
-  return ways;
 }

@@ -1,5 +1,6 @@
-import { backtrackingWays, spanOf } from './analyse.ts';
-import { type RegexNode, sequence } from './ast.ts';
+import { spanOf } from './analyse.ts';
+import { backtrackingSteps } from './backtracking.ts';
+import { type RegexNode, choice, sequence } from './ast.ts';
 import { bytesOf, lowerCase } from './byte-set.ts';
 import { toJavaScript } from './translate.ts';
 
@@ -15,16 +16,20 @@ export interface Anchor {
   filter: RegExp;
   /** Bytes the filter looks at, at most. */
   filterSpan: number;
+  /** The pattern cut at the anchor, where both halves can be matched for themselves. */
+  halves: { before: RegexNode; after: RegexNode } | null;
 }
 
 export const FILTER_SPAN_MAX = 256;
 
 const LITERALS_MAX = 64;
-const LITERAL_LENGTH_MAX = 24;
+const LITERAL_LENGTH_MAX = 48;
 /** Longer literals cost states and save no more false hits. */
 const LITERAL_LENGTH_ENOUGH = 12;
 const SET_SIZE_MAX = 4;
-const FILTER_WAYS_MAX = 20_000;
+const FILTER_STEPS_MAX = 100_000;
+/** Rounds of a long repetition that a filter asks for. */
+const REPEAT_ENOUGH = 32;
 
 /**
  * The best anchor of a pattern: its literals each hold one of `keywords`, or are long enough where there are none. Null
@@ -44,7 +49,7 @@ export function findAnchor(node: RegexNode, keywords: readonly string[], beforeM
   if (best === null) return null;
   const before = spanOf(sequence(parts.slice(0, best.at))).max;
   const after = spanOf(sequence(parts.slice(best.at))).max;
-  return { literals: best.literals, before, after, ...filterAt(parts, best.at) };
+  return { literals: best.literals, before, after, ...filterAt(parts, best.at), halves: cutAt(node, best.at) };
 }
 
 /** The parts of a sequence, groups opened: for tests only, where captures do not matter. */
@@ -52,6 +57,40 @@ function flatten(node: RegexNode): RegexNode[] {
   if (node.type === 'capture') return flatten(node.node);
   if (node.type === 'sequence') return node.parts.flatMap(flatten);
   return node.type === 'empty' ? [] : [node];
+}
+
+/**
+ * Cuts a pattern in front of the part at place `at` of its flattened parts. Null where that is within a group, or where
+ * the half before it has groups, or would rather be longer: then only the whole pattern finds what it prefers.
+ */
+function cutAt(node: RegexNode, at: number): Anchor['halves'] {
+  const parts = node.type === 'sequence' ? node.parts : [node];
+  let cut = 0;
+  for (let flattened = 0; flattened < at; cut++) {
+    flattened += flatten(parts[cut]!).length;
+    if (flattened > at) return null;
+  }
+  while (cut > 0 && parts[cut - 1]!.type === 'assertion') cut--;
+  const before = parts.slice(0, cut);
+  if (!before.every(isModest)) return null;
+  return { before: sequence(before), after: sequence(parts.slice(cut)) };
+}
+
+/** Without groups, and never longer than it must be. */
+function isModest(node: RegexNode): boolean {
+  switch (node.type) {
+    case 'capture':
+    case 'choice':
+      return false;
+    case 'sequence':
+      return node.parts.every(isModest);
+    case 'repeat':
+      return (node.lazy || node.min === node.max) && isModest(node.node);
+    case 'empty':
+    case 'bytes':
+    case 'assertion':
+      return true;
+  }
 }
 
 function literalsAt(parts: readonly RegexNode[], keywords: readonly string[]): string[] | null {
@@ -123,11 +162,13 @@ function filterAt(parts: readonly RegexNode[], at: number): { filter: RegExp; fi
   while (first > 0 && parts[first - 1]!.type === 'assertion') first--;
   const taken: RegexNode[] = [];
   for (const part of parts.slice(first)) {
-    const whole = fits([...taken, part]);
-    const piece = whole ? part : least(part);
-    if (piece === null || !fits([...taken, piece])) break;
-    taken.push(piece);
-    if (!whole) break;
+    if (fits([...taken, part])) {
+      taken.push(part);
+      continue;
+    }
+    const beginning = leastOf(part).node;
+    if (fits([...taken, beginning])) taken.push(beginning);
+    break;
   }
   const node = sequence(taken);
   return { filter: new RegExp(toJavaScript(node, false), 'y'), filterSpan: spanOf(node).max };
@@ -135,13 +176,38 @@ function filterAt(parts: readonly RegexNode[], at: number): { filter: RegExp; fi
 
 function fits(parts: readonly RegexNode[]): boolean {
   const node = sequence(parts);
-  return spanOf(node).max <= FILTER_SPAN_MAX && backtrackingWays(node, FILTER_SPAN_MAX) <= FILTER_WAYS_MAX;
+  return spanOf(node).max <= FILTER_SPAN_MAX && backtrackingSteps(node, FILTER_SPAN_MAX) <= FILTER_STEPS_MAX;
 }
 
-/** What of a long repetition must be there in any case. */
-function least(part: RegexNode): RegexNode | null {
-  if (part.type !== 'repeat' || part.min === 0) return null;
-  const each = spanOf(part.node).max;
-  const rounds = Math.min(part.min, Math.floor(FILTER_SPAN_MAX / 2 / Math.max(1, each)));
-  return rounds === 0 ? null : { ...part, min: rounds, max: rounds };
+/** What every match of a node begins with, as far as it is of one length; `whole` where that is all of it. */
+function leastOf(node: RegexNode): { node: RegexNode; whole: boolean } {
+  switch (node.type) {
+    case 'empty':
+    case 'bytes':
+    case 'assertion':
+      return { node, whole: true };
+    case 'capture':
+      return leastOf(node.node);
+    case 'sequence': {
+      const parts: RegexNode[] = [];
+      for (const part of node.parts) {
+        const least = leastOf(part);
+        parts.push(least.node);
+        if (!least.whole) return { node: sequence(parts), whole: false };
+      }
+      return { node: sequence(parts), whole: true };
+    }
+    case 'choice': {
+      const branches = node.branches.map(leastOf);
+      const length = spanOf(node);
+      const whole = length.min === length.max && branches.every((branch) => branch.whole);
+      return { node: choice(branches.map((branch) => branch.node)), whole };
+    }
+    case 'repeat': {
+      const each = leastOf(node.node);
+      const rounds = each.whole ? Math.min(node.min, REPEAT_ENOUGH) : Math.min(node.min, 1);
+      const whole = each.whole && rounds === node.max;
+      return { node: { ...node, node: each.node, min: rounds, max: rounds }, whole };
+    }
+  }
 }

@@ -1,12 +1,12 @@
-import type { ParsedRegex } from './ast.ts';
-import { backtrackingWays } from './analyse.ts';
+import { type ParsedRegex, type RegexNode, sequence } from './ast.ts';
+import { backtrackingSteps } from './backtracking.ts';
 import { BoundedMatcher, type Spans } from './bounded-matcher.ts';
 import { RegexSyntaxError, parseRegex } from './parse.ts';
 import { ProgramTooLarge, compileProgram } from './program.ts';
 import { toJavaScript } from './translate.ts';
 
-/** Ways to try one text beyond which a backtracking engine may take too long. */
-const WAYS_MAX = 2_000_000;
+/** Steps of one search beyond which a backtracking engine may take too long: some ten milliseconds. */
+const NATIVE_STEPS_MAX = 20_000_000;
 
 /** Bits of memory that one search of the bounded matcher may need. */
 const MEMORY_BITS_MAX = 256 * 1024 * 1024;
@@ -30,7 +30,7 @@ export class CompiledRegex {
   /** `starts`: places at which one search may begin, at most. Longer texts than `nativeMax` go to the bounded matcher. */
   constructor(parsed: ParsedRegex, nativeMax: number, starts: number) {
     this.parsed = parsed;
-    const safe = backtrackingWays(parsed.node, nativeMax) * starts <= WAYS_MAX;
+    const safe = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
     this.engine = safe ? 'native' : 'bounded';
     this.#native = safe ? new RegExp(toJavaScript(parsed.node), 'g') : null;
     this.#nativeMax = nativeMax;
@@ -48,6 +48,33 @@ export class CompiledRegex {
 
   test(text: string): boolean {
     return this.search(text) !== null;
+  }
+}
+
+/** A pattern cut in two at its anchor: the half behind it decides, the half in front only says where the match begins. */
+export class HalvedRegex {
+  readonly #before: CompiledRegex | null;
+  readonly #after: CompiledRegex;
+  readonly #sticky: RegExp | null;
+
+  /** `reach` and `span`: bytes of the text before and behind the anchor. */
+  constructor(halves: { before: RegexNode; after: RegexNode }, groups: number, reach: number, span: number) {
+    const before = sequence([halves.before, { type: 'assertion', kind: 'text_end' }]);
+    this.#before =
+      halves.before.type === 'empty' ? null : new CompiledRegex({ node: before, groups: 0 }, reach + 1, reach + 1);
+    this.#after = new CompiledRegex({ node: halves.after, groups }, reach + span + 2, 1);
+    this.#sticky = this.#after.engine === 'native' ? new RegExp(toJavaScript(halves.after), 'y') : null;
+  }
+
+  /** The match whose anchor stands at `anchor`, if it begins at `from` or behind it. */
+  searchAt(text: string, from: number, anchor: number): RegexMatch | null {
+    const after =
+      this.#sticky === null
+        ? this.#after.search(text, anchor, anchor)
+        : searchNative(this.#sticky, text, anchor, anchor);
+    if (after === null || this.#before === null) return after;
+    const before = this.#before.search(text.slice(0, anchor), from);
+    return before === null ? null : { ...after, start: before.start };
   }
 }
 

@@ -113,7 +113,7 @@ class Parser {
     const end = this.#pattern.indexOf('\\E', this.#at);
     const text = this.#pattern.slice(this.#at, end === -1 ? undefined : end);
     this.#at = end === -1 ? this.#pattern.length : end + 2;
-    return [...text].map((character) => this.#character(character.codePointAt(0)!, flags));
+    return Array.from(text, (character) => this.#character(character.codePointAt(0)!, flags));
   }
 
   /** Null for a group that only sets flags. */
