@@ -1,0 +1,160 @@
+/** The aggregator on a real database, and what is left of it when it dies anywhere. */
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+
+import type { ReportedFinding } from '../../../src/domain/finding.ts';
+import type { TaskResult } from '../../../src/domain/workflow.ts';
+import { pagedResults } from '../../../src/dispatch/kind/result-stream.ts';
+import { objectScanAggregator } from '../../../src/kinds/object-scan/aggregator.ts';
+import type { ScanTaskResult } from '../../../src/kinds/object-scan/task-result.ts';
+import { newId } from '../../../src/runtime/random.ts';
+import type { Database } from '../../../src/store/database.ts';
+import { resultsOf, runOnce } from '../../dispatch/kind/running.ts';
+import { findingsOf, reported } from '../../engine/findings/reported.ts';
+import { CrashingDatabase, type CrashPoint } from '../../reliability/crashing-database.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+
+type Json = TaskResult['data'];
+
+function scanned(findings: readonly ReportedFinding[], extra: Partial<ScanTaskResult> = {}): Json {
+  const result: ScanTaskResult = {
+    outcome: 'complete',
+    findings,
+    chunks: 0,
+    attempt: 1,
+    finding_count: findings.length,
+    findings_lost: 0,
+    objects: 10,
+    bytes: 1000,
+    problem_count: 0,
+    problems: [],
+    duration_ms: 5,
+    ...extra,
+  };
+  return result as unknown as Json;
+}
+
+function resultsIn(results: readonly TaskResult[]) {
+  return pagedResults((_task, after, limit) => {
+    const from = after === null ? 0 : results.findIndex(({ task_id }) => task_id === after) + 1;
+    return Promise.resolve(results.slice(from, from + limit));
+  });
+}
+
+const range = (from: number, to: number): ReportedFinding[] =>
+  Array.from({ length: to - from }, (_, n) => reported(from + n));
+
+describe('the aggregator of scans', () => {
+  let database: Database;
+
+  before(async () => {
+    ({ database } = await createTestDatabase());
+  });
+
+  /** One attempt of one run. */
+  async function aggregate(
+    target: string,
+    results: readonly TaskResult[],
+    { id = newId(), on = database }: { id?: string; on?: Database } = {},
+  ) {
+    const definition = objectScanAggregator({ books: findingsOf(on) });
+    const ports = { results: resultsIn(results) };
+    const { completion } = await runOnce(definition, { input: { target }, task: { id }, ports });
+    return completion;
+  }
+
+  const scans = (...data: Json[]): TaskResult[] =>
+    resultsOf(data.length, (n) => data[n]!).map((result) => ({ ...result, kind: 'ObjectScan' }));
+
+  it('merges what its siblings found and says what is new, known and gone', async () => {
+    const target = 'plain';
+    await aggregate(target, scans(scanned(range(0, 5)), scanned(range(5, 8))));
+    const other = resultsOf(1, () => ({ tasks: 2 })).map((each) => ({ ...each, kind: 'ObjectScanGenerator' }));
+    const { outcome, result } = await aggregate(target, [...scans(scanned(range(3, 10))), ...other]);
+    assert.equal(outcome, 'succeeded');
+    assert.deepEqual(result, {
+      target,
+      run: 2,
+      complete: true,
+      new: 2,
+      known: 5,
+      gone: 3,
+      by_rule: [{ rule_id: 'made-up-token', new: 2, known: 5, gone: 3 }],
+      objects: 10,
+      bytes: 1000,
+      problems: 0,
+      incomplete: [],
+    });
+  });
+
+  it('declares nothing gone where a scan left something out, and names what', async () => {
+    await aggregate('left', scans(scanned(range(0, 3))));
+    const problem = { code: 'unreadable', path: 'a/b', message: 'permission denied', extent: 'skipped' } as const;
+    const partial = scanned([], { outcome: 'incomplete', problems: [problem], problem_count: 1 });
+    const { result } = await aggregate('left', scans(scanned(range(0, 1)), partial));
+    const { complete, gone, known, incomplete } = result as Record<string, Json>;
+    assert.deepEqual([complete, gone, known], [false, 0, 1]);
+    assert.match((incomplete as string[])[0]!, /: a\/b: permission denied$/);
+  });
+
+  it('fails where no scan stands before it, and where a result is none, and changes nothing', async () => {
+    await aggregate('nothing', scans(scanned(range(0, 2))));
+    const empty = await aggregate('nothing', []);
+    assert.match(empty.reason!, /no ObjectScan stands before this task/);
+    const odd = await aggregate('nothing', scans({ rows: 3 }));
+    assert.match(odd.reason!, /is not one of an ObjectScan$/);
+    const forged = await aggregate('nothing', scans(scanned([{ ...reported(1), fingerprint: "'; --" }])));
+    assert.match(forged.reason!, /has no fingerprint, rule, path or count$/);
+    const { result } = await aggregate('nothing', scans(scanned(range(0, 2))));
+    assert.deepEqual([(result as Record<string, Json>)['known'], (result as Record<string, Json>)['gone']], [2, 0]);
+  });
+
+  it('reads findings that were too many for a result, chunk by chunk', async () => {
+    const books = findingsOf(database);
+    const [result] = scans(scanned(range(5, 6), { chunks: 2, attempt: 3 }));
+    const key = { task_id: result!.task_id, attempt: 3 };
+    await books.putChunk({ ...key, ordinal: 0 }, range(0, 3));
+    await books.putChunk({ ...key, ordinal: 1 }, range(3, 5));
+    await books.putChunk({ ...key, attempt: 2, ordinal: 0 }, range(90, 99));
+    const merged = (await aggregate('chunks', [result!])).result as Record<string, Json>;
+    assert.deepEqual([merged['new'], merged['complete']], [6, true]);
+    const lost = (await aggregate('chunks', scans(scanned([], { chunks: 1 })))).result as Record<string, Json>;
+    assert.deepEqual([lost['gone'], lost['complete']], [0, false]);
+  });
+
+  it('comes to the same, wherever it dies and however often', async () => {
+    const results = scans(scanned(range(100, 700)), scanned(range(700, 1300)), scanned(range(1000, 1350)));
+    const books = async (target: string): Promise<unknown> =>
+      database.query(
+        {
+          name: 'test.books',
+          text: `select f.state, f.runs, f.first_run, f.last_run, f.gone_run, count(*) as n from recon.findings f
+            join recon.scan_target t on t.id = f.target_id where t.name = $1 group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5`,
+        },
+        [target],
+      );
+    const first = scans(scanned(range(0, 800)));
+    const counting = new CrashingDatabase(database, null, () => Promise.reject(new Error('never')));
+    await aggregate('expected', first);
+    const expected = (await aggregate('expected', results, { on: counting })).result as Record<string, Json>;
+    const expectedBooks = await books('expected');
+    const points = [...counting.calls].flatMap(([statement, calls]) =>
+      Array.from({ length: calls }, (_, n) => n + 1).flatMap((call): CrashPoint[] => [
+        { statement, call, when: 'before' },
+        { statement, call, when: 'after' },
+      ]),
+    );
+    assert.ok(points.length >= 20, `${points.length} points`);
+    for (const point of points) {
+      const target = `${point.statement} ${point.call} ${point.when}`;
+      await aggregate(target, first);
+      const id = newId();
+      const on = new CrashingDatabase(database, point, () => Promise.reject(new Error('it died')));
+      const dead = await aggregate(target, results, { id, on });
+      assert.equal(dead.reason, 'it died', target);
+      const { result } = await aggregate(target, results, { id });
+      assert.deepEqual(result, { ...expected, target }, target);
+      assert.deepEqual(await books(target), expectedBooks, target);
+    }
+  });
+});
