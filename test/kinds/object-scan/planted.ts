@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** A made-up token of the form that the built-in rules look for; the same for the same seed. */
+export function madeUpToken(seed: string | number): string {
+  const digits = createHash('sha512')
+    .update(`made up ${seed}`)
+    .digest('base64')
+    .replaceAll(/[^A-Za-z0-9]/g, '');
+  return `ghp_${digits.slice(0, 36)}`;
+}
+
+/** A directory of its own with these files; `remove` takes it away. */
+export class Tree {
+  readonly root: string;
+
+  constructor(files: Readonly<Record<string, string | Buffer>> = {}) {
+    this.root = mkdtempSync(join(tmpdir(), 'heddle-scan-'));
+    for (const [path, content] of Object.entries(files)) this.write(path, content);
+  }
+
+  write(path: string, content: string | Buffer): void {
+    mkdirSync(dirname(join(this.root, path)), { recursive: true });
+    writeFileSync(join(this.root, path), content);
+  }
+
+  delete(path: string): void {
+    rmSync(join(this.root, path), { recursive: true });
+  }
+
+  remove(): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

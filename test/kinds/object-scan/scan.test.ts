@@ -1,0 +1,162 @@
+/** One task of the kind ObjectScan, on real files. */
+import assert from 'node:assert/strict';
+import { symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+
+import type { ReportedFinding } from '../../../src/domain/finding.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import type { ChunkKey, ScanBooks } from '../../../src/engine/port.ts';
+import type { ScanTaskResult } from '../../../src/kinds/object-scan/task-result.ts';
+import { runOnce, type RunOptions } from '../../dispatch/kind/running.ts';
+import { scanKinds } from './kinds.ts';
+import { madeUpToken, Tree } from './planted.ts';
+
+describe('a task that scans', () => {
+  let tree: Tree;
+
+  before(() => {
+    tree = new Tree({
+      'app.env': `TOKEN=${madeUpToken(1)}\nAGAIN=${madeUpToken(1)}\nOTHER=${madeUpToken(2)}\n`,
+      'docs/readme.md': 'nothing to see here\n',
+    });
+  });
+
+  after(() => tree.remove());
+
+  const chunks: (ChunkKey & { findings: readonly ReportedFinding[] })[] = [];
+  const books = {
+    putChunk: (key: ChunkKey, findings: readonly ReportedFinding[]) => {
+      chunks.push({ ...key, findings });
+      return Promise.resolve();
+    },
+  } as unknown as ScanBooks;
+
+  async function scan(input: JsonObject, { root = tree.root, ...options }: RunOptions & { root?: string } = {}) {
+    const { scan: definition } = scanKinds(root, books);
+    const ran = await runOnce(definition, { input, ...options });
+    return { ...ran, result: ran.completion.result as unknown as ScanTaskResult };
+  }
+
+  const sources = (path: string): JsonObject => ({ sources: [{ type: 'path', path }] });
+
+  it('tells where secrets are, counts objects, and hands no secret on', async () => {
+    const { completion, result, counted } = await scan(sources(tree.root));
+    assert.equal(completion.outcome, 'succeeded', completion.reason);
+    assert.deepEqual(
+      [result.outcome, result.objects, result.finding_count, result.problem_count],
+      ['complete', 2, 2, 0],
+    );
+    const [first] = result.findings;
+    assert.deepEqual([first!.path, first!.line, first!.occurrences], [join(tree.root, 'app.env'), 1, 2]);
+    assert.match(first!.redacted, /^ghp_\*+$/);
+    assert.match(first!.fingerprint, /^[0-9a-f]{32}$/);
+    assert.doesNotMatch(JSON.stringify(completion), new RegExp(`${madeUpToken(1)}|${madeUpToken(2)}`));
+    assert.equal(
+      counted.reduce((sum, [successes]) => sum + successes, 0),
+      2,
+    );
+  });
+
+  it('takes rules, what to leave out, and single files', async () => {
+    const toml = `[[rules]]\nid = "made-up-word"\ndescription = "A word"\nregex = '''nothing to \\w+'''\nkeywords = ["nothing"]\n`;
+    const own = await scan({ ...sources(tree.root), options: { rules: [{ name: 'own', toml }] } });
+    assert.deepEqual(
+      own.result.findings.map(({ rule_id, path }) => [rule_id, path.slice(tree.root.length)]),
+      [['made-up-word', '/docs/readme.md']],
+    );
+    tree.write('rules/own.toml', toml);
+    const file = await scan({
+      ...sources(tree.root),
+      options: { rules: [{ path: join(tree.root, 'rules/own.toml') }], include: ['*.md'] },
+    });
+    assert.equal(file.result.finding_count, 1);
+    tree.delete('rules');
+    const without = await scan({ ...sources(tree.root), options: { exclude: ['*.env'] } });
+    assert.equal(without.result.finding_count, 0);
+    const list = await scan({ sources: [{ type: 'list', paths: [join(tree.root, 'app.env')] }] });
+    assert.equal(list.result.finding_count, 2);
+    const broken = await scan({ ...sources(tree.root), options: { rules: [{ toml: '[[rules]]\nid = 7' }] } });
+    assert.equal(broken.completion.outcome, 'failed');
+  });
+
+  it('is partially failed where something was not scanned whole, unless that is accepted', async () => {
+    const whole = gzipSync(Buffer.from(`token = ${madeUpToken(9)}\n`.repeat(2000)));
+    const cut = new Tree({ 'cut.gz': whole.subarray(0, whole.length - 20), 'fine.txt': 'fine' });
+    const { completion, result } = await scan(sources(cut.root), { root: cut.root });
+    assert.equal(completion.outcome, 'partially_failed');
+    assert.match(completion.reason!, /^1 object was not scanned whole, the first: .*cut\.gz/);
+    assert.deepEqual([result.outcome, result.problem_count, result.objects >= 2], ['incomplete', 1, true]);
+    const code = result.problems[0]!.code;
+    const accepted = await scan({ ...sources(cut.root), options: { accept: [code] } }, { root: cut.root });
+    assert.deepEqual([accepted.completion.outcome, accepted.result.outcome], ['succeeded', 'complete']);
+    cut.remove();
+  });
+
+  it('puts findings that are too many into chunks', async () => {
+    const lines = Array.from({ length: 1300 }, (_, n) => `t${n} = "${madeUpToken(n)}"`);
+    const many = new Tree({ 'many.txt': lines.join('\n') });
+    chunks.length = 0;
+    const { result, completion } = await scan(sources(many.root), { root: many.root, task: { attempt: 4 } });
+    assert.equal(completion.outcome, 'succeeded', completion.reason);
+    assert.equal(result.finding_count, 1300);
+    assert.deepEqual([chunks.length, result.chunks, result.attempt], [2, 2, 4]);
+    const all = [...chunks.flatMap(({ findings }) => findings), ...result.findings];
+    assert.equal(new Set(all.map(({ fingerprint }) => fingerprint)).size, 1300);
+    const alone = await runOnce(scanKinds(many.root, null).scan, { input: sources(many.root) });
+    assert.equal(alone.completion.outcome, 'partially_failed');
+    assert.match(alone.completion.reason!, /800 findings did not fit into the result/);
+    many.remove();
+  });
+
+  it('reads nothing but what it may', async () => {
+    const outside = new Tree({ secret: madeUpToken(3) });
+    symlinkSync(outside.root, join(tree.root, 'way-out'));
+    for (const path of ['/etc', outside.root, join(tree.root, '..'), join(tree.root, 'way-out'), `${tree.root}-too`]) {
+      const { completion } = await scan(sources(path));
+      assert.equal(completion.outcome, 'failed', path);
+      assert.match(completion.reason!, /may not be read: this process may scan .* \(HEDDLE_SCAN_ROOTS\)/, path);
+    }
+    const { completion, result } = await scan(sources(tree.root));
+    assert.equal(completion.outcome, 'succeeded', 'a link is not followed');
+    assert.equal(result.finding_count, 2);
+    const { completion: bucket } = await scan({ sources: [{ type: 's3', bucket: 'any' }] });
+    assert.match(bucket.reason!, /^s3:\/\/any\/ may not be read/);
+    const rules = { ...sources(tree.root), options: { rules: [{ path: '/etc/passwd' }] } };
+    assert.match((await scan(rules)).completion.reason!, /^\/etc\/passwd may not be read/);
+    const none = await runOnce(scanKinds(join(tmpdir(), 'not-there'), null).scan, { input: sources(tree.root) });
+    assert.match(none.completion.reason!, /may not be read/);
+    tree.delete('way-out');
+    outside.remove();
+  });
+
+  it('names what is wrong with its input', async () => {
+    const { completion } = await scan({
+      sources: [{ type: 'path', paht: 'x' }, { type: 'ftp' }],
+      options: { decode_depth: -1 },
+    });
+    assert.match(completion.reason!, /input\.sources\[0\]\.paht: is not a known member; did you mean "path"/);
+    assert.match(completion.reason!, /input\.sources\[1\]\.type: must be "path", "git", "s3" or "list", not "ftp"/);
+    assert.match(completion.reason!, /input\.options\.decode_depth: must be between 0 and 10, not -1/);
+    const option = { sources: [{ type: 'git', repository: tree.root, revisions: ['--output=x'] }] };
+    assert.match((await scan(option)).completion.reason!, /input\.sources\[0\]\.revisions: must be revisions/);
+    assert.match((await scan({})).completion.reason!, /input\.sources: is required/);
+  });
+
+  it('ends when it is canceled', async () => {
+    const large = new Tree(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`f${n}`, 'x'.repeat(50_000)])));
+    const controller = new AbortController();
+    const progress = (): Promise<void> => {
+      controller.abort(new Error('it was canceled'));
+      return Promise.resolve();
+    };
+    const { completion } = await scan(sources(large.root), {
+      root: large.root,
+      host: { signal: controller.signal, progress },
+    });
+    assert.deepEqual([completion.outcome, completion.reason], ['failed', 'it was canceled']);
+    large.remove();
+  });
+});
