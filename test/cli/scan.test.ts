@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+
+import { assertSarif } from '../scan/report/sarif-structure.ts';
+import { ended, ScanDirectory, token, type Scanned } from './scan-process.ts';
+
+let directory: ScanDirectory;
+
+before(() => {
+  directory = new ScanDirectory({
+    'src/a.env': `first\ngrüße TOKEN=${token(1)} end\n`,
+    'src/deep/b.env.gz': gzipSync(`x=${token(2)}\n`),
+    'src/clean.txt': 'nothing\n',
+    'clean/empty': '',
+    'clean/words.txt': 'nothing at all\n',
+    'broken/half.gz': gzipSync('y'.repeat(10_000)).subarray(0, 30),
+  });
+});
+
+after(() => directory.remove());
+
+const scan = (...args: string[]): Promise<Scanned> => directory.scan(args);
+
+const findingsOf = ({ json }: Scanned): Record<string, unknown>[] => json.filter(({ type }) => type === 'finding');
+
+describe('exit codes', () => {
+  test('0 where nothing was found, also where nothing was there', async () => {
+    const [clean, empty, list] = await Promise.all([
+      scan('clean'),
+      scan('clean/empty', '--json'),
+      directory.scan(['--files-from', '-', '--json'], ''),
+    ]);
+    assert.deepEqual([clean.code, empty.code, list.code], [0, 0, 0]);
+    assert.match(clean.stdout, /^✔ no secrets in 2 objects/);
+    assert.deepEqual([empty.lines.length, list.lines.length], [1, 1]);
+  });
+
+  test('1 where something was found; 3 where a part could not be scanned; findings go first', async () => {
+    const [found, incomplete, both, tolerated] = await Promise.all([
+      scan('src'),
+      scan('broken'),
+      scan('src', 'broken'),
+      scan('broken', '--no-fail-on-incomplete'),
+    ]);
+    assert.deepEqual([found.code, incomplete.code, both.code, tolerated.code], [1, 3, 1, 0]);
+    assert.match(incomplete.stdout, /1 are archives that are damaged/);
+  });
+
+  test('2 where the scan could not be done, before anything that was found', async () => {
+    directory.write('many.txt', `${token(8)}\n`);
+    const [missing, aborted] = await Promise.all([
+      scan('src', 'nowhere'),
+      scan('many.txt', 'src', '--archive-policy', 'fail-run', '--archive-entry-bytes', '1'),
+    ]);
+    assert.equal(missing.code, 2);
+    assert.equal(missing.stderr, 'heddle: nowhere: there is no such file or directory\n');
+    assert.equal(missing.stdout, '');
+    assert.equal(aborted.code, 2, aborted.stdout);
+    assert.match(aborted.stdout, /the scan did not come to its end/);
+  });
+});
+
+describe('nonsense', { concurrency: 3 }, () => {
+  const refusals: [string, string[], RegExp][] = [
+    ['a thread too few', ['--threads', '0'], /--threads.*whole number from 1 to 256/],
+    ['a size without a number', ['--max-object-size', 'big'], /--max-object-size.*4096, 10k, 4MiB/],
+    ['a size beyond all bounds', ['--chunk-size', '9999999999t'], /--chunk-size.*from 4k to 2m/],
+    ['a number beyond all bounds', ['--archive-entries', '1e99'], /--archive-entries.*whole number/],
+    ['a time without a unit that is one', ['--rule-timeout', '3 weeks'], /--rule-timeout.*500ms or 2s/],
+    ['an unknown policy', ['--archive-policy', 'maybe'], /--archive-policy.*skip, partial, fail-run/],
+    ['an unknown format', ['--format', 'xml'], /--format.*text, jsonl, sarif, junit/],
+    ['a report without a file', ['--report', 'sarif'], /--report.*FORMAT=FILE/],
+    ['an unknown flag', ['--exlude', 'x'], /unknown option '--exlude'[\s\S]*--exclude/],
+    ['a glob that is none', ['--exclude', 'a[b'], /--exclude a\[b: a \[ has no \]/],
+    ['a set out of order', ['--include', '[z-a]'], /--include \[z-a\]: is no glob/],
+    ['two formats', ['--json', '--format', 'sarif'], /--json and --format sarif contradict/],
+    ['a frontier that archives do not fit', ['--frontier', '2'], /--frontier 2: must be larger than --archive-depth/],
+    [
+      'an unknown rule',
+      ['--enable', 'test-tokn'],
+      /--enable test-tokn: there is no such rule; did you mean "test-token"/,
+    ],
+    ['a bucket without a name', ['s3://'], /names no bucket/],
+    ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
+    ['revisions without a history', ['--revisions', 'main'], /--revisions needs --git/],
+    ['a repository by its address', ['--git', 'https://example.com/a.git'], /clone it first/],
+    ['standard input twice', ['-', '--files-from', '-'], /both read standard input/],
+    ['a directory to write to', ['--output', 'src'], /--output src: it is a directory; name a file in it/],
+    ['a file in no directory', ['--output', 'no/where'], /there is no directory no; make it first/],
+    ['one file for two reports', ['--output', 'x', '--report', 'sarif=./x'], /two reports have this name/],
+    ['a baseline that is not there', ['--baseline', 'no.json'], /--baseline no\.json: there is no such file/],
+    ['a baseline that is none', ['--baseline', 'rules.toml'], /rules\.toml is not valid JSON/],
+    ['rules that are not there', ['--rules', 'no.toml'], /--rules no\.toml: there is no such file/],
+    ['an empty path', [''], /a path is empty/],
+  ];
+  for (const [what, args, message] of refusals) {
+    test(`${what} is refused by its name, with what helps`, async () => {
+      const ran = await scan('clean', ...args);
+      assert.equal(ran.code, 2, ran.stdout);
+      assert.match(ran.stderr, message);
+      assert.doesNotMatch(ran.stderr, /\n +at /, 'no stack');
+      assert.equal(ran.stdout, '');
+    });
+  }
+
+  test('rules that are not valid are refused, with the place', async () => {
+    directory.write('bad.toml', 'title = "x"\n[[rules]\n');
+    directory.write('lookahead.toml', "[[rules]]\nid = 'r'\nregex = '''a(?=b)'''\n");
+    const [toml, regex] = await Promise.all([
+      directory.heddle(['scan', 'clean', '--rules', 'bad.toml']),
+      directory.heddle(['scan', 'clean', '--rules', 'lookahead.toml']),
+    ]);
+    assert.deepEqual([toml.code, regex.code], [2, 2]);
+    assert.match(toml.stderr, /bad\.toml: it is not valid TOML/);
+    assert.match(regex.stderr, /rule r: regex: /);
+    assert.doesNotMatch(regex.stderr, /\n +at /, 'no stack');
+  });
+
+  test('a file that may not be read is named, and the others are scanned', async (t) => {
+    if (process.getuid?.() === 0) {
+      t.skip('root reads every file');
+      return;
+    }
+    const own = new ScanDirectory({ 'in/secret.txt': token(1), 'in/other.txt': token(2) });
+    chmodSync(own.at('in/secret.txt'), 0);
+    const ran = await own.scan(['in', '--json']);
+    assert.equal(findingsOf(ran).length, 1);
+    assert.equal(ran.json.find(({ type }) => type === 'problem')?.['code'], 'unreadable');
+    own.remove();
+  });
+
+  test('names that are hostile, or no text, are told safely', async () => {
+    const own = new ScanDirectory({ 'in/\u001b[2J\u202egnp\n.txt': token(1) });
+    own.write('in/plain', '');
+    symlinkSync('nowhere', own.at('in/link'));
+    const ran = await own.scan(['in']);
+    assert.equal(ran.code, 1);
+    assert.doesNotMatch(ran.stdout, /[\u001b\u202e]/);
+    assert.match(ran.stdout, /in\/\\e\[2J\\u202egnp\\n\.txt:1:1/);
+    own.remove();
+  });
+});
+
+describe('reports', () => {
+  test('text names place, rule and fingerprint; the secret is redacted wherever it stands', async () => {
+    const ran = await scan('src');
+    assert.match(ran.stdout, /^src\/a\.env\n {2}test-token {2}A token of these tests\.\n {4}at +src\/a\.env:2:15\n/);
+    assert.match(ran.stdout, /src\/deep\/b\.env\.gz!b\.env:1:3/);
+    for (const seed of [1, 2]) assert.equal(`${ran.stdout}${ran.stderr}`.includes(token(seed).slice(8)), false);
+    assert.match((await scan('src', '--show-secrets')).stdout, new RegExp(token(1)));
+  });
+
+  test('--json writes one object a line and nothing else, redacted', async () => {
+    const ran = await scan('src', '--json');
+    assert.deepEqual(
+      ran.json.map(({ type, path }) => [type, path]),
+      [
+        ['finding', 'src/a.env'],
+        ['finding', 'src/deep/b.env.gz!b.env'],
+        ['summary', undefined],
+      ],
+    );
+    assert.equal(ran.stdout.includes(token(1).slice(8)), false);
+  });
+
+  test('several at once, each in its file, all at the end; standard output keeps its own', async () => {
+    const ran = await scan(
+      'src',
+      '--json',
+      '--report',
+      'sarif=r.sarif',
+      '--report',
+      'junit=r.xml',
+      '--report',
+      'text=r.txt',
+    );
+    assert.equal(ran.code, 1);
+    assert.equal(findingsOf(ran).length, 2);
+    const sarif: unknown = JSON.parse(readFileSync(directory.at('r.sarif'), 'utf8'));
+    assertSarif(sarif);
+    const { region } = sarif.runs[0]!.results[0]!.locations[0]!.physicalLocation;
+    assert.deepEqual([region.startLine, region.startColumn], [2, 13], 'ü and ß are two bytes and one column each');
+    assert.match(readFileSync(directory.at('r.xml'), 'utf8'), /failures="2"/);
+    assert.match(readFileSync(directory.at('r.txt'), 'utf8'), /✖ 2 secrets/);
+    assert.deepEqual(
+      readdirSync(directory.path).filter((name) => name.includes('partial')),
+      [],
+    );
+  });
+
+  test('--output takes the report, for its owner alone where secrets are in clear; people read the end of it', async () => {
+    const ran = await scan('src', '--output', 'clear.jsonl', '--format', 'jsonl', '--show-secrets');
+    assert.equal(ran.stdout, '');
+    assert.match(ran.stderr, /✖ 2 secrets/);
+    assert.match(readFileSync(directory.at('clear.jsonl'), 'utf8'), new RegExp(token(1)));
+    assert.equal(statSync(directory.at('clear.jsonl')).mode & 0o777, 0o600);
+  });
+
+  test('--quiet says findings and nothing else', async () => {
+    const [found, clean] = await Promise.all([scan('src', '--quiet'), scan('clean', '--quiet')]);
+    assert.doesNotMatch(found.stdout, /✖|next/);
+    assert.deepEqual([found.stderr, clean.stdout, clean.stderr], ['', '', '']);
+  });
+
+  test('what the scan itself writes is not scanned', async () => {
+    const own = new ScanDirectory({ 'in/a.txt': token(1) });
+    const args = [
+      '.',
+      '--json',
+      '--show-secrets',
+      '--report',
+      'jsonl=in/out.jsonl',
+      '--write-baseline',
+      'in/base.json',
+    ];
+    for (let round = 0; round < 2; round += 1) {
+      const ran = await own.scan(args);
+      assert.deepEqual(
+        findingsOf(ran).map(({ path }) => path),
+        ['in/a.txt'],
+      );
+    }
+    own.remove();
+  });
+});
+
+describe('baselines and exemptions', () => {
+  test('what a baseline lists is known; one more of it is new; what is gone is counted', async () => {
+    const own = new ScanDirectory({ 'in/a.txt': `${token(1)}\n`, 'in/b.txt': `${token(2)}\n` });
+    assert.equal((await own.scan(['in', '--write-baseline', 'base.json'])).code, 1);
+    assert.equal((await own.scan(['in', '--baseline', 'base.json'])).code, 0);
+    own.write('in/a.txt', `\n\n${token(1)}\nagain ${token(1)}\n`);
+    own.write('in/b.txt', '');
+    const ran = await own.scan(['in', '--baseline', 'base.json', '--json']);
+    assert.equal(ran.code, 1);
+    assert.deepEqual(
+      findingsOf(ran).map(({ path, line }) => [path, line]),
+      [['in/a.txt', 4]],
+    );
+    assert.deepEqual(ran.json[ran.json.length - 1]!['baseline'], { known: 1, gone: 1 });
+    own.remove();
+  });
+
+  test('.heddleignore in the scanned directory exempts, and is told; --no-config leaves it out', async () => {
+    const own = new ScanDirectory({ 'in/a.txt': `${token(1)}\n` });
+    const fingerprint = String(findingsOf(await own.scan(['in', '--json']))[0]!['fingerprint']);
+    own.write('in/.heddleignore', `${fingerprint} # a test\nnonsense\n`);
+    const [exempt, strict] = await Promise.all([own.scan(['in']), own.scan(['in', '--no-config'])]);
+    assert.deepEqual([exempt.code, strict.code], [0, 1]);
+    assert.match(exempt.stderr, /findings listed in in\/\.heddleignore are exempt/);
+    assert.match(exempt.stderr, /\.heddleignore, line 2: is neither/);
+    assert.match(exempt.stdout, /exempt by fingerprint: 1 finding/);
+    own.remove();
+  });
+
+  test('rules in the scanned directory are used, and told; --no-config leaves them out', async () => {
+    const own = new ScanDirectory({ 'in/a.txt': `${token(1)}\n` });
+    own.write('in/.gitleaks.toml', readFileSync(own.at('rules.toml')));
+    const [used, without] = await Promise.all([
+      own.heddle(['scan', 'in', '--json']),
+      own.heddle(['scan', 'in', '--json', '--no-config', '--disable', 'generic-api-key']),
+    ]);
+    assert.equal(findingsOf(used)[0]!['rule_id'], 'test-token');
+    assert.match(used.stderr, /rules: in\/\.gitleaks\.toml/);
+    assert.equal(
+      findingsOf(without).some(({ rule_id }) => rule_id === 'test-token'),
+      false,
+    );
+    own.remove();
+  });
+});
+
+describe('sources', () => {
+  test('standard input, a list that ends names with NUL, globs', async () => {
+    const [stdin, list, excluded, included] = await Promise.all([
+      directory.scan(['-', '--json'], `a\n${token(5)}`),
+      directory.scan(['-0', '--files-from', '-', '--json'], 'src/a.env\0src/none\0'),
+      scan('src', '--exclude', 'deep', '--json'),
+      scan('src', '--include', '*.gz', '--json'),
+    ]);
+    assert.deepEqual(
+      [stdin, list, excluded, included].map((ran) => findingsOf(ran).map(({ path }) => path)),
+      [['stdin'], ['src/a.env'], ['src/a.env'], ['src/deep/b.env.gz!b.env']],
+    );
+    assert.equal(list.json.find(({ type }) => type === 'problem')?.['code'], 'vanished');
+  });
+
+  test('a reader that goes away ends the scan without a word', async () => {
+    const own = new ScanDirectory();
+    for (let index = 0; index < 400; index += 1) own.write(`in/${index}.txt`, `${token(index)}\n`.repeat(50));
+    const child = own.start('in');
+    await once(child.stdout!, 'data');
+    child.stdout!.destroy();
+    const ran = await ended(child, '');
+    assert.equal(ran.stderr, '');
+    assert.equal(ran.code, 1);
+    own.remove();
+  });
+
+  test('Ctrl-C ends it orderly: 130, what is left is said, a report in a file says that it did not succeed', async () => {
+    const child = directory.start('-', 'src', '--report', 'sarif=cut.sarif');
+    const running = ended(child);
+    // It waits for the end of its input, which never comes.
+    child.stdin!.write('a\n');
+    await directory.under(child);
+    child.kill('SIGINT');
+    const ran = await running;
+    assert.equal(ran.code, 130, ran.stderr);
+    assert.match(ran.stderr, /Interrupted: .* --state FILE/);
+    const sarif: unknown = JSON.parse(readFileSync(directory.at('cut.sarif'), 'utf8'));
+    assertSarif(sarif);
+    assert.equal(sarif.runs[0]!.invocations[0]!.executionSuccessful, false);
+  });
+});
+
+describe('rules', () => {
+  test('they are listed, as a table and as JSON; flags choose among them', async () => {
+    const [table, json, own] = await Promise.all([
+      directory.heddle(['scan', 'rules']),
+      directory.heddle(['scan', 'rules', '--json']),
+      directory.heddle(['scan', 'rules', '--rules', 'rules.toml', '--json']),
+    ]);
+    assert.match(table.stdout, /^RULE +DESCRIPTION/);
+    const listed = JSON.parse(json.stdout) as { id: string }[];
+    assert.ok(listed.length > 100, `${listed.length} rules`);
+    assert.deepEqual(
+      (JSON.parse(own.stdout) as { id: string }[]).map(({ id }) => id),
+      ['test-token'],
+    );
+  });
+
+  test('a file of rules is checked whole, and each fault has its place', async () => {
+    directory.write(
+      'faults.toml',
+      "[[rules]]\nid = 'a'\nregex = '''x(?=y)'''\n[[rules]]\nid = 'b'\nregex = '''(a'''\ncolour = 1\n",
+    );
+    const [bad, good] = await Promise.all([
+      directory.heddle(['scan', 'rules', 'test', 'faults.toml', '--json']),
+      directory.heddle(['scan', 'rules', 'test', 'rules.toml']),
+    ]);
+    const verdict = JSON.parse(bad.stdout) as { ok: boolean; faults: string[]; warnings: string[] };
+    assert.deepEqual([bad.code, good.code, verdict.ok], [2, 0, false]);
+    assert.equal(verdict.faults.length, 2, verdict.faults.join('\n'));
+    assert.match(verdict.faults[0]!, /faults\.toml: rule a: regex: character \d+: /);
+    assert.match(verdict.warnings.join('\n'), /colour/);
+    assert.match(good.stdout, /1 rule, nothing wrong/);
+  });
+
+  test('a directory with the name of a command is a path with ./ before it', async () => {
+    mkdirSync(directory.at('rules'), { recursive: true });
+    assert.ok(existsSync(directory.at('rules')));
+    const ran = await scan('./rules');
+    assert.equal(ran.code, 0);
+  });
+});
