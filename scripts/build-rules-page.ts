@@ -1,0 +1,59 @@
+/** `node scripts/build-rules-page.ts`: writes docs/scan-rules-builtin.md from the rules that come with Heddle. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { parse } from 'smol-toml';
+
+import { builtinRuleTexts } from '../src/scan/detect/rules/builtin.ts';
+import { parseRules } from '../src/scan/detect/rules/parse-rules.ts';
+import type { Rule } from '../src/scan/detect/rules/rule.ts';
+
+export const RULES_PAGE = 'docs/scan-rules-builtin.md';
+
+interface Family {
+  title: string;
+  rules: readonly Rule[];
+}
+
+/** The page, whole. */
+export function renderRulesPage(): string {
+  const families = builtinRuleTexts().map((text): Family => {
+    const { title } = parse(text.toml);
+    return { title: title as string, rules: parseRules(text).rules };
+  });
+  const withRules = families.filter(({ rules }) => rules.length > 0);
+  const rules = withRules.flatMap((family) => family.rules);
+  const providers = new Set(rules.filter(({ tags }) => tags[0] !== 'generic').map(({ tags }) => tags[1]));
+  return [introduction(rules.length, providers.size, withRules), ...withRules.map(section)].join('\n');
+}
+
+function introduction(rules: number, providers: number, families: readonly Family[]): string {
+  return `# The rules that come with the scanner
+
+${rules} rules for ${providers} services and kinds of keys, in ${families.length} families. Each finds one form of a credential: where providers document
+the form of their tokens, by its prefix, length and alphabet; where a token is but a run of characters, by the name that
+it is assigned to. Rules tagged \`generic\` know no provider and give way where another rule finds the same secret.
+
+The rules are TOML files in \`src/scan/detect/rules/builtin/\`, in the format that is also read from rule files of your own;
+a file of your own with \`[extend]\` and \`useDefault = true\` adds to them, changes them by \`id\`, or leaves some out with
+\`disabledRules\`. This page is written by \`node scripts/build-rules-page.ts\`.
+`;
+}
+
+function section({ title, rules }: Family): string {
+  const sorted = rules.toSorted((left, right) => compare(providerOf(left), providerOf(right)));
+  const rows = sorted.map((rule) => {
+    return `| ${providerOf(rule)} | \`${rule.id}\` | ${rule.description.replaceAll('|', '\\|')} |`;
+  });
+  return ['', `## ${title}`, '', '| Provider | Rule | What it says |', '| --- | --- | --- |', ...rows, ''].join('\n');
+}
+
+function providerOf({ tags }: Rule): string {
+  return tags[1] ?? '';
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+if (import.meta.main) writeFileSync(join(import.meta.dirname, '..', RULES_PAGE), renderRulesPage());

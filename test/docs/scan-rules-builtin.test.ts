@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { RULES_PAGE, renderRulesPage } from '../../scripts/build-rules-page.ts';
+import { ROOT } from './pages.ts';
+
+test('the page of the built-in rules is what the rules say', () => {
+  const written = readFileSync(join(ROOT, RULES_PAGE), 'utf8');
+  assert.ok(written === renderRulesPage(), `run node scripts/build-rules-page.ts: ${RULES_PAGE} is out of step`);
+});
