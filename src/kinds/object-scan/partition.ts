@@ -1,6 +1,9 @@
+import { statSync } from 'node:fs';
+
 import { EnumCursor } from '../../scan/graph/cursor.ts';
 import type { PathSlice, SourceSpec } from '../../scan/options.ts';
 import { pathFilter } from '../../scan/path-filter.ts';
+import { atPath } from '../../scan/source/deep-path.ts';
 import type { DiscoveredObject, EnumerationBatch, ObjectSource } from '../../scan/source/port.ts';
 import { openSource, rootLocatorOf } from '../../scan/source/open-source.ts';
 import { placeOf } from '../../scan/source/slice.ts';
@@ -18,7 +21,7 @@ export interface PartitionOptions {
 }
 
 /** Objects of one look at a source. */
-const BATCH_OBJECTS = 512;
+const BATCH_OBJECTS = 256;
 
 /**
  * Divides sources into parts by listing them, one batch in memory at a time. Parts of a directory are named by their
@@ -78,8 +81,9 @@ async function* partsOfDirectory(
   let from = spec.slice?.from ?? null;
   let latest: readonly string[] | null = null;
   let made = 0;
-  for await (const { locator, size_hint } of objectsOf(spec, options)) {
-    if (latest !== null && meter.isFullFor(size_hint)) {
+  for await (const { locator } of objectsOf(spec, options)) {
+    const size = sizeOf(locator);
+    if (latest !== null && meter.isFullFor(size)) {
       made += 1;
       // A task of its own is kept for what is left.
       if (made >= tasksMax) break;
@@ -88,7 +92,7 @@ async function* partsOfDirectory(
       meter.reset();
     }
     latest = placeOf({ locator }, root);
-    meter.add(size_hint);
+    meter.add(size);
   }
   yield partOf(spec, { from, through: end }, meter);
 }
@@ -109,6 +113,15 @@ async function* partsOfList(
     const paths = spec.paths.slice(at, at + size);
     yield { sources: [{ ...spec, paths }], objects: paths.length, bytes: 0 };
     await counted(paths.length);
+  }
+}
+
+/** A walk looks at names only. What cannot be looked at counts nothing; the scan says why. */
+function sizeOf(locator: string): number {
+  try {
+    return atPath(locator, (path) => statSync(path).size);
+  } catch {
+    return 0;
   }
 }
 

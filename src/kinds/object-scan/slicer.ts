@@ -9,7 +9,7 @@ export interface Part {
   bytes: number;
 }
 
-/** Objects of one source on their way into parts. Sizes that nobody knows count nothing. */
+/** Objects of one source on their way into parts. */
 export class PartMeter {
   readonly #partition: Partition;
   objects = 0;
@@ -20,15 +20,15 @@ export class PartMeter {
   }
 
   /** Whether one more object would be too many, or too much. An object larger than a part has one of its own. */
-  isFullFor(sizeHint: number): boolean {
+  isFullFor(size: number): boolean {
     const { objects_max, bytes_max } = this.#partition;
     if (this.objects === 0) return false;
-    return this.objects >= objects_max || this.bytes + Math.max(0, sizeHint) > bytes_max;
+    return this.objects >= objects_max || this.bytes + size > bytes_max;
   }
 
-  add(sizeHint: number): void {
+  add(size: number): void {
     this.objects += 1;
-    this.bytes += Math.max(0, sizeHint);
+    this.bytes += size;
   }
 
   reset(): void {
