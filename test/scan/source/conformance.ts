@@ -108,3 +108,12 @@ async function fresh<T>(open: ConformanceOptions['open'], use: (source: ObjectSo
     await source.close();
   }
 }
+
+/** Reads a whole object and closes it; what became apparent at the end is an error. */
+export async function readAndClose(reader: ObjectReader): Promise<string> {
+  try {
+    return (await readAll(reader)).toString();
+  } finally {
+    assert.equal(await reader.close(), undefined);
+  }
+}

@@ -184,7 +184,7 @@ class BlobStream {
 }
 
 function missing(path: string, id: string): Problem {
-  const message = `the object ${id} is not in this repository; a partial clone lacks some, git fetch --refetch brings them`;
+  const message = `the object ${id} is missing or damaged; git fsck says more, and git fetch --refetch completes a partial clone`;
   return { code: 'unreadable', path, message, extent: 'skipped' };
 }
 
