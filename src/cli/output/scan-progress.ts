@@ -132,7 +132,8 @@ class RedrawnProgress implements ScanDisplay {
   }
 
   get #columns(): number {
-    return Math.max(20, (this.#stderr.columns ?? 80) - 1);
+    // Some terminals say 0 where they do not know.
+    return Math.max(20, (this.#stderr.columns || 80) - 1);
   }
 
   #countsLine(): string {

@@ -50,7 +50,7 @@ export function problemLines(problems: ProblemTally, paint: Paint): string[] {
     lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned, or not to its end`));
   for (const [code, { count, examples }] of left) {
     const { title, advice } = PROBLEM_WORDS[code];
-    lines.push(`  ${count} ${title}${advice === null ? '' : paint('gray', ` (${advice})`)}`);
+    lines.push(`  ${title}: ${count}${advice === null ? '' : paint('gray', ` (${advice})`)}`);
     for (const { path, message, extent } of examples) {
       const part = extent === 'partial' ? ' (a part of it was scanned)' : '';
       lines.push(`    ${visible(path)}: ${visible(shortened(message, MESSAGE_CHARACTERS))}${part}`);
@@ -58,6 +58,6 @@ export function problemLines(problems: ProblemTally, paint: Paint): string[] {
     if (count > examples.length)
       lines.push(paint('gray', `    and ${counted(count - examples.length, 'more', 'more')}`));
   }
-  for (const [code, { count }] of notices) lines.push(paint('gray', `  note: ${count} ${PROBLEM_WORDS[code].title}`));
+  for (const [code, { count }] of notices) lines.push(paint('gray', `  note: ${PROBLEM_WORDS[code].title}: ${count}`));
   return lines;
 }

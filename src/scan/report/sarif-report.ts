@@ -151,7 +151,7 @@ export class SarifReport implements ScanReport {
       rules: [...this.#rules.values()].map(({ rule }) => rule),
       notifications: codes.map((code) => ({
         id: code,
-        shortDescription: { text: `Objects that ${PROBLEM_WORDS[code].title}` },
+        shortDescription: { text: `Not scanned whole: ${PROBLEM_WORDS[code].title}` },
       })),
     };
   }
