@@ -1,10 +1,12 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { DetectionOptions } from '../options.ts';
 import { RuleGate, rulesOut } from './gate.ts';
-import { type ObjectContext, ObjectScan, decodeUtf8 } from './object-scan.ts';
-import { PendingDetections } from './pending.ts';
+import { type ObjectContext, decodeUtf8 } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
-import type { Chunk, Detection, Detector, ObjectDetector } from './port.ts';
+import { ChunkedObject, type Staging } from './chunked-object.ts';
+import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
+import { PIECE_BYTES } from './decode/pieces.ts';
+import type { Detection, Detector, ObjectDetector } from './port.ts';
 import { loadRules } from './rules/load-rules.ts';
 
 /** Buffers that `Detector.allocate` may be asked for. */
@@ -13,11 +15,8 @@ export interface DetectorLimits {
   buffer_bytes: number;
 }
 
-/** New bytes that are copied at once from a buffer outside of the detector's memory. */
-const COPIED_BYTES = 256 * 1024;
-
-/** Bytes that windows of encoded text and of rules over lines need at least. */
-const AFTER_MIN = 16 * 1024;
+/** New bytes that are copied, or decoded, at once. */
+const STAGED_BYTES = 256 * 1024;
 
 /** Compiles the rules. Throws HeddleError where a rule set cannot be used; says which rule, which field, and why. */
 export function createDetector(
@@ -35,19 +34,28 @@ class RuleSetDetector implements Detector {
   readonly #limits: DetectorLimits;
   readonly #clock: Clock;
   readonly #plan: DetectionPlan;
-  readonly #staging: number;
+  readonly #staging: Staging;
+  readonly #scratch: readonly number[];
   #buffers = 0;
 
   constructor(options: DetectionOptions, limits: DetectorLimits, clock: Clock) {
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
-    const buffers = limits.buffers_max * (limits.buffer_bytes + 64);
-    const own = (overlap: number): number => 2 * overlap + COPIED_BYTES + 64;
-    this.#plan = new DetectionPlan(loadRules(options), AFTER_MIN, (overlap) => buffers + own(overlap));
-    this.overlap = this.#plan.before + this.#plan.after;
+    const levels = options.decode_depth;
+    const buffers = limits.buffers_max * (limits.buffer_bytes + 64) + levels * (PIECE_BYTES + 64);
+    const own = (overlap: number): number => overlap + STAGED_BYTES + 64;
+    this.#plan = new DetectionPlan(
+      loadRules(options),
+      levels > 0 ? PIECE_BYTES + 2 * ESCAPE_CONTEXT : 0,
+      (overlap) => buffers + own(overlap),
+    );
+    const { before, after, scanner } = this.#plan;
+    // One unit of UTF-16 has two bytes.
+    this.overlap = levels > 0 ? 2 * (before + after) : before + after;
     this.warnings = this.#plan.warnings;
-    this.#staging = this.#plan.scanner.allocate(2 * this.overlap + COPIED_BYTES);
+    this.#staging = { address: scanner.allocate(before + after + STAGED_BYTES), new_bytes: STAGED_BYTES };
+    this.#scratch = Array.from({ length: levels }, () => scanner.allocate(PIECE_BYTES));
   }
 
   allocate(length: number): Uint8Array {
@@ -67,7 +75,14 @@ class RuleSetDetector implements Detector {
     if (this.#plan.rules.length === out.size && byPath.length === 0) return null;
     const gate = new RuleGate(out, this.#clock, this.#options.rule_timeout_ms);
     const inline_ignores = this.#options.inline_ignores;
-    const context: ObjectContext = { plan: this.#plan, gate, path: bytes, commit, inline_ignores };
+    const context: ObjectContext = {
+      plan: this.#plan,
+      gate,
+      path: bytes,
+      commit,
+      inline_ignores,
+      scratch: this.#scratch,
+    };
     return new ChunkedObject(context, gate, this.#staging, byPath);
   }
 
@@ -94,57 +109,5 @@ class RuleSetDetector implements Detector {
       entropy: 0,
       encodings: [],
     }));
-  }
-}
-
-/** Brings chunks of any size and any memory before the scan of one object. */
-class ChunkedObject implements ObjectDetector {
-  readonly #context: ObjectContext;
-  readonly #gate: RuleGate;
-  readonly #staging: number;
-  readonly #pending: PendingDetections;
-  readonly #scan: ObjectScan;
-  #byPath: Detection[];
-
-  constructor(context: ObjectContext, gate: RuleGate, staging: number, byPath: Detection[]) {
-    this.#context = context;
-    this.#gate = gate;
-    this.#staging = staging;
-    this.#byPath = byPath;
-    this.#pending = new PendingDetections(context.plan.hasRequired);
-    this.#scan = new ObjectScan(context, this.#pending);
-  }
-
-  get timed_out_rules(): readonly string[] {
-    return this.#gate.timedOut;
-  }
-
-  get detections_dropped(): number {
-    return this.#pending.dropped;
-  }
-
-  scan(chunk: Chunk): Detection[] {
-    const { bytes, length, base_offset, last } = chunk;
-    if (bytes.buffer === this.#context.plan.scanner.bytes.buffer) {
-      this.#scan.feed({ address: bytes.byteOffset, length, base_offset, last });
-    } else this.#copied(chunk);
-    const found = [...this.#byPath, ...this.#pending.take()];
-    this.#byPath = [];
-    return found;
-  }
-
-  /** Piece by piece, each with the overlap before it. */
-  #copied({ bytes, length, prefix_length, base_offset, last }: Chunk): void {
-    const { plan } = this.#context;
-    const overlap = plan.before + plan.after;
-    let from = prefix_length;
-    do {
-      const to = Math.min(length, from + COPIED_BYTES);
-      const first = Math.max(0, from - overlap);
-      plan.scanner.bytes.set(bytes.subarray(first, to), this.#staging);
-      const piece = { address: this.#staging, length: to - first, base_offset: base_offset + first };
-      this.#scan.feed({ ...piece, last: last && to === length });
-      from = to;
-    } while (from < length);
   }
 }

@@ -1,4 +1,6 @@
 import type { Encoding } from '../result.ts';
+import { EncodedText } from './decode/encoded-text.ts';
+import { EncodedSearch } from './encoded-search.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import { LineIndex } from './line-index.ts';
 import type { Candidate } from './matches.ts';
@@ -15,6 +17,10 @@ export interface ObjectContext {
   path: string;
   commit: string | undefined;
   inline_ignores: boolean;
+  /** Memory for decoded pieces, one a level of encoding that is looked into. */
+  scratch: readonly number[];
+  /** Where the object as a whole is encoded: what its bytes were decoded from, and bytes of that for one of them. */
+  whole?: { encoding: Encoding; unit_bytes: number };
 }
 
 /** Comments that exempt their line. */
@@ -24,6 +30,7 @@ const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
 export class ObjectScan {
   readonly #context: ObjectContext;
   readonly #layer: Layer;
+  readonly #encoded: { text: EncodedText; search: EncodedSearch } | null;
   readonly #lines: LineIndex;
   readonly #pending: PendingDetections;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
@@ -33,15 +40,27 @@ export class ObjectScan {
     this.#pending = pending;
     this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []));
     this.#lines = new LineIndex(context.plan.scanner);
+    this.#encoded = context.scratch.length > 0 ? this.#encodedSearch(context) : null;
+  }
+
+  #encodedSearch({ plan, gate, scratch }: ObjectContext): { text: EncodedText; search: EncodedSearch } {
+    const accept = this.#accept.bind(this);
+    return { text: new EncodedText(plan.scanner), search: new EncodedSearch(plan, gate, scratch, accept) };
   }
 
   feed(chunk: ScannedChunk): void {
     this.#chunk = chunk;
     this.#lines.enter(chunk);
     this.#layer.feed(chunk);
+    if (this.#encoded !== null) {
+      const shift = chunk.address - chunk.base_offset;
+      // What follows a piece on its line must be there, too.
+      const length = chunk.last ? chunk.length : Math.max(0, chunk.length - LINE_CONTEXT);
+      for (const piece of this.#encoded.text.feed({ ...chunk, length })) this.#encoded.search.search(piece, shift);
+    }
     const settled = Math.max(0, this.#layer.frontier - this.#context.plan.before);
     this.#lines.leave(settled);
-    this.#pending.settle(chunk.last ? Infinity : settled);
+    this.#pending.settle(chunk.last ? Infinity : settled * (this.#context.whole?.unit_bytes ?? 1));
   }
 
   #accept(candidate: Candidate, encodings: readonly Encoding[]): void {
@@ -75,6 +94,7 @@ export class ObjectScan {
     const { rule, start, end } = candidate;
     const from = this.#lines.place(start);
     const to = this.#lines.place(end);
+    const unit = this.#context.whole?.unit_bytes ?? 1;
     return {
       rule_id: rule.rule.id,
       description: rule.rule.description,
@@ -83,12 +103,12 @@ export class ObjectScan {
       column: from.column,
       end_line: to.line,
       end_column: to.column,
-      offset: start,
-      length: end - start,
+      offset: start * unit,
+      length: (end - start) * unit,
       match: decodeUtf8(candidate.match),
       secret: decodeUtf8(candidate.secret),
       entropy: candidate.entropy,
-      encodings,
+      encodings: this.#context.whole === undefined ? encodings : [this.#context.whole.encoding, ...encodings],
     };
   }
 }

@@ -123,6 +123,37 @@ export class KeywordScanner {
     }
   }
 
+  /**
+   * Encoded text in `[begin, end)`: with `length` 0 the address of a URL escape, else the address behind a run of at least
+   * `minimum` base64 letters, `open` letters before `begin` included. Returns, too, how many letters stand before `end`.
+   */
+  findEncoded(
+    begin: number,
+    end: number,
+    limit: number,
+    open: number,
+    minimum: number,
+  ): { records: { address: number; length: number }[]; open: number } {
+    const records: { address: number; length: number }[] = [];
+    let size = BLOCK_BYTES;
+    let carried = open;
+    for (let at = begin; at < end;) {
+      const stop = Math.min(end, at + size);
+      const found = this.#exports.findEncoded(at, stop, limit, carried, minimum);
+      if (found < 0) {
+        size >>= 1;
+        continue;
+      }
+      const from = this.#hits >> 2;
+      for (let word = from; word < from + found * 2; word += 2) {
+        records.push({ address: this.#words[word]!, length: this.#words[word + 1]! });
+      }
+      carried = this.#exports.openRun.value;
+      at = stop;
+    }
+    return { records, open: carried };
+  }
+
   countNewlines(begin: number, end: number): number {
     return this.#exports.countNewlines(begin, end);
   }

@@ -1,0 +1,98 @@
+import type { KeywordScanner } from '../keywords/scanner.ts';
+import type { ScannedChunk } from '../plan.ts';
+import { BASE64_SAMPLE, looksLikeText } from './base64.ts';
+import { type Piece, PieceCutter } from './pieces.ts';
+
+/** Letters of base64 in a row that are worth a look: seventeen bytes of text. */
+export const RUN_MIN = 24;
+
+/** Bytes around URL escapes that are decoded with them, and between two that still belong together. */
+export const ESCAPE_CONTEXT = 128;
+
+/** A run of base64 letters that has not ended yet. */
+interface OpenRun {
+  cutter: PieceCutter;
+  /** Null while too little of it is known. */
+  plausible: boolean | null;
+}
+
+/** Finds encoded text in one text, chunk after chunk. A piece is given when all of its bytes are there. */
+export class EncodedText {
+  readonly #scanner: KeywordScanner;
+  #scannedTo = 0;
+  #run: OpenRun | null = null;
+  #escapes: { cutter: PieceCutter; last: number } | null = null;
+  #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
+
+  constructor(scanner: KeywordScanner) {
+    this.#scanner = scanner;
+  }
+
+  /** The pieces that this chunk completes, in the order of their ends. */
+  feed(chunk: ScannedChunk): Piece[] {
+    this.#chunk = chunk;
+    const pieces: Piece[] = [];
+    const end = chunk.base_offset + chunk.length;
+    // An escape has three bytes; one that the chunk cuts is left to the next.
+    const to = chunk.last ? end : Math.max(this.#scannedTo, end - 2);
+    const shift = chunk.address - chunk.base_offset;
+    const open = this.#run === null ? 0 : this.#scannedTo - this.#run.cutter.start;
+    const found = this.#scanner.findEncoded(this.#scannedTo + shift, to + shift, end + shift, open, RUN_MIN);
+    for (const { address, length } of found.records) {
+      if (length === 0) this.#escape(address - shift, pieces);
+      else this.#endRun(address - shift, length, pieces);
+    }
+    this.#scannedTo = to;
+    this.#carryRun(found.open, pieces);
+    this.#carryEscapes(pieces);
+    return pieces;
+  }
+
+  #isPlausible(start: number): boolean {
+    return looksLikeText(this.#scanner.bytes, start - this.#chunk.base_offset + this.#chunk.address);
+  }
+
+  #endRun(end: number, length: number, pieces: Piece[]): void {
+    const start = end - length;
+    const run = this.#run?.cutter.start === start ? this.#run : null;
+    this.#run = null;
+    if (!(run?.plausible ?? this.#isPlausible(start))) return;
+    pieces.push(...(run?.cutter ?? new PieceCutter('base64', start)).close(end));
+  }
+
+  /** What of a run that goes on is certain already. */
+  #carryRun(length: number, pieces: Piece[]): void {
+    if (length === 0) {
+      this.#run = null;
+      return;
+    }
+    const start = this.#scannedTo - length;
+    const run =
+      this.#run?.cutter.start === start ? this.#run : { cutter: new PieceCutter('base64', start), plausible: null };
+    this.#run = run;
+    if (length >= BASE64_SAMPLE) run.plausible ??= this.#isPlausible(start);
+    if (this.#chunk.last) {
+      this.#run = null;
+      if (length >= RUN_MIN && run.plausible === true) pieces.push(...run.cutter.close(this.#scannedTo));
+    } else if (run.plausible === true) pieces.push(...run.cutter.open(this.#scannedTo));
+  }
+
+  #escape(at: number, pieces: Piece[]): void {
+    if (this.#escapes !== null && at > this.#escapes.last + ESCAPE_CONTEXT) this.#endEscapes(pieces);
+    this.#escapes ??= { cutter: new PieceCutter('url', Math.max(0, at - ESCAPE_CONTEXT)), last: at };
+    this.#escapes.last = at + 3;
+  }
+
+  #endEscapes(pieces: Piece[]): void {
+    if (this.#escapes === null) return;
+    const end = Math.min(this.#escapes.last + ESCAPE_CONTEXT, this.#chunk.base_offset + this.#chunk.length);
+    pieces.push(...this.#escapes.cutter.close(end));
+    this.#escapes = null;
+  }
+
+  #carryEscapes(pieces: Piece[]): void {
+    if (this.#escapes === null) return;
+    if (this.#chunk.last || this.#scannedTo > this.#escapes.last + ESCAPE_CONTEXT) this.#endEscapes(pieces);
+    else pieces.push(...this.#escapes.cutter.open(this.#escapes.last));
+  }
+}

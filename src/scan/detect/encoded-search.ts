@@ -1,0 +1,94 @@
+import type { Encoding } from '../result.ts';
+import { base64Source, decodeBase64 } from './decode/base64.ts';
+import { EncodedText } from './decode/encoded-text.ts';
+import type { Piece } from './decode/pieces.ts';
+import { decodeUrl, urlSource } from './decode/url.ts';
+import { decodeUtf16, detectUtf16 } from './decode/utf16.ts';
+import { Layer, type ObjectGate } from './layer.ts';
+import type { Candidate } from './matches.ts';
+import type { DetectionPlan } from './plan.ts';
+
+/** Where an offset in decoded text came from; `end` for offsets behind the last byte. */
+type Source = (offset: number, end: boolean) => number;
+
+/** A piece, and the text it stands in: at `shift` in memory, and where that text itself came from. */
+interface Held {
+  piece: Piece;
+  shift: number;
+  encodings: readonly Encoding[];
+  source: Source;
+}
+
+/** Decodes pieces of encoded text and searches them, and what is encoded in them, to a bounded depth. */
+export class EncodedSearch {
+  readonly #plan: DetectionPlan;
+  readonly #gate: ObjectGate;
+  /** Memory for one decoded piece a level. */
+  readonly #scratch: readonly number[];
+  readonly #accept: (candidate: Candidate, encodings: readonly Encoding[]) => void;
+
+  constructor(
+    plan: DetectionPlan,
+    gate: ObjectGate,
+    scratch: readonly number[],
+    accept: (candidate: Candidate, encodings: readonly Encoding[]) => void,
+  ) {
+    this.#plan = plan;
+    this.#gate = gate;
+    this.#scratch = scratch;
+    this.#accept = accept;
+  }
+
+  /** `shift`: what to add to an offset of the piece to get its address. */
+  search(piece: Piece, shift: number): void {
+    this.#search({ piece, shift, encodings: [], source: (offset) => offset }, 0);
+  }
+
+  #search(held: Held, level: number): void {
+    const address = this.#scratch[level];
+    if (address === undefined) return;
+    const { length, encodings, source } = this.#decode(held, address);
+    const chunk = { address, length, base_offset: 0, last: true };
+    const layer = new Layer(this.#plan, this.#gate, (candidate) => {
+      const start = source(candidate.start, false);
+      const end = source(candidate.end, true);
+      if (isOwn(held.piece, start, end, candidate)) {
+        this.#accept({ ...candidate, start: held.source(start, false), end: held.source(end, true) }, encodings);
+      }
+    });
+    layer.feed(chunk);
+    if (level + 1 >= this.#scratch.length) return;
+    for (const piece of new EncodedText(this.#plan.scanner).feed(chunk)) {
+      const outer: Source = (offset, end) => held.source(source(offset, end), end);
+      this.#search({ piece, shift: address, encodings, source: outer }, level + 1);
+    }
+  }
+
+  #decode(
+    { piece, shift, encodings }: Held,
+    address: number,
+  ): { length: number; encodings: Encoding[]; source: Source } {
+    const { bytes } = this.#plan.scanner;
+    const start = piece.start + shift;
+    const end = piece.end + shift;
+    if (piece.encoding === 'url') {
+      const source: Source = (offset) => piece.start + urlSource(bytes, start, end, offset);
+      return { length: decodeUrl(bytes, start, end, address), encodings: [...encodings, 'url'], source };
+    }
+    const length = decodeBase64(bytes, start, end, address);
+    const utf16 = detectUtf16(bytes, address, length);
+    const source: Source = (offset, isEnd) => piece.start + base64Source(offset, isEnd);
+    if (utf16 === null) return { length, encodings: [...encodings, 'base64'], source };
+    return {
+      length: decodeUtf16(bytes, address, address + length, { bytes, address }, utf16),
+      encodings: [...encodings, 'base64', utf16],
+      source: (offset, isEnd) => source(offset * 2, isEnd),
+    };
+  }
+}
+
+/** Text without escapes was found as it stands; what two pieces hold is found in one. */
+function isOwn(piece: Piece, start: number, end: number, candidate: Candidate): boolean {
+  if (start < piece.ownStart || start >= piece.ownEnd) return false;
+  return piece.encoding !== 'url' || end - start > candidate.end - candidate.start;
+}
