@@ -1,0 +1,48 @@
+/**
+ * Makes a directory with made-up secrets to be found: `node examples/secret-scan/plant.ts [DIRECTORY]`. They are made
+ * here and not kept in a file, so that nobody mistakes them for real ones.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+/** Where the workflow of this example looks. */
+const DIRECTORY = '.heddle/secret-scan';
+const ORDINARY_FILES = 30;
+
+/** Letters and digits that look random and are always the same. */
+function madeUp(name: string, length: number): string {
+  const text = createHash('sha512').update(`made up: ${name}`).digest('base64');
+  return text.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, length);
+}
+
+/** What lies where; every path but those of `src/` holds one secret. */
+export function plantedFiles(): Record<string, string | Uint8Array> {
+  const inArchive = `export DEPLOY_TOKEN=ghp_${madeUp('deploy', 36)}\n`;
+  const encoded = Buffer.from(`token: ghp_${madeUp('encoded', 36)} # until Friday`).toString('base64');
+  return {
+    'config/app.env': `LOG_LEVEL=info\nGITHUB_TOKEN=ghp_${madeUp('app', 36)}\n`,
+    'config/old.env': `GITHUB_TOKEN=ghp_${madeUp('old', 36)}\n`,
+    'backup/deploy.sh.gz': gzipSync(inArchive),
+    'notes.txt': `The build has it in its settings: ${encoded}\n`,
+    ...Object.fromEntries(
+      Array.from({ length: ORDINARY_FILES }, (_, n) => [`src/part-${n}.ts`, `export const part${n} = ${n};\n`]),
+    ),
+  };
+}
+
+/** Writes them afresh. */
+export function plant(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+  for (const [path, content] of Object.entries(plantedFiles())) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), content);
+  }
+}
+
+if (import.meta.main) {
+  const directory = process.argv[2] ?? DIRECTORY;
+  plant(directory);
+  console.log(`${Object.keys(plantedFiles()).length} files in ${directory}, four of them with a secret`);
+}
