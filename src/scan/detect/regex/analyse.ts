@@ -62,3 +62,24 @@ function mayTakeNewline(node: RegexNode): boolean {
       return false;
   }
 }
+
+/**
+ * Whether something that may be empty is repeated: there JavaScript prefers other matches than RE2, because it gives up a
+ * round that takes no bytes.
+ */
+export function repeatsEmpty(node: RegexNode): boolean {
+  switch (node.type) {
+    case 'repeat':
+      return (node.max > 1 && spanOf(node.node).min === 0) || repeatsEmpty(node.node);
+    case 'capture':
+      return repeatsEmpty(node.node);
+    case 'sequence':
+      return node.parts.some(repeatsEmpty);
+    case 'choice':
+      return node.branches.some(repeatsEmpty);
+    case 'empty':
+    case 'bytes':
+    case 'assertion':
+      return false;
+  }
+}

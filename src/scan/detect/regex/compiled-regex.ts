@@ -1,5 +1,6 @@
 import { type ParsedRegex, type RegexNode, sequence } from './ast.ts';
 import { backtrackingSteps } from './backtracking.ts';
+import { repeatsEmpty } from './analyse.ts';
 import { BoundedMatcher, type Spans } from './bounded-matcher.ts';
 import { RegexSyntaxError, parseRegex } from './parse.ts';
 import { ProgramTooLarge, compileProgram } from './program.ts';
@@ -21,7 +22,7 @@ export interface RegexMatch {
 /** A pattern ready to search latin1 strings in bounded time, whatever they hold. */
 export class CompiledRegex {
   readonly parsed: ParsedRegex;
-  /** What texts of up to `nativeMax` bytes are searched with: `bounded` where backtracking might take too long. */
+  /** What texts of up to `nativeMax` bytes are searched with: `bounded` where backtracking might take too long, or find something else. */
   readonly engine: 'native' | 'bounded';
   readonly #native: RegExp | null;
   readonly #nativeMax: number;
@@ -30,7 +31,8 @@ export class CompiledRegex {
   /** `starts`: places at which one search may begin, at most. Longer texts than `nativeMax` go to the bounded matcher. */
   constructor(parsed: ParsedRegex, nativeMax: number, starts: number) {
     this.parsed = parsed;
-    const safe = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
+    const quick = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
+    const safe = quick && !repeatsEmpty(parsed.node);
     this.engine = safe ? 'native' : 'bounded';
     this.#native = safe ? new RegExp(toJavaScript(parsed.node), 'g') : null;
     this.#nativeMax = nativeMax;

@@ -100,8 +100,12 @@ class Parser {
   #sequence(flags: Flags): RegexNode {
     const parts: RegexNode[] = [];
     while (this.#at < this.#pattern.length && !this.#peek('|') && !this.#peek(')')) {
-      if (this.#take('\\Q')) parts.push(...this.#quoted(flags));
-      else {
+      if (this.#take('\\Q')) {
+        const quoted = this.#quoted(flags);
+        const last = quoted.pop();
+        parts.push(...quoted);
+        if (last !== undefined) parts.push(this.#repeated(last, flags));
+      } else {
         const atom = this.#atom(flags);
         if (atom !== null) parts.push(this.#repeated(atom, flags));
       }
