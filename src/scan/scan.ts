@@ -1,6 +1,7 @@
 import { HeddleError } from '../domain/errors.ts';
 import { ScanRun } from './coordinator/scan-run.ts';
 import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
+import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
 import { emptyMetrics } from './graph/metrics.ts';
 import { BUFFER_LEN_MAX } from './graph/limits.ts';
 import type { ScanOptions, SourceSpec } from './options.ts';
@@ -23,21 +24,26 @@ export async function startScan(
 ): Promise<ScanSummary> {
   const startedAt = environment.clock.monotonic();
   checkOptions(options);
-  const sources = await openSources(options);
+  const journal = environment.statePath === undefined ? null : StateJournal.open(environment.statePath, options);
+  const sources: ObjectSource[] = [];
   try {
-    const beginning = { position: { source: 0, cursor: 'start' as const }, next_index: 0, metrics: emptyMetrics() };
-    const run = new ScanRun(options, sources, observer, environment, null, beginning);
+    await openSources(options, sources);
+    const run = new ScanRun(options, sources, observer, environment, journal, journal?.checkpoint ?? beginning());
+    if (journal !== null) await run.replay(journal.replay());
     return await run.run(startedAt);
   } finally {
     for (const source of sources) await source.close();
+    journal?.close();
   }
 }
 
-async function openSources({ sources, exclude }: ScanOptions): Promise<ObjectSource[]> {
+function beginning(): Checkpoint {
+  return { position: { source: 0, cursor: 'start' }, next_index: 0, metrics: emptyMetrics() };
+}
+
+async function openSources({ sources, exclude }: ScanOptions, opened: ObjectSource[]): Promise<void> {
   const passes = pathFilter({ include: [], exclude });
-  const opened: ObjectSource[] = [];
   for (const spec of sources) opened.push(await openOne(spec, (path) => !passes(path)));
-  return opened;
 }
 
 async function openOne(spec: SourceSpec, prune: (path: string) => boolean): Promise<ObjectSource> {

@@ -11,6 +11,8 @@ export interface KnownResult {
 /** Where a run writes down what it has done. */
 export interface RunJournal {
   part(index: number, findings: readonly Finding[], problems: readonly Problem[]): void;
+  /** The object is read again from its beginning: its parts so far do not count. */
+  restart(index: number): void;
   /** Null metrics: none were sent. */
   completed(index: number, path: string, metrics: Float64Array | null): void;
   boundary(boundary: Boundary): void;

@@ -10,13 +10,14 @@ import type { Finding, Problem, ScanProgress, ScanSummary, TaskMetrics } from '.
 import type { ObjectSource } from '../source/port.ts';
 import { CONTROL, type FromWorker, type WorkerInit } from '../worker/protocol.ts';
 import { COMPLETED_ROW } from '../worker/result-outbox.ts';
-import { Discovery, type Position } from './discovery.ts';
+import { Discovery } from './discovery.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { nameLosses } from './losses.ts';
 import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
 import { ReorderBuffer } from './reorder-buffer.ts';
 import type { RunJournal } from './run-journal.ts';
+import type { Checkpoint } from './state-journal.ts';
 import { WORKER_ENTRY, type WorkerThread } from './worker-thread.ts';
 import { Workers } from './workers.ts';
 
@@ -25,13 +26,6 @@ const PROGRESS_MS = 250;
 /** Rules that may each use up their time on one chunk before the thread is taken for hung. */
 const SLOW_RULES = 10;
 const HANG_SLACK_MS = 5000;
-
-/** Where a run begins: at its start, or where an earlier one was interrupted. */
-export interface Beginning {
-  position: Position;
-  next_index: number;
-  metrics: TaskMetrics;
-}
 
 /** One scan, from its sources to its summary: the coordinator's side. */
 export class ScanRun {
@@ -63,7 +57,7 @@ export class ScanRun {
     observer: ScanObserver,
     environment: ScanEnvironment,
     journal: RunJournal | null,
-    beginning: Beginning,
+    beginning: Checkpoint,
   ) {
     this.#options = options;
     this.#observer = observer;
@@ -113,10 +107,12 @@ export class ScanRun {
     return this.#summary(clock.monotonic() - startedAt);
   }
 
-  /** Counts what an earlier run found. */
-  async replay(finding: Finding | null, problem: Problem | null): Promise<void> {
-    if (finding !== null) await this.#deliverFinding(finding);
-    if (problem !== null) await this.#deliverProblem(problem);
+  /** Tells the observer what an interrupted run has found before the place where this one goes on. */
+  async replay(parts: Iterable<{ findings: readonly Finding[]; problems: readonly Problem[] }>): Promise<void> {
+    for (const { findings, problems } of parts) {
+      for (const finding of findings) await this.#deliverFinding(finding);
+      for (const problem of problems) await this.#deliverProblem(problem);
+    }
   }
 
   /** Ends the run: everything under way is dropped. The first reason counts. */
@@ -222,7 +218,10 @@ export class ScanRun {
     const { named, again } = nameLosses([...worker.outstanding.values()], current, why, hung);
     worker.outstanding.clear();
     for (const { object, problem } of named) this.#giveUp(object, problem);
-    for (const object of again) this.#results.restart(object.index);
+    for (const { index } of again) {
+      this.#journal?.restart(index);
+      this.#results.restart(index);
+    }
     this.#discovery.again(again);
     this.#results.deliver();
     this.#pump();
@@ -240,7 +239,7 @@ export class ScanRun {
     this.#results.complete(index);
   }
 
-  #discover(sources: readonly ObjectSource[], frontier: ObjectFrontier, beginning: Beginning): Discovery {
+  #discover(sources: readonly ObjectSource[], frontier: ObjectFrontier, beginning: Checkpoint): Discovery {
     const options = {
       object_bytes_max: this.#options.object_bytes_max,
       from: beginning.position,

@@ -30,7 +30,7 @@ export class ChunkFetcher {
 
   #openThenRead(step: FetchSyncStep, reading: ObjectReading): Result {
     const { detector, limits, finish } = this.#context;
-    if (reading.detector === undefined) reading.detector = detector.begin(reading.path);
+    if (reading.detector === undefined) reading.detector = detector.begin(reading.path, reading.root.commit?.id);
     if (reading.detector === null && !limits.archives.enabled) return finish(step.object);
     let opening: ObjectReader | Promise<ObjectReader>;
     try {

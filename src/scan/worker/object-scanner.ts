@@ -90,6 +90,11 @@ export class ObjectScanner {
       const message = `the rule ${id} took too long on it and was stopped`;
       problems.push({ code: 'rule_timed_out', path: reading.path, message, extent: 'partial' });
     }
+    const dropped = reading.detector?.detections_dropped ?? 0;
+    if (dropped > 0) {
+      const message = `it gives more findings than are kept; ${dropped} were left out`;
+      problems.push({ code: 'too_large', path: reading.path, message, extent: 'partial' });
+    }
     if (atClose !== undefined) problems.push(atClose);
     object[Symbol.dispose]();
     return null;

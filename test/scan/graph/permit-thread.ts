@@ -1,0 +1,21 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { CountBudget } from '../../../src/scan/graph/count-budget.ts';
+import { ObjectFrontier } from '../../../src/scan/graph/frontier.ts';
+import { liveCounts } from '../../../src/scan/graph/live.ts';
+
+/** Takes objects through a frontier that other threads use at the same time; each is held by two steps for some turns. */
+const { memory, owner, objects } = workerData as { memory: SharedArrayBuffer; owner: number; objects: number };
+const frontier = new ObjectFrontier(CountBudget.attach(memory, owner), 0);
+let completed = 0;
+await Promise.all(
+  Array.from({ length: objects }, async (_, idx) => {
+    const descriptor = { path: `${owner}/${idx}`, size_hint: 1, object_id: { source: owner, idx }, source_id: owner };
+    const fetch = await frontier.acquire(descriptor, 0);
+    const scan = fetch.clone();
+    fetch[Symbol.dispose]();
+    for (let turn = 0; turn < idx; turn++) await Promise.resolve();
+    scan[Symbol.dispose]();
+    completed += 1;
+  }),
+);
+parentPort!.postMessage({ completed, live: liveCounts() });
