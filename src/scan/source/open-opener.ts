@@ -3,6 +3,7 @@ import { FileOpener } from './file-opener.ts';
 import { BlobOpener } from './git/blob-opener.ts';
 import { rootLocatorOf } from './open-source.ts';
 import type { ObjectOpener } from './port.ts';
+import { S3Opener } from './s3/object-opener.ts';
 import { StdinOpener } from './stdin.ts';
 
 /** Makes what opens the objects of a source; the source itself may live in another thread. */
@@ -19,6 +20,6 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
     case 'git':
       return BlobOpener.open(spec);
     case 's3':
-      throw new Error(`${spec.type}: not built yet`);
+      return S3Opener.open(spec);
   }
 }

@@ -8,6 +8,7 @@ import { GitSource } from './git/git.ts';
 import { ListSource } from './list.ts';
 import type { ObjectSource } from './port.ts';
 import { SlicedWalk } from './slice.ts';
+import { S3Source } from './s3/s3.ts';
 import { StdinSource } from './stdin.ts';
 
 /** What a source may ask of whoever runs it. */
@@ -35,7 +36,7 @@ export function openSource(
     case 'git':
       return new GitSource(spec);
     case 's3':
-      throw new Error(`${spec.type}: not built yet`);
+      return S3Source.open(spec);
   }
 }
 

@@ -1,0 +1,75 @@
+import type * as Sdk from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { SourceSpec } from '../../options.ts';
+
+export type S3Spec = Extract<SourceSpec, { type: 's3' }>;
+export type S3Sdk = typeof Sdk;
+
+export interface S3Connection {
+  sdk: S3Sdk;
+  client: S3Client;
+}
+
+/** Tries of one request, the first included; the SDK waits between them. */
+const TRIES_MAX = 5;
+
+/**
+ * Loads the SDK and makes a client. Credentials are found as the SDK finds them anywhere.
+ *
+ * @throws Error that names the package where it is missing
+ */
+export async function connect(spec: S3Spec): Promise<S3Connection> {
+  const sdk = await loadSdk();
+  const { endpoint, region, force_path_style: isPathStyle } = spec;
+  const client = new sdk.S3Client({
+    maxAttempts: TRIES_MAX,
+    followRegionRedirects: true,
+    // Checksums are of whole objects, and these are read in parts.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    ...(endpoint === undefined ? {} : { endpoint }),
+    // Other services have none, and the SDK demands one.
+    ...(region !== undefined ? { region } : endpoint !== undefined ? { region: 'us-east-1' } : {}),
+    ...(isPathStyle === undefined ? {} : { forcePathStyle: isPathStyle }),
+  });
+  return { sdk, client };
+}
+
+async function loadSdk(): Promise<S3Sdk> {
+  try {
+    return await import('@aws-sdk/client-s3');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new Error('Scanning a bucket needs a package: npm install @aws-sdk/client-s3', { cause: error });
+  }
+}
+
+/** `s3://bucket/prefix`. */
+export function addressOf({ bucket, prefix = '' }: S3Spec): string {
+  return `s3://${bucket}/${prefix}`;
+}
+
+/** What keeps a listing from going on, with what to do. */
+export function explain(spec: S3Spec, error: unknown): Error {
+  const { name, message } = error as Error;
+  return new Error(`${addressOf(spec)}: ${adviceOf(spec, name) ?? `${name}: ${message}`}`, { cause: error });
+}
+
+function adviceOf({ bucket }: S3Spec, name: string): string | null {
+  switch (name) {
+    case 'NoSuchBucket':
+      return `there is no bucket ${bucket}; check its name, and the region or endpoint`;
+    case 'AccessDenied':
+    case 'Forbidden':
+    case '403':
+      return 'access denied; these credentials need s3:ListBucket for the bucket and s3:GetObject for its objects';
+    case 'CredentialsProviderError':
+      return 'no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE';
+    case 'InvalidAccessKeyId':
+    case 'SignatureDoesNotMatch':
+      return `the credentials are refused (${name})`;
+    case 'ExpiredToken':
+      return 'the credentials have expired; renew them and go on';
+    default:
+      return null;
+  }
+}
