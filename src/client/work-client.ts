@@ -39,8 +39,13 @@ export class WorkClient {
     return this.#say(task, 'complete', completion);
   }
 
-  fail(task: ClaimedWork, reason: FailWorkDto['reason']): Promise<WorkOutcomeDto> {
-    return this.#say(task, 'fail', { reason });
+  /** With `final` no retry policy tries it again. */
+  fail(
+    task: ClaimedWork,
+    reason: FailWorkDto['reason'],
+    options: Pick<FailWorkDto, 'final'> = {},
+  ): Promise<WorkOutcomeDto> {
+    return this.#say(task, 'fail', { reason, ...options });
   }
 
   /** Hands the task back: others may have it at once. */

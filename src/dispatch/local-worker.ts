@@ -355,11 +355,13 @@ function success(task: ClaimedTask, result: ExecutorResult): Report {
   return report;
 }
 
-function completed(task: ClaimedTask, { outcome, result, reason, expected_created }: Completion): Report {
+function completed(task: ClaimedTask, completion: Completion): Report {
+  const { outcome, result, reason, expected_created, final } = completion;
   const report: Report = { task_id: task.id, attempt: task.attempt, outcome, workflow: workflowOf(task) };
   if (result !== undefined) report.result = result;
   if (reason !== undefined) report.reason = reason;
   if (expected_created !== undefined) report.expected_created = expected_created;
+  if (final) report.final = true;
   return report;
 }
 

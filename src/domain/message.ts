@@ -48,6 +48,8 @@ export interface CompleteTaskMessage {
   /** The attempt that ended; null speaks for the current one. */
   attempt: number | null;
   reason: string | null;
+  /** Of a failure: trying again is in vain, and the retry policy has no say. */
+  final: boolean;
 }
 
 /** A sign of life of an attempt; the first one says that it started. */

@@ -154,6 +154,8 @@ export interface Report {
   result?: JsonValue;
   /** Of a generator: how many nodes it announced. It is `expanding` until so many exist. */
   expected_created?: number;
+  /** Of a failure: trying again is in vain, and the retry policy has no say. */
+  final?: boolean;
   /** Where the claim said that the task belongs; spares the report from looking it up. */
   workflow?: { id: WorkflowId; linked: boolean };
 }

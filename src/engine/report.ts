@@ -121,7 +121,8 @@ function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
     item.metadata_patch === undefined &&
     item.new_success === undefined &&
     item.new_failures === undefined &&
-    !('expected_created' in item)
+    !('expected_created' in item) &&
+    !('final' in item)
       ? []
       : [
           {
@@ -130,6 +131,7 @@ function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
             s: item.new_success,
             f: item.new_failures,
             x: 'expected_created' in item ? item.expected_created : undefined,
+            z: 'final' in item ? item.final : undefined,
           },
         ],
   );

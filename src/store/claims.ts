@@ -9,11 +9,12 @@ const CLAIM: Statement = {
     from claim($1::integer[], $2, $3, 'run', $4, $5, $6)`,
 };
 
-/** The settle runs before the claim: it is the outer side of the join. */
+/** The settle runs before the claim: it is the outer side of the join. The kinds that are claimed are locked before its tasks. */
 const SETTLE_AND_CLAIM: Statement = {
   name: 'tasks.settle_and_claim',
   text: `with settled as materialized (
-      select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved)
+      select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
+      from lock_kinds($9::integer[]))
     select s.moved, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
       null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
       null::uuid as container_id, null as local_id, null::bigint as waited_ms
@@ -29,7 +30,8 @@ const SUBMIT_AND_CLAIM: Statement = {
   name: 'workflows.submit_and_claim',
   text: `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now),
     stored as materialized (
-      select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now from moment m)
+      select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now
+      from lock_kinds($5::integer[] || $7::integer[]), moment m)
     select s.lanes, s.now, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
       null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
       null::uuid as container_id, null as local_id, null::bigint as waited_ms

@@ -124,12 +124,12 @@ export class TreeScript {
 
 function reportOf(
   model: Model,
-  { pick, speaker, outcome, expects }: Extract<TreeCommand, { type: 'report' }>['items'][number],
+  { pick, speaker, outcome, expects, final = false }: Extract<TreeCommand, { type: 'report' }>['items'][number],
 ) {
   const task = resolve(model, pick);
   if (task === undefined) return [];
   const task_id = task.definition.id;
-  const report = { task_id, attempt: attemptOf(task, speaker), outcome };
+  const report = { task_id, attempt: attemptOf(task, speaker), outcome, ...(final ? { final } : {}) };
   return expects === null
     ? [report]
     : [{ ...report, expected_created: Math.max(createdBy(model, task_id) + expects, 0) }];

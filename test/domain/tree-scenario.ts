@@ -63,7 +63,7 @@ export type TreeCommand =
   | {
       type: 'report';
       /** `expects`: announced nodes beyond those that exist; null: it announces none. */
-      items: { pick: TreePick; speaker: Speaker; outcome: Outcome; expects: number | null }[];
+      items: { pick: TreePick; speaker: Speaker; outcome: Outcome; expects: number | null; final?: boolean }[];
     }
   /** Reports every open attempt, with these outcomes in turn. */
   | { type: 'report_all'; outcomes: Outcome[] }
@@ -156,6 +156,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     speaker: fc.constantFrom<Speaker>('current', 'current', 'current', 'current', 'anonymous', 'stale', 'future'),
     outcome,
     expects: fc.constantFrom(null, null, -1, 0, 1, 2),
+    final: fc.constantFrom(false, false, false, false, true),
   });
   const creation = fc.record({
     generator: pickFrom('generating', 'generating', 'generating', 'generating', 'any'),

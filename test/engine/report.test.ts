@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import type { ClaimedTask } from '../../src/engine/port.ts';
 import { VirtualClock } from '../../src/runtime/clock.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
+import { newId } from '../../src/runtime/random.ts';
 import { claimKind, newBench, newTask, submitTasks, succeed } from './fixture.ts';
 
 test('a task that its counters kept alive for months ends like any other, with its whole set', async () => {
@@ -36,4 +38,44 @@ test('a failure that is tried again is counted as a change of status, not as an 
   await fail();
   assert.equal(await value('tasks_completed_total{outcome="failure",kind="work"}'), 2);
   assert.equal(await value('task_status_transitions_total{from_status="Running",to_status="Failure"}'), 2);
+});
+
+test('a failure that is final is not tried again, whatever the policy allows', async () => {
+  const { engine } = await newBench();
+  const retry = { max_attempts: 3, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 };
+  await submitTasks(engine, [newTask({ retry }), newTask({ retry })]);
+  const [one, other] = (await claimKind(engine)) as [ClaimedTask, ClaimedTask];
+  const failure = { outcome: 'failed', reason: 'the input is not valid' } as const;
+  const outcomes = await engine.report([
+    { ...failure, task_id: one.id, attempt: one.attempt, final: true },
+    { ...failure, task_id: other.id, attempt: other.attempt },
+  ]);
+  assert.deepEqual(
+    outcomes.map(({ result, state }) => [result, state]),
+    [
+      ['applied', 'failed'],
+      ['retrying', 'pending'],
+    ],
+  );
+});
+
+test('a canceled generator that waits for its nodes holds no slot: nobody is at work on it', async () => {
+  const bench = await newBench();
+  const matcher = { kind: 'MakeGenerator', fields: [] };
+  const limited = newTask({ kind: 'MakeGenerator', rules: [{ type: 'concurrency', matcher, max: 1 }] });
+  const leaf = { type: 'task', policy: 'FailOnFailure', disabled: false, generates: true } as const;
+  const children = [limited, { ...limited, id: newId() }].map((task) => ({ ...leaf, task }));
+  const root = { type: 'container', id: newId(), local_id: null, mode: 'parallel', policy: 'FailOnFailure' } as const;
+  await bench.engine.submitWorkflows([
+    { name: null, root: { ...root, children }, traceparent: null, idempotency: null, job_run_id: null },
+  ]);
+  const [first] = await claimKind(bench.engine, 'MakeGenerator');
+  const announced = { task_id: first!.id, attempt: 1, outcome: 'succeeded', expected_created: 1 } as const;
+  assert.equal((await bench.engine.report([announced]))[0]!.state, 'expanding');
+  assert.deepEqual(await claimKind(bench.engine, 'MakeGenerator'), []);
+  await bench.engine.cancel([first!.id]);
+  assert.deepEqual(
+    (await claimKind(bench.engine, 'MakeGenerator')).map(({ id }) => id),
+    children.map(({ task }) => task.id).filter((id) => id !== first!.id),
+  );
 });

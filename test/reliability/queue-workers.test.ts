@@ -94,7 +94,7 @@ describe('workers on queues, as processes', () => {
     );
     const queue = new PostgresQueue({ database: database.database, clock: systemClock, log: silentLogger });
     const late = { type: 'CompleteTask', task_id: id, state: 'Failed', attempt: 1, reason: 'late' } as const;
-    const rest = { root_container_id: null, data: null, expected_task_count: null };
+    const rest = { root_container_id: null, data: null, expected_task_count: null, final: false };
     await queue.send(MANAGER_QUEUE, [{ body: encodeManagerMessage({ ...late, ...rest }) }]);
     await eventually(async () => {
       const { visible, in_flight } = await queue.depth(MANAGER_QUEUE);

@@ -11,15 +11,23 @@ export class Completion {
   readonly reason: string | undefined;
   /** Of a generator that succeeded: how many nodes it made. */
   readonly expected_created: number | undefined;
+  /** Of a failure: no further attempt would do better. */
+  readonly final: boolean;
 
   constructor(
     outcome: Outcome,
-    details: { result?: JsonValue | undefined; reason?: string; expected_created?: number | undefined } = {},
+    details: {
+      result?: JsonValue | undefined;
+      reason?: string;
+      expected_created?: number | undefined;
+      final?: boolean;
+    } = {},
   ) {
     this.outcome = outcome;
     this.result = details.result;
     this.reason = details.reason;
     this.expected_created = details.expected_created;
+    this.final = details.final ?? false;
   }
 }
 

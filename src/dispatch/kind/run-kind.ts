@@ -89,7 +89,7 @@ class KindRun implements KindContext {
   }
 
   #begin(checked: CheckedInput): Completion | Promise<Completion> {
-    if (checked.fault !== undefined) return new Completion('failed', { reason: checked.fault });
+    if (checked.fault !== undefined) return new Completion('failed', { reason: checked.fault, final: true });
     try {
       const returned = this.#definition.run(checked.value as never, this);
       if (isThenable(returned)) return this.#settleLater(returned);

@@ -113,6 +113,7 @@ export class Conclusions {
       expected_task_count: completion.expected_created ?? null,
       attempt: start.task.attempt,
       reason: completion.reason ?? null,
+      final: completion.final,
     });
   }
 

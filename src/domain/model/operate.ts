@@ -13,7 +13,7 @@ const itself = (id: TaskId): TaskId => id;
 
 /**
  * Ends whatever has not ended; an open attempt keeps its slots until its worker reports or its deadline passes. One whose
- * start was never tried has no worker.
+ * start was never tried has no worker, and one that waits for its nodes has none any more.
  */
 export function cancel(model: Model, ids: readonly TaskId[], now: number): ModelOutcome[] {
   const ended: TaskId[] = [];
@@ -21,10 +21,9 @@ export function cancel(model: Model, ids: readonly TaskId[], now: number): Model
     if (task.state === 'canceled') return 'unchanged';
     if (isTerminal(task.state)) return 'conflict';
     restartClock(task, now);
-    if (task.delivering && !task.start_tried) closeAttempt(task);
+    if (task.expanding || (task.delivering && !task.start_tried)) closeAttempt(task);
     if (task.attempt_open) task.deadline_at ??= now + task.definition.timeout_secs * 1000;
     task.claim_expires_at = null;
-    task.expanding = false;
     task.heard_at = now;
     task.state = 'canceled';
     ended.push(id);

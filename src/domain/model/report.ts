@@ -22,6 +22,8 @@ export interface ModelReport {
   new_failures?: number;
   /** Of a generator: how many nodes it announced. */
   expected_created?: number;
+  /** Trying again is in vain. */
+  final?: boolean;
 }
 
 /**
@@ -77,18 +79,24 @@ function settle(model: Model, task: ModelTask, item: ModelReport, now: number): 
       return 'applied';
     }
   }
-  return finish(model, task, item.outcome, now);
+  return finish(model, task, item.outcome, now, item.final);
 }
 
 /**
  * Ends the open attempt: with the next one where the retry policy has one left, else for good. A paused task stays
  * paused until somebody resumes it; its next attempt then waits for what is left of the backoff.
  */
-export function finish(model: Model, task: ModelTask, outcome: Outcome, now: number): 'applied' | 'retrying' {
+export function finish(
+  model: Model,
+  task: ModelTask,
+  outcome: Outcome,
+  now: number,
+  final = false,
+): 'applied' | 'retrying' {
   const pausedAt = task.paused_at;
   closeAttempt(task);
   const policy = task.definition.retry;
-  const triesAgain = outcome === 'failed' || outcome === 'timed_out';
+  const triesAgain = !final && (outcome === 'failed' || outcome === 'timed_out');
   if (triesAgain && policy !== null && task.attempt < policy.max_attempts) {
     task.run_at = now + longestBackoffMs(policy, task.attempt);
     if (task.state === 'paused') task.paused_at = pausedAt;

@@ -14,10 +14,12 @@ export function createdBy(model: Model, id: TaskId): number {
   return tasks.length + containers.length;
 }
 
-/** The generator's worker is done; the generator is when what it announced exists. */
+/** The generator's worker is done, its last sign of life; the generator is when what it announced exists. */
 export function expand(task: ModelTask, now: number): void {
   restartClock(task, now);
-  task.deadline_at ??= now + task.definition.timeout_secs * 1000;
+  const { deadline_basis, timeout_secs } = task.definition;
+  if (deadline_basis === 'activity') task.deadline_at = now + timeout_secs * 1000;
+  else task.deadline_at ??= now + timeout_secs * 1000;
   task.claim_expires_at = null;
   task.delivering = false;
   task.started = true;

@@ -117,6 +117,7 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
     'expected_task_count',
     'attempt',
     'reason',
+    'final',
   ]);
   message.requireAll('task_id', 'state');
   return {
@@ -128,6 +129,7 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
     expected_task_count: message.integer('expected_task_count', 0, COUNT_MAX),
     attempt: message.integer('attempt', 1, COUNT_MAX),
     reason: readReason(message),
+    final: message.boolean('final') ?? false,
   };
 }
 

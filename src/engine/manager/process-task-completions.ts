@@ -69,13 +69,14 @@ function verdictOfBeat(result: HeartbeatResult): Verdict {
 }
 
 function reportOf(message: CompleteTaskMessage): Report {
-  const { task_id, attempt, state, reason, data, expected_task_count } = message;
+  const { task_id, attempt, state, reason, data, expected_task_count, final } = message;
   return {
     task_id,
     attempt,
     outcome: OUTCOME[state],
     ...(reason === null ? {} : { reason }),
     ...(data === null ? {} : { result: data }),
+    ...(final ? { final } : {}),
     ...(expected_task_count === null ? {} : { expected_created: expected_task_count }),
   };
 }

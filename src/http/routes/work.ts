@@ -229,9 +229,10 @@ function failRoute(app: App, { operations }: RouteContext): void {
       body: FailWorkDto,
     },
     handler: async (request) => {
-      const { attempt, reason } = request.body;
+      const { attempt, reason, final = false } = request.body;
       const task_id = idOf(request.params);
-      return answerReport(await operations.report({ task_id, attempt, outcome: 'failed', reason }), 'failed', true);
+      const report = { task_id, attempt, outcome: 'failed', reason, ...(final ? { final } : {}) } as const;
+      return answerReport(await operations.report(report), 'failed', true);
     },
   });
 }

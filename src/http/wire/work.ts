@@ -111,6 +111,7 @@ export const FailWorkDto = Type.Object(
   {
     attempt: Attempt,
     reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, description: 'Why, for people.' }),
+    final: Type.Optional(Type.Boolean({ description: 'Trying again is in vain: the retry policy has no say.' })),
   },
   { additionalProperties: false, title: 'FailWorkDto' },
 );

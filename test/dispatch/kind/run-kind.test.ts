@@ -43,6 +43,7 @@ describe('the input of a kind', () => {
     const strict = defineKind({ name: 'strict', input: Host, run: () => void (called = true) });
     const { completion } = await runOnce(strict, { input: { ports: [1, 'x'] } });
     assert.equal(completion.outcome, 'failed');
+    assert.equal(completion.final, true);
     assert.match(completion.reason!, /^the input is not valid: input\.host: .+; input\.ports\[1\]: .+/);
     assert.equal(called, false);
   });

@@ -35,8 +35,10 @@ describe('a worker on queues', () => {
       expected_task_count: null,
       attempt: 1,
       reason: null,
+      final: false,
     });
     assert.equal(ends.get(wrong!.id)!.state, 'Failed');
+    assert.equal(ends.get(wrong!.id)!.final, true);
     assert.match(ends.get(wrong!.id)!.reason!, /^the input is not valid: input\.a: /);
     const { state, attempt, reason } = ends.get(fails!.id)!;
     assert.deepEqual([state, attempt, reason], ['Failed', 3, 'no such host']);

@@ -47,6 +47,7 @@ function messageArbitrary(): fc.Arbitrary<ManagerMessage> {
       expected_task_count: fc.option(count),
       attempt: fc.option(fc.integer({ min: 1, max: 9 })),
       reason: fc.constantFrom(null, '', 'refused'),
+      final: fc.boolean(),
     }),
     plainRecord({
       type: fc.constant('HeartbeatTask' as const),
@@ -101,6 +102,7 @@ test('what a completion leaves out has its default, and null is as good as absen
     expected_task_count: null,
     attempt: null,
     reason: null,
+    final: false,
   };
   assert.deepEqual(parse({ type: 'CompleteTask', task_id: ID.toUpperCase(), state: 'Succeeded' }), {
     ok: true,

@@ -172,6 +172,16 @@ story(
   report(0, 'succeeded', 0),
 );
 story(
+  'a canceled generator that waited for its nodes lets go at once, paused or not',
+  parallel(GENERATOR, GENERATOR),
+  CLAIM,
+  report(0, 'succeeded', 1),
+  report(1, 'succeeded', 1),
+  operate('pause', 1),
+  operate('cancel', 0, 1),
+  report(0),
+);
+story(
   'an expanding generator keeps its deadline through a pause',
   parallel({ ...GENERATOR, timeout_secs: 5 }),
   CLAIM,

@@ -153,6 +153,12 @@ $$;
 -- Every function that a transition starts with keeps the planner to index scans: its estimates of passing states and of
 -- limits it cannot see are always wrong, and one scan of a whole table costs more than thousands of tasks.
 --
+-- Keeps the shapes of these kinds as they are until the end of the transaction. The first lock of any, in order.
+create or replace function lock_kinds(p_kinds integer[])
+returns void language sql as $$
+  select pg_advisory_xact_lock_shared(7201, o.k) from (select distinct u.k from unnest(p_kinds) u(k) where u.k > 0 order by 1) o
+$$;
+
 -- Claims pending tasks of these lanes, highest priority first, oldest first among equals. p_start says how they start:
 -- 'run': at once, the claimer runs them itself; 'deliver': they are claimed and their start deliveries are written
 -- (lane 0); 'queue': they are claimed and the caller writes them into the queue of their kind, the only lane.
@@ -191,6 +197,14 @@ begin
     order by r.rank, r.task_id limit p_limit) c;
   if v_ids is null then return; end if;
 
+  -- Kinds before tasks: whoever stores tasks of a kind may wait for the tasks they depend on. A lane other than that of
+  -- webhooks is a kind.
+  if 0 = any(v_lanes) then
+    perform lock_kinds(array(select t.kind_id from task t where t.id = any(v_ids)));
+  else
+    perform lock_kinds(v_lanes);
+  end if;
+
   -- A task that somebody else holds right now keeps its ready row and is met again.
   select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = 1), bool_or(t.rule_slots is not null)
   into v_pending, v_kinds, v_ruled
@@ -212,7 +226,6 @@ begin
     return;
   end if;
 
-  perform pg_advisory_xact_lock_shared(7201, k) from (select unnest(v_kinds) as k order by 1) o;
   v_ruled := coalesce(v_ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_kinds))
     or exists (select 1 from unnest(v_grants) g(slots) where g.slots is not null);
   if v_ruled then

@@ -2,8 +2,8 @@
 -- extras, the tasks' ends or next attempts, and everything that follows from them.
 -- p_expire: only tasks whose deadline has passed end. p_workflows: where the caller knows them, the
 -- workflows with dependencies that the tasks belong to; null: they are looked up.
--- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced}], applied
--- to what is accepted.
+-- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced, z: true where
+-- trying again is in vain}], applied to what is accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
 -- [duration in ms]]]; cascaded: [[kind, count]]; lanes; deliveries; unblocked; workflows}. Codes: 0 applied,
 -- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found. Ids in ascending order are settled
@@ -34,6 +34,7 @@ declare
   v_containers uuid[];
   v_in_trees boolean;
   v_expanding uuid[];
+  v_final uuid[];
 begin
   if p_workflows is null then perform lock_workflows(p_ids);
   elsif cardinality(p_workflows) > 0 then
@@ -107,6 +108,7 @@ begin
   end if;
   if p_extras is not null then
     v_lanes := coalesce(v_lanes, '{}') || apply_extras(v_ids, p_extras, v_now);
+    v_final := array(select x.i from jsonb_to_recordset(p_extras) as x(i uuid, z boolean) where x.z);
     if v_in_trees and exists (select 1 from jsonb_to_recordset(p_extras) as x(x integer) where x.x is not null) then
       v_expanding := begin_expansion(v_ids, v_to, p_extras, v_now);
     end if;
@@ -131,14 +133,16 @@ begin
     end if;
   end if;
   return settle_accepted(v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, p_jitter, v_now,
-    v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids, case when v_in_trees then v_containers end);
+    v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids, case when v_in_trees then v_containers end, v_final);
 end $$;
 
--- The second half of settle: the tasks are locked and their reports accepted.
+-- The second half of settle: the tasks are locked and their reports accepted. p_final: those that the retry policy has no
+-- say in.
 create or replace function settle_accepted(p_ids uuid[], p_workflows uuid[], p_leases bigint[], p_to smallint[],
   p_reasons text[], p_linked boolean, p_spec boolean, p_actions boolean, p_holds boolean,
   p_jitter double precision, p_now timestamptz,
-  p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[], p_containers uuid[])
+  p_codes smallint[], p_states smallint[], p_moved json, p_lanes integer[], p_asked uuid[], p_containers uuid[],
+  p_final uuid[] default null)
 returns json language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_slots bigint[];
@@ -162,7 +166,8 @@ begin
   if p_spec and (11::smallint = any(p_to) or 12::smallint = any(p_to)) then
     select array_agg(t.id), array_agg(p_now + retry_delay(sp.retry, t.attempt, t.id, p_jitter)) into v_retry, v_retry_at
     from unnest(p_ids, p_to) u(id, target) join task t on t.id = u.id join task_spec sp on sp.task_id = t.id
-    where u.target in (11, 12) and t.attempt < (sp.retry ->> 'max_attempts')::integer;
+    where u.target in (11, 12) and t.attempt < (sp.retry ->> 'max_attempts')::integer
+      and (p_final is null or t.id <> all(p_final));
   end if;
 
   if v_retry is not null then

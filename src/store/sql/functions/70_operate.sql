@@ -1,5 +1,6 @@
 -- Cancels whatever of these is not terminal. An attempt that is open keeps its slots until its report or its deadline:
--- its work may go on. Only one whose start was never tried has nobody at work. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
+-- its work may go on. Only one whose start was never tried has nobody at work, and one that waits for the nodes it
+-- announced. Returns codes (0 applied, 3 conflict, 6 not found) and states in order, and what settle returns.
 create or replace function cancel_tasks(p_ids uuid[], p_reason text, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -32,22 +33,24 @@ begin
     (select array_agg(case when l.id is null then 6 when l.state = 14 then 2 when l.state >= 10 then 3 else 0 end::smallint
        order by r.ord)
      from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id),
-    array_agg(a.id), array_agg(a.id) filter (where a.state = 1), array_agg(a.workflow_id),
+    array_agg(a.id), array_agg(a.id) filter (where a.state = 1),
+    coalesce(array_agg(a.id) filter (where 4 in (a.state, a.paused_from)), '{}'), array_agg(a.workflow_id),
     bool_or(a.linked), bool_or(a.has_actions), array_agg(a.container_id), bool_or(a.container_id is not null),
     (select json_agg(json_build_array(g.kind_id, g.state, 14, g.durations)) from (
       select m.kind_id, m.state, json_agg((extract(epoch from v_now - m.started_at) * 1000)::bigint)
           filter (where m.started_at is not null) as durations
       from accepted m group by m.kind_id, m.state) g)
-  into v_codes, v_ids, v_pending, v_workflows, v_linked, v_actions, v_containers, v_in_trees, v_moved
+  into v_codes, v_ids, v_pending, v_untouched, v_workflows, v_linked, v_actions, v_containers, v_in_trees, v_moved
   from accepted a;
   if v_ids is null then return json_build_object('codes', v_codes, 'lanes', '[]'::json, 'deliveries', 0); end if;
 
-  v_untouched := '{}';
   if v_actions then
-    v_untouched := array(
+    v_untouched := v_untouched || array(
       select t.id from task t join delivery d on d.task_id = t.id and d.attempt = t.attempt
       where t.id = any(v_ids) and (t.state = 2 or (t.state = 5 and t.paused_from = 2))
         and d.trigger = 'start' and d.state = 'due' and d.tries = 0);
+  end if;
+  if cardinality(v_untouched) > 0 then
     select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
     into v_slots, v_amounts
     from task t, unnest(t.slots) h(slot) where t.id = any(v_untouched);
