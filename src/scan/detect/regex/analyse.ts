@@ -70,7 +70,7 @@ function mayTakeNewline(node: RegexNode): boolean {
 export function repeatsEmpty(node: RegexNode): boolean {
   switch (node.type) {
     case 'repeat':
-      return (node.max > 1 && spanOf(node.node).min === 0) || repeatsEmpty(node.node);
+      return (node.max > node.min && spanOf(node.node).min === 0) || repeatsEmpty(node.node);
     case 'capture':
       return repeatsEmpty(node.node);
     case 'sequence':
