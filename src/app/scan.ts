@@ -63,7 +63,7 @@ async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: A
     reports = new Reports(request, terminal);
     const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
     const state = request.state === undefined ? [] : [request.state];
-    const own = [...reports.ownFiles, ...(baselineFile?.ownFiles ?? []), ...state];
+    const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
     const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
     const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
     terminal.stopProgress();

@@ -1,6 +1,7 @@
 import { posix, relative, resolve } from 'node:path';
 
 import type { ScanOptions } from '../../scan/options.ts';
+import { partialName } from '../../scan/report/output-file.ts';
 
 /**
  * The options with what the scan itself writes left out: reports, baselines and the state file may lie in what is
@@ -17,13 +18,16 @@ export function withoutOwnFiles(
   const own = directories.flatMap((directory) =>
     files.flatMap((file) => {
       const within = relative(resolve(directory), resolve(file));
-      return within === '' || /^\.\.(\/|$)/.test(within) ? [] : [literalGlob(posix.join(directory, within))];
+      if (within === '' || /^\.\.(\/|$)/.test(within)) return [];
+      const path = posix.join(directory, within);
+      // Not by the process's own partial file: another run with the same options must have the same globs.
+      const partial = partialName(literalGlob(posix.basename(path)), '*');
+      return [literalGlob(path), posix.join(literalGlob(posix.dirname(path)), partial)].map((glob) => `/${glob}`);
     }),
   );
   return own.length === 0 ? options : { ...options, exclude: [...options.exclude, ...new Set(own)] };
 }
 
-/** A glob that matches this path and no other. */
 function literalGlob(path: string): string {
-  return path.replace(/[\\*?[\]{}()!+@]/g, '\\$&');
+  return path.replace(/^\/+/, '').replace(/[\\*?[\]{}]/g, '\\$&');
 }

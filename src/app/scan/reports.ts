@@ -47,9 +47,9 @@ export class Reports implements ScanReport {
     return this.#paths.length > 0;
   }
 
-  /** What is being written, under both names: none of it is part of what is scanned. */
-  get ownFiles(): string[] {
-    return this.#open.flatMap(({ file }) => file?.ownFiles ?? []);
+  /** The files that are being written: none of them is part of what is scanned. */
+  get targets(): string[] {
+    return this.#open.flatMap(({ file }) => file?.target ?? []);
   }
 
   finding(finding: Finding): void {

@@ -15,6 +15,11 @@ import type { TextSink } from './report.ts';
 
 const BUFFER_CHARACTERS = 64 * 1024;
 
+/** What a file is called while it is being written; `owner` keeps two processes apart. */
+export function partialName(name: string, owner: string): string {
+  return `.${name}.${owner}.partial`;
+}
+
 /**
  * A file that is there whole or not at all: written beside its name and renamed at the end. What is no file of data
  * (`/dev/stdout`, a pipe) is written to as it comes. Opening it throws the system's error.
@@ -41,15 +46,15 @@ export class OutputFile implements TextSink {
     }
     // A link stays a link: what it leads to is replaced.
     this.#target = existing === undefined ? path : realpathSync(path);
-    this.partialPath = join(dirname(this.#target), `.${basename(this.#target)}.${process.pid}.partial`);
+    this.partialPath = join(dirname(this.#target), partialName(basename(this.#target), String(process.pid)));
     rmSync(this.partialPath, { force: true });
     const { O_WRONLY, O_CREAT, O_EXCL } = constants;
     this.#descriptor = openSync(this.partialPath, O_WRONLY | O_CREAT | O_EXCL, mode);
   }
 
-  /** What is being written, under both of its names. */
-  get ownFiles(): string[] {
-    return this.partialPath === null ? [] : [this.#target, this.partialPath];
+  /** The file that will be there in the end; null where it is written to directly. */
+  get target(): string | null {
+    return this.partialPath === null ? null : this.#target;
   }
 
   write(text: string): void {

@@ -5,6 +5,7 @@ import type { Paint, ReportSummary, ScanReport, TextSink } from './report.ts';
 import { shortened, visible } from './visible.ts';
 
 const MATCH_CHARACTERS = 160;
+const RATE_BYTES_MIN = 1_000_000;
 
 const NEXT =
   'revoke what is a secret, and issue it anew. What is none: write heddle:allow in a comment on its line, or its ' +
@@ -83,16 +84,16 @@ function commitLine({ id, date, author, email, subject }: Commit): string {
 /** The end of a scan in sentences: what was found, what was looked at, what was left out, what to do. */
 export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
   const { reported, ignored, baseline, metrics, duration_ms, outcome } = summary;
+  const secrets = baseline === undefined ? 'secret' : 'new secret';
+  const whole = outcome === 'complete';
   const verdict =
     reported > 0
-      ? paint('red', `✖ ${counted(reported, baseline === undefined ? 'secret' : 'new secret')}`)
-      : paint(
-          outcome === 'complete' ? 'green' : 'yellow',
-          baseline === undefined ? '✔ no secrets' : '✔ no new secrets',
-        );
-  const looked =
-    `${counted(metrics.objects_completed, 'object')}, ${byteCount(metrics.bytes_scanned)} in ${elapsed(duration_ms)} ` +
-    `(${rate(metrics.bytes_scanned, duration_ms)})`;
+      ? paint('red', `✖ ${counted(reported, secrets)}`)
+      : paint(whole ? 'green' : 'yellow', `${whole ? '✔' : '!'} no ${secrets}s`);
+  const { objects_completed, bytes_scanned } = metrics;
+  // Of little data the rate says how long the start took, nothing else.
+  const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
+  const looked = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
   const lines = [`${verdict} in ${looked}`];
   if (baseline !== undefined) {
     const gone =
