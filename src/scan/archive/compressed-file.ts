@@ -75,7 +75,7 @@ class CompressedFile implements ArchiveReader {
   next(): Promise<ArchiveEntry | null> {
     if (this.#isGiven) return Promise.resolve(null);
     this.#isGiven = true;
-    this.#budget.countEntry();
+    this.#budget.countEntry(true);
     const { name, path } = admitName(this.#budget, this.#rawName, 'latin1');
     return Promise.resolve({ name, kind: 'file', size_hint: -1, open: () => this.#open(path) });
   }

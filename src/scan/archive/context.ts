@@ -131,9 +131,12 @@ export class ArchiveBudget {
     if (this.context.depth === 0) this.context.root.consume(bytes);
   }
 
-  /** Counts one more entry. Throws a `BudgetFault` where there are too many, or another budget has ended. */
-  countEntry(): void {
-    this.check(this.context.path, this.#entries > 0);
+  /**
+   * Counts one more entry. Throws a `BudgetFault` where there are too many, or another budget has ended; not the latter
+   * where the entry's bytes are `charged` already, since they were unpacked before it ended.
+   */
+  countEntry(charged = false): void {
+    if (!charged) this.check(this.context.path, this.#entries > 0);
     if (this.#entries >= this.budgets.entries_max) {
       const message = `the archive has more than ${this.budgets.entries_max} entries`;
       this.#ended ??= { level: 'archive', code: 'entry_count_budget', message };

@@ -71,7 +71,7 @@ export class TarReader implements ArchiveReader {
     const source = this.#source;
     this.#contentEnd = source.position + size;
     this.#nextHeader = source.position + paddedSize(size);
-    this.#budget.countEntry();
+    this.#budget.countEntry(this.#options.charged);
     const { name, path } = admitName(this.#budget, rawName, 'latin1');
     const open = (): EntryContent => {
       const input = new LimitedInput(source, size);
