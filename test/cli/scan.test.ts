@@ -316,6 +316,34 @@ describe('sources', () => {
   });
 });
 
+describe('going on', () => {
+  test('the same command goes on after Ctrl-C: everything is reported, once; another one is refused', async () => {
+    const own = new ScanDirectory();
+    const files = 1500;
+    for (let index = 0; index < files; index += 1)
+      own.write(`in/${index}.txt`, `${'x\n'.repeat(2000)}${token(index)}\n`);
+    const args = ['in', '--state', 'in/scan.state', '--report', 'sarif=in/out.sarif', '--json'];
+    const child = own.start(...args);
+    const first = ended(child);
+    await once(child.stdout!, 'data');
+    child.kill('SIGINT');
+    const cut = await first;
+    assert.equal(cut.code, 130, cut.stderr);
+    assert.match(cut.stderr, /The same command goes on from in\/scan\.state/);
+    assert.ok(findingsOf(cut).length < files);
+    assert.equal(statSync(own.at('in/scan.state')).mode & 0o777, 0o600);
+    const rest = await own.scan(args, '');
+    assert.equal(rest.code, 1, rest.stderr);
+    const paths = findingsOf(rest).map(({ path }) => String(path));
+    assert.equal(new Set(paths).size, files);
+    assert.equal(paths.length, files);
+    const other = await own.scan([...args, '--decode-depth', '0'], '');
+    assert.equal(other.code, 2);
+    assert.doesNotMatch(other.stderr, /\n +at /, 'no stack');
+    own.remove();
+  });
+});
+
 describe('rules', () => {
   test('they are listed, as a table and as JSON; flags choose among them', async () => {
     const [table, json, own] = await Promise.all([
