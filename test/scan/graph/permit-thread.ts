@@ -7,6 +7,8 @@ import { liveCounts } from '../../../src/scan/graph/live.ts';
 const { memory, owner, objects } = workerData as { memory: SharedArrayBuffer; owner: number; objects: number };
 const frontier = new ObjectFrontier(CountBudget.attach(memory, owner), 0);
 let completed = 0;
+// A wait for a permit alone does not keep a thread alive; one that serves messages, as the scanner's do, lives on.
+parentPort!.on('message', () => undefined);
 await Promise.all(
   Array.from({ length: objects }, async (_, idx) => {
     const descriptor = { path: `${owner}/${idx}`, size_hint: 1, object_id: { source: owner, idx }, source_id: owner };

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { checkLeaks } from '../graph/no-leaks.ts';
+import type { MadeUpObject } from './made-up-objects.ts';
+import { type Outcome, type Scenario, simulate } from './simulation.ts';
+
+/** HEDDLE_PROPERTY_RUNS multiplies the effort; HEDDLE_PROPERTY_SEED plays again what a failure printed. */
+const SEED = process.env['HEDDLE_PROPERTY_SEED'];
+const parameters = {
+  numRuns: Number(process.env['HEDDLE_PROPERTY_RUNS'] ?? 150),
+  ...(SEED === undefined ? {} : { seed: Number(SEED) }),
+};
+
+checkLeaks();
+
+function scenario(policies: Scenario['policy'][], abort: boolean): fc.Arbitrary<Scenario> {
+  return fc.record({
+    seed: fc.integer({ min: 1, max: 2 ** 31 }),
+    objects: fc.integer({ min: 0, max: 40 }),
+    scanners: fc.integer({ min: 1, max: 4 }),
+    spare_permits: fc.constantFrom(0, 0, 1, 3, 20),
+    buffers: fc.constantFrom(1, 1, 2, 8),
+    depth: fc.integer({ min: 0, max: 3 }),
+    policy: fc.constantFrom(...policies),
+    abort_after: abort ? fc.integer({ min: 0, max: 600 }) : fc.constant(-1),
+  });
+}
+
+/** Everything that was there was scanned once, to its end, or is named in a problem, or lies in something that is. */
+function checkConserved({ tree, ended, scanned, problems }: Outcome): void {
+  const named = new Set(problems.map(({ path }) => path));
+  const check = (object: MadeUpObject, path: string): void => {
+    if (named.has(path)) return;
+    if (object.entries === null || object.size === 0) {
+      assert.ok(ended.has(path), `${path} was neither scanned nor named`);
+      assert.equal(scanned.get(path), object.size);
+      return;
+    }
+    assert.ok(!ended.has(path), `${path} is an archive, its bytes are not scanned`);
+    for (const entry of object.entries) check(entry, `${path}!${entry.name}`);
+  };
+  for (const object of tree) check(object, object.name);
+}
+
+test('every object is scanned once or named, permits come back once, the frontier holds, nothing waits for ever', () =>
+  fc.assert(
+    fc.asyncProperty(scenario(['partial', 'skip'], false), async (given) => {
+      const outcome = await simulate(given);
+      assert.equal(outcome.completed.length, given.objects);
+      assert.equal(new Set(outcome.completed).size, given.objects);
+      assert.ok(outcome.peak <= outcome.capacity);
+      checkConserved(outcome);
+    }),
+    parameters,
+  ));
+
+test('an abort at any moment leaves no permit, reference, buffer or reader behind', () =>
+  fc.assert(
+    fc.asyncProperty(scenario(['partial', 'skip', 'fail-run'], true), async (given) => {
+      const outcome = await simulate(given);
+      assert.ok(outcome.peak <= outcome.capacity);
+    }),
+    parameters,
+  ));
