@@ -54,7 +54,7 @@ export interface FixtureBatch {
 }
 
 /** Addresses under which the page itself is served. */
-const PAGES = new Set(['/', '/view', '/workflows', '/jobs']);
+const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings']);
 
 const TERMINAL = new Set(['Success', 'Failure', 'Canceled']);
 

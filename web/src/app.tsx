@@ -15,6 +15,7 @@ const loadDagPage = () => import('./dag/dag-page.tsx');
 const dagPage = viewing ? loadDagPage() : null;
 const DagPage = lazy(async () => ({ default: (await (dagPage ?? loadDagPage())).DagPage }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
+const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
 
 export function App() {
   const session = useSession();
@@ -31,5 +32,6 @@ function Place() {
   if (viewing) return <DagPage batchId={search.get('batch')?.trim() ?? ''} />;
   if (path === '/workflows') return <WorkflowsPage />;
   if (path === '/jobs') return <JobsPage />;
+  if (path === '/findings') return <FindingsPage />;
   return <BatchesPage />;
 }

@@ -4,6 +4,7 @@ import { LastResort } from './last-resort.tsx';
 import { applyTheme } from './theme.ts';
 import './styles.css';
 import './workflows/workflows.css';
+import './findings/findings.css';
 import './jobs/jobs.css';
 
 applyTheme();

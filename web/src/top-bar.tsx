@@ -10,6 +10,7 @@ const PLACES = [
   { label: 'Batches', address: '/', view: 'batch' },
   { label: 'Workflows', address: '/workflows', view: 'workflow' },
   { label: 'Jobs', address: '/jobs', view: null },
+  { label: 'Findings', address: '/findings', view: null },
 ] as const;
 
 /** Whether a place is the list shown, or the one that what is shown belongs to. */
