@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { RATIO_FLOOR_BYTES } from '../../../src/scan/archive/context.ts';
+import { detectArchive } from '../../../src/scan/archive/detect.ts';
+import { ARCHIVE_BUDGETS_DEFAULT } from '../../../src/scan/options.ts';
+import { readPage, tableRows } from '../../docs/pages.ts';
+
+const MIB = 1024 * 1024;
+const page = readPage('docs/scan-archives.md');
+
+test('the page states the defaults of the budgets', () => {
+  const budgets = ARCHIVE_BUDGETS_DEFAULT;
+  const stated = tableRows(page).filter(([name]) => name!.endsWith('_budget`'));
+  assert.deepEqual(Object.fromEntries(stated.map(([name, , value]) => [name!.slice(1, -1), value])), {
+    depth_budget: String(budgets.depth_max),
+    entry_count_budget: budgets.entries_max.toLocaleString('en'),
+    entry_bytes_budget: `${budgets.entry_bytes_max / MIB} MiB`,
+    archive_bytes_budget: `${budgets.archive_bytes_max / MIB} MiB`,
+    root_bytes_budget: `${budgets.root_bytes_max / MIB} MiB`,
+    ratio_budget: String(budgets.ratio_max),
+    name_budget: `${budgets.name_bytes_max.toLocaleString('en')} bytes`,
+  });
+  assert.ok(page.text.includes(`It counts from ${RATIO_FLOOR_BYTES / MIB} MiB on`));
+});
+
+test('each name that the page takes for a zip file is taken for one', () => {
+  const [, list] = /so what is called ([\s\S]*?) \(and their kin\)/.exec(page.text)!;
+  const endings = [...list!.matchAll(/`(\.\w+)`/g)].map((match) => match[1]!);
+  assert.ok(endings.length > 15);
+  for (const ending of endings) assert.equal(detectArchive(`a${ending}`, Buffer.alloc(100, 'x')), 'zip', ending);
+  assert.equal(detectArchive('a.txt', Buffer.alloc(100, 'x')), null);
+});
