@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { base64Source, decodeBase64, looksLikeText } from '../../../../src/scan/detect/decode/base64.ts';
+import { PIECE_BYTES, PieceCutter } from '../../../../src/scan/detect/decode/pieces.ts';
+import { decodeUrl, urlSource } from '../../../../src/scan/detect/decode/url.ts';
+import { decodeUtf16, detectUtf16 } from '../../../../src/scan/detect/decode/utf16.ts';
+import { detectorOf, scanObject } from '../fixture.ts';
+
+const TOKEN = `[[rules]]\nid = "token"\nregex = '''tok_([a-z0-9]{8})'''\nkeywords = ["tok_"]\n`;
+const detector = detectorOf(TOKEN);
+
+const base64 = (text: string, encoding: 'utf8' | 'utf16le' = 'utf8') => Buffer.from(text, encoding).toString('base64');
+
+test('a secret in base64 is found at the place of its letters', () => {
+  const encoded = base64('password is tok_abcd1234 ok');
+  const [found] = scanObject(detector, `a\nb: ${encoded}\n`);
+  assert.deepEqual([found?.secret, found?.encodings, found?.line, found?.column], ['abcd1234', ['base64'], 2, 4 + 16]);
+  assert.deepEqual([found?.offset, found?.length], [5 + 16, 16]);
+});
+
+test('the URL alphabet, UTF-16 in base64, base64 in base64 and in URLs are found, too', () => {
+  const text = 'the ~~?>~ token: tok_abcd1234 ...';
+  const encodings = (encoded: string) => scanObject(detector, `x = ${encoded} ;`).map((found) => found.encodings);
+  assert.deepEqual(encodings(Buffer.from(text).toString('base64url')), [['base64']]);
+  assert.deepEqual(encodings(base64(text, 'utf16le')), [['base64', 'utf-16le']]);
+  assert.deepEqual(encodings(base64(`data: ${base64(text)} end`)), [['base64', 'base64']]);
+  assert.deepEqual(encodings(`https://x/?q=tok%5Fabcd1234`), [['url']]);
+  assert.deepEqual(encodings(`https://x/?q=${base64(text).replaceAll('d', '%64')}`), [['url', 'base64']]);
+});
+
+test('decode_depth bounds how deep encodings are followed', () => {
+  const nest = (text: string, levels: number): string =>
+    levels === 0 ? text : base64(`text: ${nest(text, levels - 1)} end.`);
+  for (const decode_depth of [0, 1, 2, 3]) {
+    const at = detectorOf(TOKEN, { decode_depth });
+    const found = [0, 1, 2, 3].filter((levels) => scanObject(at, ` ${nest('tok_abcd1234', levels)} `).length > 0);
+    assert.deepEqual(found, [0, 1, 2, 3].slice(0, decode_depth + 1));
+  }
+});
+
+test('a whole object in UTF-16, with a mark or without, is decoded; places are bytes of the object', () => {
+  for (const [encoding, mark] of [
+    ['utf-16le', '\ufeff'],
+    ['utf-16le', ''],
+    ['utf-16be', '\ufeff'],
+    ['utf-16be', ''],
+  ] as const) {
+    const bytes = Buffer.from(`${mark}first line\nkey tok_abcd1234`, 'utf16le');
+    if (encoding === 'utf-16be') bytes.swap16();
+    const [found] = scanObject(detector, bytes);
+    assert.deepEqual([found?.encodings, found?.line, found?.column], [[encoding], 2, 5]);
+    assert.deepEqual([found?.offset, found?.length], [(15 + mark.length) * 2, 24]);
+  }
+});
+
+test('what stands in clear is not found again in decoded text around it', () => {
+  assert.equal(scanObject(detector, 'a%20b tok_abcd1234 c%20d').length, 1);
+});
+
+test('a secret across the pieces of a long run is found once', () => {
+  const filler = 'lorem ipsum dolor sit amet, ';
+  for (const before of [290, 330, 430, 440, 876]) {
+    const text = `${filler.repeat(before)}tok_abcd1234 ${filler.repeat(900)}`;
+    assert.equal(scanObject(detector, base64(text), { chunk_bytes: 9000 }).length, 1, `after ${before}`);
+  }
+});
+
+test('inline ignores of the line that holds the encoded text count', () => {
+  assert.equal(scanObject(detector, `${base64('password is tok_abcd1234 ok')} # heddle:allow`).length, 0);
+});
+
+test('decoders agree with those of the platform, and know where their bytes came from', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(60), (bytes, at) => {
+      const letters = Buffer.from(bytes).toString('base64').replaceAll('=', '');
+      const memory = Buffer.concat([Buffer.from(letters), Buffer.alloc(64)]);
+      const length = decodeBase64(memory, 0, letters.length, letters.length);
+      assert.deepEqual([...memory.subarray(letters.length, letters.length + length)], [...bytes]);
+      const place = Math.min(at, bytes.length);
+      const start = base64Source(place, false);
+      assert.equal(start, Math.floor((place * 4) / 3));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('a', '%41', '%zz', '%', '%4', '/', '%7e')), (parts) => {
+      const text = parts.join('');
+      const memory = Buffer.concat([Buffer.from(text), Buffer.alloc(text.length)]);
+      const length = decodeUrl(memory, 0, text.length, text.length);
+      const expected = text.replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+        String.fromCharCode(parseInt(digits, 16)),
+      );
+      assert.equal(memory.toString('latin1', text.length, text.length + length), expected);
+      assert.equal(urlSource(memory, 0, text.length, length), text.length);
+    }),
+  );
+});
+
+test('pieces share out a stretch of any length: each place belongs to exactly one, with its surroundings', () => {
+  fc.assert(
+    fc.property(fc.nat(1000), fc.nat(100_000), fc.array(fc.nat(100_000)), (start, length, stops) => {
+      const cutter = new PieceCutter('base64', start);
+      const seen = stops.sort((left, right) => left - right).filter((stop) => stop < length);
+      const pieces = [...seen.flatMap((stop) => [...cutter.open(start + stop)]), ...cutter.close(start + length)];
+      assert.deepEqual(pieces, [...new PieceCutter('base64', start).close(start + length)]);
+      let next = start;
+      for (const piece of pieces) {
+        assert.equal(piece.ownStart, next);
+        assert.ok(piece.end - piece.start <= PIECE_BYTES && (piece.start - start) % 4 === 0);
+        next = piece.ownEnd;
+      }
+      assert.equal(next, start + length);
+    }),
+  );
+});
+
+test('text in base64 is told from names, paths and digests', () => {
+  const plausible = (letters: string) => looksLikeText(Buffer.from(letters), 0);
+  assert.ok(plausible(base64('some text here, readable')));
+  assert.ok(plausible(base64('wide text', 'utf16le')));
+  assert.ok(plausible(base64('\ufeffwith a mark')));
+  for (const other of [
+    'someLongIdentifierNameInCode',
+    '/usr/local/share/applications',
+    'd41d8cd98f00b204e9800998ecf8427e',
+  ]) {
+    assert.ok(!plausible(other), other);
+  }
+});
+
+test('UTF-16 is told by its mark or by zero bytes; other text and binary data is not', () => {
+  const detect = (bytes: Buffer) => detectUtf16(bytes, 0, bytes.length);
+  assert.equal(detect(Buffer.from('plain text')), null);
+  assert.equal(detect(Buffer.alloc(64)), null);
+  assert.equal(detect(Buffer.from('wide', 'utf16le')), 'utf-16le');
+  assert.equal(detect(Buffer.from('wide', 'utf16le').swap16()), 'utf-16be');
+  const memory = Buffer.concat([Buffer.from('aé\u4e16b', 'utf16le'), Buffer.alloc(4)]);
+  assert.equal(decodeUtf16(memory, 0, 8, { bytes: memory, address: 8 }, 'utf-16le'), 4);
+  assert.deepEqual([...memory.subarray(8)], [0x61, 0xff, 0xff, 0x62]);
+});
