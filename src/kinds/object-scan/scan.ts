@@ -100,7 +100,7 @@ async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt:
     bytes: metrics.bytes_scanned,
     problem_count: collector.problemCount,
     problems: collector.problems,
-    duration_ms,
+    duration_ms: Math.round(duration_ms),
   };
 }
 
