@@ -105,7 +105,7 @@ async function open({ environment = process.env, logSink }: HandlerOptions): Pro
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;
     return {
-      manager: createManager({ ...common, database, engine, jobs, newId, holder }),
+      manager: createManager({ ...common, database, queue, engine, jobs, newId, holder }),
       opened,
       inboxKeepMs: inboxKeepMs(settings, queue),
       log,
@@ -153,6 +153,7 @@ async function handleSchedule(parts: Parts): Promise<undefined> {
     if (error !== null) throw error;
     if (!busy) break;
   }
+  await parts.manager.noteBuried();
   await parts.manager.forgetMessages(now - parts.inboxKeepMs, FORGET_MAX);
   await relay(parts);
 }

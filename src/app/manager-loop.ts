@@ -34,6 +34,7 @@ const WAIT_MS = 20_000;
 /** A message that failed comes again after this, so that what it waits for may have come. */
 const RELEASE_BACKOFF = { base_ms: 250, factor: 2, max_ms: 120_000, jitter: 0.5 };
 const FORGET_INTERVAL_MS = 60_000;
+const BURIED_INTERVAL_MS = 60_000;
 const FORGET_MAX = 5_000;
 
 /**
@@ -59,6 +60,7 @@ export class ManagerLoop {
       loop('manager clock', intervalMs, () => this.#look()),
       this.#dispatcher,
       loop('manager inbox', FORGET_INTERVAL_MS, () => this.#forget()),
+      loop('manager dead letters', BURIED_INTERVAL_MS, () => this.#noteBuried()),
       ...Array.from({ length: receivers }, (_, index) =>
         loop(`manager receiver ${index + 1}`, intervalMs, (signal) => this.#receive(signal)),
       ),
@@ -149,6 +151,11 @@ export class ManagerLoop {
         this.#options.engine.onReady([`kind:${kind}`], () => this.#dispatcher.wake()),
       );
     }
+  }
+
+  async #noteBuried(): Promise<'idle'> {
+    await this.#options.manager.noteBuried();
+    return 'idle';
   }
 
   async #forget(): Promise<'again' | 'idle'> {

@@ -195,7 +195,7 @@ interface ManagerParts {
 function startManager(base: Base, { engine, queue, jobs }: ManagerParts): void {
   const { settings, database, clock, random, log, metrics, stopping } = base;
   const holder = `${hostname()}/${process.pid}`;
-  const manager = createManager({ engine, database, jobs, clock, log, metrics, newId, holder });
+  const manager = createManager({ engine, database, queue, jobs, clock, log, metrics, newId, holder });
   const loop = new ManagerLoop({
     manager,
     queue,

@@ -46,6 +46,9 @@ export interface DeadLetter {
   died_at: number;
 }
 
+/** A message that became a dead letter without this program having had a hand in it. */
+export type BuriedMessage = Pick<DeadLetter, 'id' | 'reason' | 'receive_count' | 'sent_at'>;
+
 export interface QueueDepth {
   /** May be handed out now. */
   visible: number;
@@ -79,6 +82,11 @@ export interface MessageQueue {
   /** Makes dead letters ordinary messages again, all of a queue where no ids are given; returns how many. */
   redrive(queue: string, ids: readonly string[] | null): Promise<number>;
   depth(queue: string): Promise<QueueDepth>;
+  /**
+   * Messages that the service behind the driver made dead letters by itself, by queue; absent where none does. A call
+   * need not name again what an earlier one named.
+   */
+  listBuried?(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>>;
   /** Resolves what waits with nothing, and lets go of connections. */
   close(): Promise<void>;
 }

@@ -71,6 +71,23 @@ export class SqsConnection {
     return this.#urlOf(sqsDeadNameOf(this.#options.address), false);
   }
 
+  /** Where SQS itself moves messages of a queue that were received too often; null: it moves none. */
+  async redriveTargetOf(queue: string): Promise<string | null> {
+    const { sdk } = this.#options;
+    const url = await this.urlOf(queue);
+    const { Attributes: attributes } = await this.call((client) =>
+      client.send(new sdk.GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['RedrivePolicy'] })),
+    );
+    const policy = JSON.parse(attributes?.['RedrivePolicy'] ?? '{}') as { deadLetterTargetArn?: string };
+    // arn:aws:sqs:REGION:ACCOUNT:NAME
+    const [account, name] = policy.deadLetterTargetArn?.split(':').slice(4) ?? [];
+    if (account === undefined || name === undefined) return null;
+    const { QueueUrl: target } = await this.call((client) =>
+      client.send(new sdk.GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: account })),
+    );
+    return target ?? null;
+  }
+
   /** What `name` counts, approximately, as SQS says. */
   async counts(url: string): Promise<{ visible: number; in_flight: number; delayed: number }> {
     const { sdk } = this.#options;

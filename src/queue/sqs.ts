@@ -9,8 +9,17 @@ import type { Database, Queryable } from '../store/database.ts';
 import { noteDeadLetters } from '../store/queue-messages.ts';
 import { checkMessages, checkQueueName, checkReceive, closedError, cutReason, type CheckedMessage } from './limits.ts';
 import { writeOutgoing } from './outgoing.ts';
-import type { DeadLetter, MessageQueue, OutgoingMessage, QueueDepth, ReceivedMessage, ReceiveOptions } from './port.ts';
+import type {
+  BuriedMessage,
+  DeadLetter,
+  MessageQueue,
+  OutgoingMessage,
+  QueueDepth,
+  ReceivedMessage,
+  ReceiveOptions,
+} from './port.ts';
 import { SqsBodies } from './sqs-bodies.ts';
+import { SqsBuried } from './sqs-buried.ts';
 import { CALL_MAX, type Refusal, type SqsConnection } from './sqs-connection.ts';
 import { SqsDeadLetters } from './sqs-dead.ts';
 import { messageOfSqs, readReceipt, writeReceipt, type SqsMessage, type SqsReceipt } from './sqs-envelope.ts';
@@ -43,6 +52,7 @@ export class SqsQueue implements MessageQueue {
   readonly #log: Logger;
   readonly #bodies: SqsBodies;
   readonly #dead: SqsDeadLetters;
+  readonly #buried: SqsBuried;
   readonly #held: SqsHeld;
   readonly #closing = new AbortController();
   readonly #polls = new Set<Promise<unknown>>();
@@ -55,6 +65,7 @@ export class SqsQueue implements MessageQueue {
     this.#log = log;
     this.#bodies = new SqsBodies(database, log);
     this.#dead = new SqsDeadLetters(connection, this.#bodies);
+    this.#buried = new SqsBuried(connection, log);
     this.#held = new SqsHeld(clock);
   }
 
@@ -148,6 +159,13 @@ export class SqsQueue implements MessageQueue {
       this.#connection.deadUrl().then((url) => this.#connection.counts(url)),
     ]);
     return { ...counts, dead: dead.visible + dead.in_flight };
+  }
+
+  async listBuried(queues: readonly string[]): Promise<ReadonlyMap<string, BuriedMessage[]>> {
+    this.#refuseClosed();
+    const buried = await this.#buried.list(queues);
+    // What others sent has an id of SQS's, by which nothing waits for it.
+    return new Map([...buried].map(([queue, messages]) => [queue, messages.filter(({ id }) => isUuid(id))]));
   }
 
   async close(): Promise<void> {

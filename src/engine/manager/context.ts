@@ -1,5 +1,6 @@
 import type { Logger } from '../../runtime/log.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
+import type { MessageQueue } from '../../queue/port.ts';
 import type { Database } from '../../store/database.ts';
 import type { TransactionalEngine } from '../engine.ts';
 import type { JobContext } from '../schedule/context.ts';
@@ -15,6 +16,8 @@ export interface ManagerContext {
   engine: TransactionalEngine;
   database: Database;
   jobs: JobContext;
+  /** Where tasks wait for their workers: asked what its service buried by itself. */
+  queue?: Pick<MessageQueue, 'listBuried'>;
   log: Logger;
   metrics?: Metrics | undefined;
   /** Makes the ids of nodes that were sent without one. */

@@ -10,6 +10,7 @@ import { createTaskCollections } from './create-task-collections.ts';
 import { createTasksFromGenerators } from './create-tasks-from-generators.ts';
 import { faultOf, reasonOf } from './faults.ts';
 import { finalizeTaskCollections } from './finalize-task-collections.ts';
+import { noteBuried } from './note-buried.ts';
 import { parseMessages } from './parse-messages.ts';
 import { processTaskCompletions } from './process-task-completions.ts';
 import { processTaskTimeouts } from './process-task-timeouts.ts';
@@ -59,6 +60,11 @@ export interface Manager {
   ping(): Promise<void>;
   /** Kinds whose ready tasks step 7 hands out. */
   dispatchedKinds(): Promise<string[]>;
+  /**
+   * Looks for messages of workers that the queue's service buried by itself, so that their tasks come to an end; returns
+   * how many there were.
+   */
+  noteBuried(): Promise<number>;
   /** Forgets messages that were handled before this moment, at most `limit`; returns how many. */
   forgetMessages(before: number, limit: number): Promise<number>;
 }
@@ -72,6 +78,7 @@ export function createManager(options: ManagerOptions): Manager {
     run: (messages, now, { upkeep = true } = {}) => run(options, messages, now, upkeep),
     ping: () => options.database.ping(),
     dispatchedKinds: () => dispatchedKinds(options.database),
+    noteBuried: () => noteBuried(options),
     forgetMessages: (before, limit) => forgetOldMessages(options.database, before, limit),
   };
 }
