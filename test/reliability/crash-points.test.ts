@@ -7,12 +7,13 @@ import { createEngine } from '../../src/engine/engine.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import type { TestDatabase } from '../support/postgres.ts';
 import { CRASH_CALLS, NOT_ON_THE_PATH } from './crash-points.ts';
 import { Driver, Scenario } from './crash-scenario.ts';
 import { assertVerdict, finishedIn } from './crash-verdict.ts';
 import type { CrashPoint } from './crashing-database.ts';
 import { Journal, type JournalLine } from './journal.ts';
+import { Lanes } from './lanes.ts';
 import { startChild } from './processes.ts';
 
 const LANES = 4;
@@ -62,33 +63,13 @@ async function recover({ database }: TestDatabase, journal: Journal, run: string
 }
 
 describe('a process that is killed at a point of a task’s life', { concurrency: LANES }, () => {
-  // Each lane has a database of its own and takes one point after the other.
-  const lanes: TestDatabase[] = [];
-  const free: TestDatabase[] = [];
-
-  before(async () => {
-    for (let lane = 0; lane < LANES; lane += 1) lanes.push(await createTestDatabase({ maxSize: 4 }));
-    free.push(...lanes);
-  });
-  after(() => Promise.all(lanes.map((lane) => lane.drop())));
-
-  async function onLane(run: (lane: TestDatabase) => Promise<void>): Promise<void> {
-    const lane = free.pop()!;
-    try {
-      await run(lane);
-      free.push(lane);
-    } catch (error) {
-      // What the failure left behind must not fail the next point.
-      const fresh = await createTestDatabase({ maxSize: 4 });
-      lanes.push(fresh);
-      free.push(fresh);
-      throw error;
-    }
-  }
+  const lanes = new Lanes(LANES, 4);
+  before(() => lanes.open());
+  after(() => lanes.close());
 
   points.forEach((point, index) => {
     it(nameOf(point), () =>
-      onLane(async (lane) => {
+      lanes.on(async (lane) => {
         const run = `run${index}`;
         await recover(lane, await playUntil(lane.url, run, point), run);
       }),
@@ -96,7 +77,7 @@ describe('a process that is killed at a point of a task’s life', { concurrency
   });
 
   it('none: the scenario itself', () =>
-    onLane(async (lane) => {
+    lanes.on(async (lane) => {
       const journal = await playUntil(lane.url, 'whole', null);
       await assertVerdict(lane.database, journal, 'whole');
     }));

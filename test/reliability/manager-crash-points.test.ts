@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ManagerLoop } from '../../src/app/manager-loop.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { benchOn, type Bench } from '../engine/manager/fixture.ts';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import type { TestDatabase } from '../support/postgres.ts';
 import type { CrashPoint } from './crashing-database.ts';
+import { Lanes } from './lanes.ts';
 import { MANAGER_CRASH_CALLS } from './manager-crash-points.ts';
-import { assertClean, hasEnded } from './manager-verdict.ts';
+import { drive } from './manager-drive.ts';
+import { assertClean } from './manager-verdict.ts';
 import { ManagerWorld } from './manager-world.ts';
 import { MortalDatabase } from './mortal-database.ts';
 
 const LANES = 4;
-const DRIVE_MS = 60_000;
 /** What a manager held that died comes back after this, ms. */
 const VISIBILITY_MS = 150;
 const INTERVAL_MS = 100;
@@ -49,44 +49,9 @@ function startLoop(bench: Pick<Bench, 'manager' | 'queue' | 'engine'>): ManagerL
 }
 
 describe('a manager that is killed', { concurrency: LANES }, () => {
-  const lanes: TestDatabase[] = [];
-  const free: TestDatabase[] = [];
-
-  before(async () => {
-    for (let lane = 0; lane < LANES; lane += 1) lanes.push(await createTestDatabase({ maxSize: 6 }));
-    free.push(...lanes);
-  });
-  after(() => Promise.all(lanes.map((lane) => lane.drop())));
-
-  /** A lane takes one point after the other; what a failure left behind must not fail the next one. */
-  async function onLane(run: (lane: TestDatabase) => Promise<void>): Promise<void> {
-    const lane = free.pop()!;
-    try {
-      await run(lane);
-      free.push(lane);
-    } catch (error) {
-      const fresh = await createTestDatabase({ maxSize: 6 });
-      lanes.push(fresh);
-      free.push(fresh);
-      throw error;
-    }
-  }
-
-  /** Lets the world work until it has come to its end (true), or until the manager is dead (false). */
-  async function drive(
-    { database, queue }: Pick<Bench, 'database' | 'queue'>,
-    world: ManagerWorld,
-    isDead: () => boolean = () => false,
-  ): Promise<boolean> {
-    const deadline = performance.now() + DRIVE_MS;
-    while (!isDead()) {
-      if (await hasEnded(database, queue, world)) return true;
-      assert.ok(performance.now() < deadline, 'the workflows do not come to their end');
-      // fixed wait: the pace of workers that found nothing to do
-      if ((await world.work(queue)) === 0) await sleep(5);
-    }
-    return false;
-  }
+  const lanes = new Lanes(LANES, 6);
+  before(() => lanes.open());
+  after(() => lanes.close());
 
   async function dieAt(lane: TestDatabase, point: CrashPoint | null, index: number): Promise<void> {
     const world = new ManagerWorld(`run${index}`, index);
@@ -112,6 +77,6 @@ describe('a manager that is killed', { concurrency: LANES }, () => {
   }
 
   chosen.forEach((point, index) => {
-    it(nameOf(point), () => onLane((lane) => dieAt(lane, point, index)));
+    it(nameOf(point), () => lanes.on((lane) => dieAt(lane, point, index)));
   });
 });
