@@ -1,4 +1,4 @@
-/** One manager until it is killed: `node manager-process.ts URL`. */
+/** One manager until it is killed: `node manager-process.ts URL [POINT]`. At the point, where one is given, by itself. */
 import { writeSync } from 'node:fs';
 
 import { ManagerLoop } from '../../src/app/manager-loop.ts';
@@ -7,13 +7,18 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { benchOn } from '../engine/manager/bench.ts';
+import { CrashingDatabase, type CrashPoint } from './crashing-database.ts';
 
-const [url] = process.argv.slice(2) as [string];
+const [url, point = 'null'] = process.argv.slice(2) as [string, string?];
 // A test that dies must not leave this behind.
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(1));
 
-const database = openDatabase({
+const die = (): Promise<never> => {
+  process.kill(process.pid, 'SIGKILL');
+  return new Promise<never>(() => undefined);
+};
+const inner = openDatabase({
   url,
   maxSize: 4,
   minIdle: 0,
@@ -23,6 +28,7 @@ const database = openDatabase({
   clock: systemClock,
   log: silentLogger,
 });
+const database = new CrashingDatabase(inner, JSON.parse(point) as CrashPoint | null, die);
 const loop = new ManagerLoop({
   ...benchOn(database),
   receivers: 2,
