@@ -1,4 +1,4 @@
-import { FILTER_SPAN_MAX } from './regex/anchor.ts';
+import { FILTER_SPAN_MAX, filterOf } from './regex/anchor.ts';
 import type { RegexMatch } from './regex/compiled-regex.ts';
 import { BLOCK_STARTS, type CompiledRule } from './rules/compiled-rule.ts';
 import { type Candidate, candidateOf } from './matches.ts';
@@ -65,8 +65,8 @@ export class Layer {
     for (let at = 0; at < probes.length; at++) {
       const probe = probes[at]!;
       const hit = end - probe.length;
-      if (probe.filter === null) this.#judgeNearby(probe.rule, hit);
-      else if (this.#passes(probe.filter, hit)) this.#judge(probe, hit);
+      if (!probe.filtered) this.#judgeNearby(probe.rule, hit);
+      else if (this.#passes((probe.filter ??= makeFilter(probe.rule)), hit)) this.#judge(probe, hit);
     }
   };
 
@@ -102,7 +102,7 @@ export class Layer {
     }
     const offset = Math.max(0, from - 1);
     const text = this.#text(offset, hit + rule.after);
-    const { halves } = rule;
+    const halves = rule.halves();
     const match = this.#gate.timed(rule, () => halves.searchAt(text, from - offset, hit - offset));
     if (match !== null) this.#take(rule, text, match, offset);
   }
@@ -152,4 +152,9 @@ export class Layer {
     const candidate = candidateOf(rule, text, match, offset);
     if (candidate !== null) this.#accept(candidate);
   }
+}
+
+function makeFilter({ placement }: CompiledRule): RegExp {
+  if (placement.type !== 'anchored') throw new Error('layer: only an anchored rule has a filter');
+  return filterOf(placement.anchor);
 }

@@ -12,7 +12,9 @@ export interface Probe {
   rule: CompiledRule;
   /** Bytes of the keyword. */
   length: number;
-  /** Sticky, from the keyword's first byte; null where only the window tells. */
+  /** False where only the window tells. */
+  filtered: boolean;
+  /** Sticky, from the keyword's first byte; made at the first hit, for most keywords of a set never have one. */
   filter: RegExp | null;
 }
 
@@ -65,10 +67,10 @@ function indexProbes(rules: readonly CompiledRule[]): { words: string[]; probes:
   for (const rule of rules) {
     const { placement } = rule;
     if (placement.type === 'anchored') {
-      const { filter, literals } = placement.anchor;
-      for (const word of literals) add(word, { rule, length: word.length, filter });
+      for (const word of placement.anchor.literals)
+        add(word, { rule, length: word.length, filtered: true, filter: null });
     } else if (placement.type === 'nearby') {
-      for (const word of placement.keywords) add(word, { rule, length: word.length, filter: null });
+      for (const word of placement.keywords) add(word, { rule, length: word.length, filtered: false, filter: null });
     }
   }
   return { words: [...byWord.keys()], probes: [...byWord.values()] };

@@ -1,7 +1,7 @@
 import { spanOf } from './analyse.ts';
 import { backtrackingSteps } from './backtracking.ts';
 import { type RegexNode, choice, sequence } from './ast.ts';
-import { bytesOf, lowerCase } from './byte-set.ts';
+import { type ByteSet, bytesOf, lowerCase, sizeOf } from './byte-set.ts';
 import { toJavaScript } from './translate.ts';
 
 /** Where in every match of a pattern one of some literals stands, and how a match is told from a false hit there. */
@@ -12,8 +12,8 @@ export interface Anchor {
   before: number;
   /** Bytes of a match from the anchor on, at most. */
   after: number;
-  /** Sticky; what a match must have from the anchor on, as far as `FILTER_SPAN_MAX` bytes. */
-  filter: RegExp;
+  /** What a match must have from the anchor on, as far as `FILTER_SPAN_MAX` bytes; `filterOf` makes it sticky. */
+  filter: RegexNode;
   /** Bytes the filter looks at, at most. */
   filterSpan: number;
   /** The pattern cut at the anchor, where both halves can be matched for themselves. */
@@ -27,9 +27,17 @@ const LITERAL_LENGTH_MAX = 48;
 /** Longer literals cost states and save no more false hits. */
 const LITERAL_LENGTH_ENOUGH = 12;
 const SET_SIZE_MAX = 4;
+/** What a bounded half in front is worth beside the length of the literals. */
+const BOUNDED_SCORE = 100;
+const SCORE_ENOUGH = BOUNDED_SCORE + LITERAL_LENGTH_ENOUGH;
 const FILTER_STEPS_MAX = 100_000;
 /** Rounds of a long repetition that a filter asks for. */
 const REPEAT_ENOUGH = 32;
+
+/** A sticky expression for the bytes from an anchor on. */
+export function filterOf({ filter }: Anchor): RegExp {
+  return new RegExp(toJavaScript(filter, false), 'y');
+}
 
 /**
  * The best anchor of a pattern: its literals each hold one of `keywords`, or are long enough where there are none. Null
@@ -39,17 +47,24 @@ export function findAnchor(node: RegexNode, keywords: readonly string[], beforeM
   const parts = flatten(node);
   let best: { at: number; literals: string[]; score: number } | null = null;
   for (let at = 0; at < parts.length; at++) {
-    if (parts[at]!.type === 'assertion') continue;
+    if (!mayBeLiteral(parts[at]!)) continue;
     const literals = literalsAt(parts.slice(at), keywords);
     if (literals === null) continue;
     const bounded = spanOf(sequence(parts.slice(0, at))).max <= beforeMax;
-    const score = Math.min(...literals.map(({ length }) => length)) + (bounded ? 100 : 0);
+    const score = Math.min(...literals.map(({ length }) => length)) + (bounded ? BOUNDED_SCORE : 0);
     if (best === null || score > best.score) best = { at, literals, score };
+    if (best.score >= SCORE_ENOUGH) break;
   }
   if (best === null) return null;
   const before = spanOf(sequence(parts.slice(0, best.at))).max;
   const after = spanOf(sequence(parts.slice(best.at))).max;
   return { literals: best.literals, before, after, ...filterAt(parts, best.at), halves: cutAt(node, best.at) };
+}
+
+/** False for what begins no literal for certain: it need not be looked at closer. */
+function mayBeLiteral(part: RegexNode): boolean {
+  if (part.type === 'bytes') return sizeOf(part.set) <= 2 * SET_SIZE_MAX;
+  return part.type === 'repeat' ? part.min > 0 && mayBeLiteral(part.node) : part.type !== 'assertion';
 }
 
 /** The parts of a sequence, groups opened: for tests only, where captures do not matter. */
@@ -94,7 +109,7 @@ function isModest(node: RegexNode): boolean {
 }
 
 function literalsAt(parts: readonly RegexNode[], keywords: readonly string[]): string[] | null {
-  const texts = new Set(beginnings(parts, [{ text: '', open: true }]).map(({ text }) => text));
+  const texts = new Set(beginnings(parts, [{ text: '', open: true }], keywords).map(({ text }) => text));
   const literals = new Set<string>();
   for (const text of texts) {
     const ends = keywords.filter((word) => text.includes(word)).map((word) => text.indexOf(word) + word.length);
@@ -116,48 +131,63 @@ interface Beginning {
 }
 
 /** All texts that a match may begin with, lower case, as far as they are few and certain. */
-function beginnings(parts: readonly RegexNode[], from: readonly Beginning[]): Beginning[] {
+function beginnings(parts: readonly RegexNode[], from: readonly Beginning[], keywords: readonly string[]): Beginning[] {
   let all = [...from];
   for (const part of parts) {
     if (!all.some(({ open }) => open)) break;
-    const next = all.flatMap((one) => (one.open ? continued(part, one) : [one]));
+    const next = all.flatMap((one) => (one.open ? continued(part, one, keywords) : [one]));
     all = next.length > LITERALS_MAX ? all.map(({ text }) => ({ text, open: false })) : next;
   }
   return all;
 }
 
-function continued(part: RegexNode, one: Beginning): Beginning[] {
+function continued(part: RegexNode, one: Beginning, keywords: readonly string[]): Beginning[] {
   const closed = [{ text: one.text, open: false }];
-  if (one.text.length >= LITERAL_LENGTH_MAX) return closed;
+  if (isEnough(one.text, keywords)) return closed;
   switch (part.type) {
     case 'empty':
     case 'assertion':
       return [one];
     case 'bytes': {
-      const letters = new Set(bytesOf(part.set).map((byte) => String.fromCharCode(lowerCase(byte))));
-      if (letters.size === 0 || letters.size > SET_SIZE_MAX) return closed;
-      return [...letters].map((letter) => ({ text: one.text + letter, open: true }));
+      const letters = fewLetters(part.set);
+      return letters === null ? closed : letters.map((letter) => ({ text: one.text + letter, open: true }));
     }
     case 'capture':
-      return beginnings(flatten(part.node), [one]);
+      return beginnings(flatten(part.node), [one], keywords);
     case 'sequence':
-      return beginnings(flatten(part), [one]);
+      return beginnings(flatten(part), [one], keywords);
     case 'choice':
-      return part.branches.flatMap((branch) => beginnings(flatten(branch), [one]));
+      return part.branches.flatMap((branch) => beginnings(flatten(branch), [one], keywords));
     case 'repeat': {
       if (part.max > LITERAL_LENGTH_MAX && part.min === 0) return closed;
       const once = flatten(part.node);
       let all: Beginning[] = [one];
-      for (let round = 0; round < Math.min(part.min, LITERAL_LENGTH_MAX); round++) all = beginnings(once, all);
+      for (let round = 0; round < Math.min(part.min, LITERAL_LENGTH_MAX); round++)
+        all = beginnings(once, all, keywords);
       if (part.min === part.max) return all;
-      if (part.min === 0 && part.max === 1) return [one, ...beginnings(once, all)];
+      if (part.min === 0 && part.max === 1) return [one, ...beginnings(once, all, keywords)];
       return all.map(({ text }) => ({ text, open: false }));
     }
   }
 }
 
+/** Longer texts tell nothing more; a keyword may end late. */
+function isEnough(text: string, keywords: readonly string[]): boolean {
+  if (text.length < LITERAL_LENGTH_ENOUGH) return false;
+  return (
+    text.length >= LITERAL_LENGTH_MAX || keywords.length === 0 || keywords.some((keyword) => text.includes(keyword))
+  );
+}
+
+/** The letters of a set in lower case, if they are few. */
+function fewLetters(set: ByteSet): string[] | null {
+  if (sizeOf(set) > 2 * SET_SIZE_MAX) return null;
+  const letters = new Set(bytesOf(set).map((byte) => String.fromCharCode(lowerCase(byte))));
+  return letters.size === 0 || letters.size > SET_SIZE_MAX ? null : [...letters];
+}
+
 /** The longest run of parts from the anchor on that is bounded and safe to backtrack over. */
-function filterAt(parts: readonly RegexNode[], at: number): { filter: RegExp; filterSpan: number } {
+function filterAt(parts: readonly RegexNode[], at: number): { filter: RegexNode; filterSpan: number } {
   let first = at;
   while (first > 0 && parts[first - 1]!.type === 'assertion') first--;
   const taken: RegexNode[] = [];
@@ -171,7 +201,7 @@ function filterAt(parts: readonly RegexNode[], at: number): { filter: RegExp; fi
     break;
   }
   const node = sequence(taken);
-  return { filter: new RegExp(toJavaScript(node, false), 'y'), filterSpan: spanOf(node).max };
+  return { filter: node, filterSpan: spanOf(node).max };
 }
 
 function fits(parts: readonly RegexNode[]): boolean {

@@ -46,6 +46,12 @@ export function isFull(set: ByteSet): boolean {
   return set.every((word) => word === 0xffffffff);
 }
 
+export function sizeOf(set: ByteSet): number {
+  let size = 0;
+  for (let word of set) for (; word !== 0; word &= word - 1) size++;
+  return size;
+}
+
 export function bytesOf(set: ByteSet): number[] {
   const bytes: number[] = [];
   for (let byte = 0; byte < 256; byte++) if (hasByte(set, byte)) bytes.push(byte);

@@ -24,7 +24,8 @@ export class CompiledRegex {
   readonly parsed: ParsedRegex;
   /** What texts of up to `nativeMax` bytes are searched with: `bounded` where backtracking might take too long, or find something else. */
   readonly engine: 'native' | 'bounded';
-  readonly #native: RegExp | null;
+  /** Made when it is used first: most rules of a set never are. */
+  #native: RegExp | null = null;
   readonly #nativeMax: number;
   #bounded: BoundedMatcher | null = null;
 
@@ -34,15 +35,16 @@ export class CompiledRegex {
     const quick = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
     const safe = quick && !repeatsEmpty(parsed.node);
     this.engine = safe ? 'native' : 'bounded';
-    this.#native = safe ? new RegExp(toJavaScript(parsed.node), 'g') : null;
     this.#nativeMax = nativeMax;
     if (!safe) this.#bounded = boundedMatcher(parsed, nativeMax);
   }
 
   /** The first match from `from` on that begins no later than `lastStart`. */
   search(text: string, from = 0, lastStart = text.length): RegexMatch | null {
-    if (this.#native !== null && text.length <= this.#nativeMax)
+    if (this.engine === 'native' && text.length <= this.#nativeMax) {
+      this.#native ??= new RegExp(toJavaScript(this.parsed.node), 'g');
       return searchNative(this.#native, text, from, lastStart);
+    }
     this.#bounded ??= boundedMatcher(this.parsed, this.#nativeMax);
     const spans = this.#bounded.search(text, from, lastStart);
     return spans === null ? null : matchOf(text, spans);

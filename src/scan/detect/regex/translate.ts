@@ -43,7 +43,18 @@ function quantifier(min: number, max: number): string {
   return min === max ? `{${min}}` : `{${min},${max}}`;
 }
 
+/** Sources of sets that were translated before: a pattern is translated in several forms. */
+const sources = new WeakMap<ByteSet, string>();
+
 function setSource(set: ByteSet): string {
+  const known = sources.get(set);
+  if (known !== undefined) return known;
+  const source = writeSet(set);
+  sources.set(set, source);
+  return source;
+}
+
+function writeSet(set: ByteSet): string {
   if (isFull(set)) return '[^]';
   const bytes = bytesOf(set);
   if (bytes.length === 1) return byteSource(bytes[0]!);

@@ -32,7 +32,7 @@ export interface CompiledRule {
   index: number;
   regex: CompiledRegex;
   /** Where the pattern can be cut at its anchor: quicker. */
-  halves: HalvedRegex | null;
+  halves: (() => HalvedRegex) | null;
   placement: Placement;
   /** Bytes before the hit at which a match may begin, and from the hit on that it may look at. */
   before: number;
@@ -78,10 +78,7 @@ export function compileRule(rule: Rule, index: number): CompiledRule {
     rule,
     index,
     regex: compileNamed(where, 'regex', pattern, () => new CompiledRegex(parsed, before + after + 2, starts)),
-    halves:
-      halves === null
-        ? null
-        : compileNamed(where, 'regex', pattern, () => new HalvedRegex(halves, parsed.groups, before, after)),
+    halves: halves === null ? null : once(() => new HalvedRegex(halves, parsed.groups, before, after)),
     placement,
     before,
     after,
@@ -90,6 +87,12 @@ export function compileRule(rule: Rule, index: number): CompiledRule {
     allowlists: rule.allowlists.map((list) => new CompiledAllowlist(list, where)),
     generic: rule.tags.includes('generic') || rule.id.includes('generic'),
   };
+}
+
+/** Made when it is asked for first: most rules of a set never are. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 function whereOf(rule: Rule): string {
