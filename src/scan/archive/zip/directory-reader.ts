@@ -1,27 +1,24 @@
-import { ByteSource } from '../byte-source.ts';
+import type { ByteSource } from '../byte-source.ts';
 import type { ArchiveBudget } from '../context.ts';
 import { EntryContent, notice } from '../entry-content.ts';
 import { admitName } from '../entry-name.ts';
 import type { ArchiveEntry, ArchiveReader } from '../port.ts';
 import { ObjectFault } from '../../source/port.ts';
 import { Damage, type Unpacker } from '../unpack/unpacker.ts';
+import { BATCH_ENTRIES_MAX, EntryBatch } from './batch.ts';
 import { LazyUnpacker, unpackEntry } from './content.ts';
+import { DirectoryLines } from './directory-lines.ts';
 import type { Directory } from './end-record.ts';
 import { findOverlaps } from './overlaps.ts';
 import {
-  DIRECTORY_BYTES,
-  directoryLength,
   kindOf,
   LOCAL_BYTES,
   localLength,
-  parseDirectory,
   parseLocal,
   SIGNATURE,
   signatureOf,
   type DirectoryRecord,
 } from './records.ts';
-
-const DIRECTORY_CHUNK_BYTES = 200 * 1024;
 
 /** A zip file that can be read at any offset: its directory says what is in it. */
 export class ZipDirectoryReader implements ArchiveReader {
@@ -30,32 +27,31 @@ export class ZipDirectoryReader implements ArchiveReader {
   readonly #budget: ArchiveBudget;
   readonly #directory: Directory;
   /** The directory is read beside the entries. */
-  readonly #lines: ByteSource;
+  readonly #lines: DirectoryLines;
   readonly #data: ByteSource;
-  #index = 0;
+  readonly #batch: EntryBatch;
   #overlapping: Uint8Array | null = null;
 
   constructor(source: ByteSource, directory: Directory, budget: ArchiveBudget, close: () => Promise<void>) {
     this.#data = source;
-    this.#lines = new ByteSource(source.reader, DIRECTORY_CHUNK_BYTES);
+    this.#lines = new DirectoryLines(source.reader, directory, budget.context.path);
+    this.#batch = new EntryBatch(source, directory.shift);
     this.#directory = directory;
     this.#budget = budget;
     this.close = close;
   }
 
   async next(): Promise<ArchiveEntry | null> {
-    if (this.#overlapping === null) {
-      this.#overlapping = await this.#checkOverlaps();
-      this.#lines.seek(this.#directory.start);
-    }
+    const lines = this.#lines;
+    this.#overlapping ??= await this.#checkOverlaps();
     for (;;) {
-      const record = await this.#readLine();
+      const record = await lines.next();
       if (record === null) {
-        this.#checkCount();
+        this.#checkCount(lines.taken);
         return null;
       }
       this.#budget.countEntry();
-      if (this.#overlapping[this.#index++] !== 1) return this.#entryOf(record);
+      if (this.#overlapping[lines.taken - 1] !== 1) return this.#entryOf(record);
     }
   }
 
@@ -75,6 +71,11 @@ export class ZipDirectoryReader implements ArchiveReader {
   }
 
   async #unpack(record: DirectoryRecord, path: string): Promise<Unpacker> {
+    const together = await this.#batch.take(record, () => this.#lines.ahead(BATCH_ENTRIES_MAX));
+    if (together !== null) {
+      this.#budget.consume(record.packed_size);
+      return new UnpackedAlready(together);
+    }
     const source = this.#data;
     const offset = record.offset + this.#directory.shift;
     if (!(offset >= 0 && offset < source.reader.size))
@@ -102,26 +103,13 @@ export class ZipDirectoryReader implements ArchiveReader {
     }
   }
 
-  /** The next line of the directory; null behind the last. */
-  async #readLine(): Promise<DirectoryRecord | null> {
-    const lines = this.#lines;
-    if (lines.position >= this.#directory.end) return null;
-    const head = await lines.peek(DIRECTORY_BYTES);
-    if (head.length < DIRECTORY_BYTES || signatureOf(head) !== SIGNATURE.directory) throw this.#damage();
-    const length = directoryLength(head);
-    const bytes = await lines.peek(length);
-    if (bytes.length < length) throw this.#damage();
-    lines.consume(length);
-    return parseDirectory(bytes);
-  }
-
   async #checkOverlaps(): Promise<Uint8Array> {
     const offsets: number[] = [];
     const ends: number[] = [];
-    this.#lines.seek(this.#directory.start);
+    const lines = this.#lines;
     try {
       while (offsets.length <= this.#budget.budgets.entries_max) {
-        const record = await this.#readLine();
+        const record = await lines.next();
         if (record === null) break;
         offsets.push(record.offset);
         ends.push(record.offset + LOCAL_BYTES + record.name.length + record.packed_size);
@@ -130,6 +118,7 @@ export class ZipDirectoryReader implements ArchiveReader {
       // Damage shows again, where it stands, when the entries before it were read.
       if (!(error instanceof ObjectFault)) throw error;
     }
+    lines.restart();
     const overlapping = findOverlaps(offsets, ends);
     const count = overlapping.reduce((sum, mark) => sum + mark, 0);
     if (count > 0) {
@@ -141,17 +130,30 @@ export class ZipDirectoryReader implements ArchiveReader {
     return overlapping;
   }
 
-  #checkCount(): void {
+  #checkCount(found: number): void {
     const { entries } = this.#directory;
     // Old programs count modulo 65,536.
-    if (entries === this.#index || entries === this.#index % 65_536) return;
-    const message = `the archive states ${entries} entries, its directory has ${this.#index}`;
+    if (entries === found || entries === found % 65_536) return;
+    const message = `the archive states ${entries} entries, its directory has ${found}`;
     this.#budget.report(notice(this.#budget.context.path, message));
   }
+}
 
-  #damage(): ObjectFault {
-    const message = `the archive's directory is damaged after ${this.#index} entries`;
-    const extent = this.#index > 0 ? 'partial' : 'skipped';
-    return new ObjectFault({ code: 'malformed_archive', path: this.#budget.context.path, message, extent });
+/** Content that was unpacked together with that of others. */
+class UnpackedAlready implements Unpacker {
+  #bytes: Uint8Array | null;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  next(): Uint8Array | null {
+    const bytes = this.#bytes;
+    this.#bytes = null;
+    return bytes;
+  }
+
+  close(): void {
+    this.#bytes = null;
   }
 }
