@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import type { CursorState } from '../../../src/scan/graph/cursor.ts';
+import { type CursorState, EnumCursor } from '../../../src/scan/graph/cursor.ts';
 import type { SourceSpec } from '../../../src/scan/options.ts';
 import { openSource, type SourceEnvironment } from '../../../src/scan/source/open-source.ts';
 import { conforms, listAll } from './conformance.ts';
@@ -116,13 +116,31 @@ describe('directory source', () => {
     assert.deepEqual(await rest(after('a', '2')), ['b/0', 'b/1', 'c']);
     assert.deepEqual(await rest(after('b', '0')), ['b/1', 'c']);
     await assert.rejects(
-      async () =>
-        (await open()).enumerate(
-          (await import('../../../src/scan/graph/cursor.ts')).EnumCursor.continue({ type: 'offset', offset: 1 }),
-          1,
-        ),
+      async () => (await open()).enumerate(EnumCursor.continue({ type: 'offset', offset: 1 }), 1),
       /another source/,
     );
+  });
+
+  it('stops in between where there is much to walk and nothing to find', async () => {
+    const names = Array.from({ length: 3_000 }, (_, index) => `d${index}/e/f`);
+    const tree = newTree({ ...Object.fromEntries(names.map((name) => [name, null])), z: '' });
+    const whole = await listAll(await openSource({ type: 'path', path: tree }));
+    assert.ok(whole.cursors.length > 2, `${whole.cursors.length} batches`);
+    for (const state of whole.cursors.slice(0, -1)) {
+      const rest = await listAll(await openSource({ type: 'path', path: tree }), 1, state);
+      assert.deepEqual(rest.objects, whole.objects);
+    }
+  });
+
+  it('lists a directory once that is mounted below itself', async (t) => {
+    const tree = newTree({ 'a/b/c': '', 'a/inner': null });
+    const mounted = spawnSync('mount', ['--rbind', join(tree, 'a'), join(tree, 'a/inner')]);
+    if (mounted.status !== 0) {
+      t.skip(`nothing can be mounted here: ${String(mounted.stderr).trim()}`);
+      return;
+    }
+    t.after(() => execFileSync('umount', [join(tree, 'a/inner')]));
+    assert.deepEqual(await list(tree), { paths: ['a/b/c'], problems: ['link_not_followed a/inner'] });
   });
 
   it('does not walk what is pruned', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 import fc from 'fast-check';
 
@@ -9,6 +11,12 @@ function collect(names: readonly string[]) {
   const collector = new NameCollector();
   for (const [index, name] of names.entries()) collector.add(name, index % 2 === 0 ? ENTRY.file : ENTRY.directory);
   return collector.finish();
+}
+
+/** What is measured is what is held, not what waits to be collected. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
 }
 
 describe('names of a directory', () => {
@@ -31,6 +39,22 @@ describe('names of a directory', () => {
       }),
       { numRuns: 20 },
     );
+  });
+
+  it('take few bytes more than they have, when they are many', () => {
+    const collector = new NameCollector();
+    collectGarbage();
+    const before = process.memoryUsage().arrayBuffers;
+    const count = 500_000;
+    for (let index = 0; index < count; index += 1)
+      collector.add(`a-file-of-many-${(index * 7_919) % count}`, ENTRY.file);
+    const list = collector.finish();
+    collectGarbage();
+    const bytes = process.memoryUsage().arrayBuffers - before;
+    assert.equal(list.length, count);
+    assert.equal(list.name(count - 1), 'a-file-of-many-99999');
+    // 21 of the name, 2 beside it, 4 for where it is, and half as much again that is free.
+    assert.ok(bytes / count < 42, `${bytes / count} bytes a name`);
   });
 
   it('are found, and what comes after them', () => {

@@ -31,8 +31,9 @@ interface Level {
   /** The same for people. */
   display: string;
   names: NameList;
-  /** The next name to look at. */
+  /** The next name to look at, and the one before it. */
   next: number;
+  last: string | null;
   device: number;
   inode: number;
   /** Where a link led outside the root: the path without links. */
@@ -88,7 +89,8 @@ export class Walk {
     level.next += 1;
     const name = level.names.name(index);
     // A directory that changes while it is listed may give a name twice.
-    if (index > 0 && level.names.name(index - 1) === name) return;
+    if (name === level.last) return;
+    level.last = name;
     if (this.#replayed === null) {
       this.#visit(level, name, level.names.kind(index), sink);
       return;
@@ -197,7 +199,7 @@ export class Walk {
   }
 
   #push(prefix: string, display: string, names: NameList, stats: Stats, real: string | null): void {
-    this.#stack.push({ prefix, display, names, next: 0, device: stats.dev, inode: stats.ino, real });
+    this.#stack.push({ prefix, display, names, next: 0, last: null, device: stats.dev, inode: stats.ino, real });
   }
 
   #isBelowItself(locator: string, { dev, ino }: Stats): boolean {
