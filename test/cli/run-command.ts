@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { Command, CommanderError } from 'commander';
 
 import { registerBatchCommands } from '../../src/cli/commands/batch.ts';
+import { registerFindingsCommands } from '../../src/cli/commands/findings.ts';
 import { registerJobCommands } from '../../src/cli/commands/job.ts';
 import { registerTaskCommands } from '../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../src/cli/commands/webhook.ts';
@@ -79,6 +80,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
   registerWorkflowCommands(program, io);
+  registerFindingsCommands(program, io);
   registerJobCommands(program, io);
   registerWebhookCommands(program, io);
   try {
