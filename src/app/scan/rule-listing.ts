@@ -2,9 +2,8 @@ import { CommandFailure } from '../failure.ts';
 import { HeddleError } from '../../domain/errors.ts';
 import { loadRules } from '../../scan/detect/rules/load-rules.ts';
 import { parseRules } from '../../scan/detect/rules/parse-rules.ts';
-import type { Allowlist, Rule } from '../../scan/detect/rules/rule.ts';
-import { parseRegex, RegexSyntaxError } from '../../scan/detect/regex/parse.ts';
 import type { RuleText } from '../../scan/options.ts';
+import { patternFaults } from './pattern-faults.ts';
 import { ruleSetOf, withExtended, type RuleChoice } from './rules.ts';
 
 /** A rule as `heddle scan rules` shows it. */
@@ -46,11 +45,7 @@ export function testRules(path: string): RulesVerdict {
     const texts = withExtended(path, path);
     const text = texts[texts.length - 1]!;
     const own = parseRules(text);
-    const lists = [...own.allowlists, ...own.targeted.map(({ allowlist }) => allowlist)];
-    const faults = [
-      ...own.rules.flatMap((rule) => ruleFaults(text, rule)),
-      ...lists.flatMap((list, index) => listFaults(`${text.name}: allow list ${index + 1}`, list)),
-    ];
+    const faults = patternFaults(own);
     const { fault, warnings } = merged(texts);
     const all = fault === null ? faults : [...faults, fault];
     return { file: path, ok: all.length === 0, rules: own.rules.length, faults: all, warnings };
@@ -66,36 +61,5 @@ function merged(texts: readonly RuleText[]): { fault: string | null; warnings: r
   } catch (error) {
     if (error instanceof HeddleError) return { fault: error.message, warnings: [] };
     throw error;
-  }
-}
-
-function ruleFaults({ name }: RuleText, rule: Rule): string[] {
-  const where = `${name}: rule ${rule.id}`;
-  return [
-    ...patternFaults(`${where}: regex`, rule.regex),
-    ...patternFaults(`${where}: path`, rule.path),
-    ...rule.allowlists.flatMap((list, index) => listFaults(`${where}: allow list ${index + 1}`, list)),
-  ];
-}
-
-function listFaults(where: string, { paths, regexes }: Allowlist): string[] {
-  return [
-    ...regexes.flatMap((pattern, index) => patternFaults(`${where}: regexes[${index}]`, pattern)),
-    ...paths.flatMap((pattern, index) => patternFaults(`${where}: paths[${index}]`, pattern)),
-  ];
-}
-
-const CONTEXT_CHARACTERS = 20;
-
-function patternFaults(where: string, pattern: string | undefined): string[] {
-  if (pattern === undefined) return [];
-  try {
-    parseRegex(pattern);
-    return [];
-  } catch (error) {
-    if (!(error instanceof RegexSyntaxError)) throw error;
-    const { position, message } = error;
-    const around = pattern.slice(Math.max(0, position - CONTEXT_CHARACTERS), position + CONTEXT_CHARACTERS);
-    return [`${where}: character ${position + 1}: ${message}; near ${JSON.stringify(around)}`];
   }
 }

@@ -11,6 +11,7 @@ import type { RuleSet } from '../../scan/detect/rules/rule.ts';
 import type { RuleText } from '../../scan/options.ts';
 import { refused } from './exit.ts';
 import { readNamed } from './known.ts';
+import { patternFaults } from './pattern-faults.ts';
 import type { ScanRequest } from './request.ts';
 
 /** Rules that are looked for in what is scanned: the first that there is, of each directory. */
@@ -35,14 +36,17 @@ export function rulesOf(
   directories: readonly string[],
   notice: (text: string) => void,
 ): RuleText[] {
-  const named = choice.files.flatMap((path) => withExtended('--rules', path));
-  const found = choice.files.length === 0 && choice.discover ? rulesFoundIn(directories, notice) : [];
+  const named = checked(() => choice.files.flatMap((path) => withExtended('--rules', path)));
+  const looks = choice.files.length === 0 && choice.discover;
+  const remedy = looks ? '; mend it, or leave it out with --no-config' : '';
+  const found = looks ? checked(() => rulesFoundIn(directories, notice), remedy) : [];
   if (choice.builtin !== null && named.length === 0 && found.length === 0) {
     throw refused(`--${choice.builtin === 'only' ? 'only-rules' : 'extend-builtin'} needs --rules FILE`);
   }
   const texts = withBuiltin([...named, ...found], choice.builtin);
-  const remedy = found.length > 0 ? '; mend it, or leave it out with --no-config' : '';
-  const { warnings } = checked(() => loadRules({ rules: texts }), remedy);
+  const faults = texts.flatMap((text) => patternFaults(parseRules(text)));
+  if (faults.length > 0) throw refused(`${faults.join('\n  ')}${remedy}`);
+  const { warnings } = checked(() => loadRules({ rules: texts }), found.length > 0 ? remedy : '');
   for (const warning of warnings) notice(`warning: ${warning}`);
   refuseUnknown(texts, choice);
   return texts;
@@ -67,10 +71,14 @@ function rulesFoundIn(directories: readonly string[], notice: (text: string) => 
   });
 }
 
-/** The file, behind those that it extends by path: beside it, or where the command was started. */
+/**
+ * The file, behind those that it extends by path: beside it, or where the command was started.
+ *
+ * @throws HeddleError where one of them is not valid, CommandFailure where one is not there
+ */
 export function withExtended(flag: string, path: string, before: readonly string[] = []): RuleText[] {
   const text: RuleText = { name: path, toml: readNamed(flag, path) };
-  const extended = checked(() => extendedPath(text));
+  const extended = extendedPath(text);
   if (extended === undefined) return [text];
   const beside = isAbsolute(extended) ? extended : join(dirname(path), extended);
   const base = existsSync(beside) ? beside : extended;
@@ -84,7 +92,7 @@ export function withExtended(flag: string, path: string, before: readonly string
 }
 
 function withBuiltin(texts: readonly RuleText[], builtin: RuleChoice['builtin']): RuleText[] {
-  const extending = texts.filter((text) => checked(() => parseRules(text)).extend.use_default);
+  const extending = texts.filter((text) => parseRules(text).extend.use_default);
   if (builtin === 'extend' && extending.length === 0) return [BUILTIN, ...texts];
   if (builtin !== 'only') return [...texts];
   return texts.map((text) => (extending.includes(text) ? withoutDefault(text) : text));
