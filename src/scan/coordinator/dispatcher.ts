@@ -69,7 +69,8 @@ export class Dispatcher {
   }
 
   #hasRoom(worker: WorkerThread): boolean {
-    return worker.isReady && !worker.isClosing && worker.busyWith === null && worker.outstanding.size <= this.#batchMax;
+    if (!worker.isReady || worker.isClosing || worker.hasEnded || worker.busyWith !== null) return false;
+    return worker.outstanding.size <= this.#batchMax;
   }
 
   #send(worker: WorkerThread, count: number): void {

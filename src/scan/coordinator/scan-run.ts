@@ -41,7 +41,7 @@ export class ScanRun {
   readonly #workers: Workers;
   readonly #results: ReorderBuffer;
   readonly #metricsBefore: TaskMetrics;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<null>();
   #findings = 0;
   #problems = 0;
   #gaps = 0;
@@ -82,7 +82,7 @@ export class ScanRun {
     this.#workers = new Workers(watching, this.#control, (slot) => this.#initOf(slot, depthMax), {
       message: (worker, message) => this.#receive(worker, message),
       lost: (worker, current, why, hung) => this.#lost(worker, current, why, hung),
-      allClosed: () => this.#ended.resolve(),
+      allClosed: () => this.#ended.resolve(null),
     });
   }
 

@@ -10,6 +10,9 @@ export const WORKER_ENTRY = new URL(
   import.meta.url,
 );
 
+/** Of what a thread makes, nearly all is of no use a moment later: a small nursery costs little time and saves memory. */
+const YOUNG_GENERATION_MB = 12;
+
 export interface WorkerEvents {
   message(worker: WorkerThread, message: FromWorker): void;
   /** It ended; `error` where something threw in it. */
@@ -34,7 +37,11 @@ export class WorkerThread {
   constructor(entry: URL, init: WorkerInit, events: WorkerEvents) {
     this.slot = init.slot;
     let failure: unknown;
-    this.#worker = new Worker(entry, { workerData: init, name: `scan ${init.slot}` });
+    this.#worker = new Worker(entry, {
+      workerData: init,
+      name: `scan ${init.slot}`,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
     this.#worker.on('message', (message: FromWorker) => events.message(this, message));
     this.#worker.on('error', (error) => {
       failure = error;

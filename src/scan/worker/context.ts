@@ -49,9 +49,9 @@ export interface ScanContext {
   /** True where an entry of an archive is left out by its path. */
   isExcluded(path: string): boolean;
   /** Closes the object's reader, says what went wrong with it, and releases the reference. */
-  finish(object: ObjectRef): null | Promise<null>;
+  readonly finish: (object: ObjectRef) => null | Promise<null>;
   /** Keeps an eye on something that is being closed although its object has gone. */
-  closing(work: void | Promise<unknown>): void;
+  closing(work: unknown): void;
   /** The object that the thread is working on. */
   mark(reading: ObjectReading): void;
 }

@@ -119,7 +119,7 @@ export class ObjectScanner {
     this.#context.sink.completed(reading.root);
   }
 
-  #watch(work: void | Promise<unknown>): void {
+  #watch(work: unknown): void {
     if (!(work instanceof Promise)) return;
     const settled = work.catch(() => undefined).finally(() => this.#closing.delete(settled));
     this.#closing.add(settled);

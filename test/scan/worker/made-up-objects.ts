@@ -1,5 +1,5 @@
 import { BudgetFault, type ArchiveContext } from '../../../src/scan/archive/context.ts';
-import type { ArchiveEntry, ArchiveFormat, ArchiveReader } from '../../../src/scan/archive/port.ts';
+import type { ArchiveEntry, ArchiveReader } from '../../../src/scan/archive/port.ts';
 import type { Random } from '../../../src/runtime/random.ts';
 import { ObjectFault, type ObjectReader } from '../../../src/scan/source/port.ts';
 
@@ -93,7 +93,7 @@ export function openMadeUpArchive(
     open: () => openMadeUp({ ...entry, access: 'carry' }, `${path}!${entry.name}`, later, open),
   });
   return {
-    format: 'tar' as ArchiveFormat,
+    format: 'tar',
     next: () =>
       later(() => {
         if (object.budgetAfter === next)

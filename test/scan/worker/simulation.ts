@@ -110,7 +110,7 @@ class Simulation {
       const moves = this.#moves();
       if (moves.length > 0) {
         moves[Math.floor(this.#random.next() * moves.length)]!();
-        await null;
+        await Promise.resolve();
         continue;
       }
       // Answers that were given may still be on their way.
@@ -184,7 +184,7 @@ class Simulation {
       formats: {
         detect: (path) => (this.#byPath.get(path)!.entries === null ? null : 'tar'),
         detectUnsupported: () => null,
-        open: async (_, __, context) =>
+        open: (_, __, context) =>
           openMadeUpArchive(this.#byPath.get(context.path)!, context, this.#later, this.#open),
       },
       pool: new BufferPool({ buffers_max: buffers, buffer_bytes: CHUNK + OVERLAP, allocate }),
@@ -234,7 +234,7 @@ class Simulation {
         try {
           resolve(answer());
         } catch (error) {
-          reject(error as Error);
+          reject(error instanceof Error ? error : new Error(String(error)));
         }
       });
     });
