@@ -235,6 +235,17 @@ describe('git source', () => {
     assert.ok(!existsSync(mark), 'a program that the repository names was run');
   });
 
+  it('reads the repository that was named, also within a hook of another one', async () => {
+    const variables = { GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere', GIT_OBJECT_DIRECTORY: '/nowhere' };
+    const expected = await named(repository);
+    Object.assign(process.env, variables);
+    try {
+      assert.deepEqual(await named(repository), expected);
+    } finally {
+      for (const key of Object.keys(variables)) Reflect.deleteProperty(process.env, key);
+    }
+  });
+
   it('survives names and messages that look like something else', async () => {
     const odd = newRepository();
     const names = [':100644 100644', 'new\nline', '-n', 'a\tb', '"quoted"', ' '];
