@@ -2,6 +2,8 @@ import type { Subject } from './subject.ts';
 
 export interface SubjectEntry {
   needs: 'postgres' | 'redis' | 'nothing';
+  /** Of the machine, not of a package: without it the subject does not run. */
+  command?: string;
   /** How it is set up and what a finished task has survived there: printed with the results. */
   note: string;
   load(): Promise<{ createSubject(): Subject }>;
@@ -56,11 +58,13 @@ export const SUBJECTS = {
   },
   ripgrep: {
     needs: 'nothing',
+    command: 'rg',
     note: 'the limit: the same patterns, or the keywords of the same rules; it reads no archives and judges nothing',
     load: () => import('../subjects/scan-ripgrep.ts'),
   },
   gitleaks: {
     needs: 'nothing',
+    command: 'gitleaks',
     note: 'the same rules; where it is installed',
     load: () => import('../subjects/scan-gitleaks.ts'),
   },

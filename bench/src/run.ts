@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { engineScenarios, FULL, QUICK } from './engine-scenarios.ts';
 import { httpScenarios } from './http-scenarios.ts';
+import { scanScenarios } from './scan-scenarios.ts';
 import { managerScenarios } from './manager-scenarios.ts';
 import { transportScenarios } from './transport-scenarios.ts';
 import { workflowScenarios } from './workflow-scenarios.ts';
@@ -47,6 +49,7 @@ export async function runBenches(options: Options, databaseUrl: string | undefin
     ...transportScenarios(options.quick),
     ...managerScenarios(options.quick),
     ...httpScenarios(options.quick),
+    ...scanScenarios(options.quick),
   ]
     .filter(({ benches }) => benches.some(wanted))
     .map((scenario) => narrowed(scenario, options));
@@ -118,6 +121,10 @@ async function runScenario(
       output.note(`  ${participant.label}: not run: ${NO_REDIS}`);
       continue;
     }
+    if (entry.command !== undefined && !isInstalled(entry.command)) {
+      output.note(`  ${participant.label}: not run: ${entry.command} is not installed`);
+      continue;
+    }
     try {
       const database = `heddle_bench_${participant.label.replace(/[^a-z0-9]+/g, '_')}`;
       if (entry.needs === 'postgres') databases.push(database);
@@ -149,6 +156,10 @@ async function runScenario(
   for (const { subject } of runners) await subject.end();
   for (const database of databases) await servers.postgres.dropDatabase(database);
   return complete;
+}
+
+function isInstalled(command: string): boolean {
+  return spawnSync(command, ['--version'], { stdio: 'ignore' }).error === undefined;
 }
 
 async function start(

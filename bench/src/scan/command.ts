@@ -38,7 +38,7 @@ function peakMib(pid: number): number {
  */
 export async function measureCommand(
   command: readonly string[],
-  options: { codes: readonly number[]; cwd?: string; onLine?: (line: string) => void },
+  options: { codes: readonly number[]; cwd?: string; onLine?: (line: string) => unknown },
 ): Promise<ScanRun> {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-bench-scan-'));
   const path = join(directory, 'output');

@@ -1,0 +1,63 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+
+const BUILT_IN = join(import.meta.dirname, '../../../src/scan/detect/rules/builtin');
+
+/** Seven rules of the simplest form: a few letters that stand for a provider, then the token. */
+const FEW = [
+  'github-personal-access-token',
+  'gitlab-personal-access-token',
+  'aws-access-key-id',
+  'gcp-api-key',
+  'npm-access-token',
+  'sendgrid-api-key',
+  'anthropic-api-key',
+];
+
+interface Rule {
+  id: string;
+  regex?: string;
+  keywords?: string[];
+}
+
+export interface RuleSet {
+  /** TOML, as a file. */
+  path: string;
+  rules: number;
+  /** Regular expressions of the same rules. */
+  regexes: string[];
+  /** Their keywords, as regular expressions that ignore case. */
+  keywords: string[];
+}
+
+function blocks(): { text: string; rule: Rule }[] {
+  return globSync('*.toml', { cwd: BUILT_IN })
+    .sort()
+    .flatMap((file) =>
+      readFileSync(join(BUILT_IN, file), 'utf8')
+        .split(/^(?=\[\[rules\]\]$)/m)
+        .slice(1)
+        .map((text) => ({ text, rule: (parse(text) as unknown as { rules: Rule[] }).rules[0]! })),
+    )
+    .filter(({ rule }) => rule.regex !== undefined && (rule.keywords ?? []).length > 0);
+}
+
+/** Rules of those that come with Heddle, written to a file: seven simple ones, or so many, spread over all families. */
+export function writeRuleSet(directory: string, count: number): RuleSet {
+  const all = blocks();
+  const chosen =
+    count === FEW.length
+      ? all.filter(({ rule }) => FEW.includes(rule.id))
+      : all.filter((_, at) => Math.floor((at * count) / all.length) !== Math.floor(((at - 1) * count) / all.length));
+  if (chosen.length !== count) throw new Error(`${count} rules were wanted, there are ${chosen.length}`);
+  const path = join(directory, `rules-${count}.toml`);
+  writeFileSync(path, chosen.map(({ text }) => text).join('\n'));
+  const keywords = new Set(chosen.flatMap(({ rule }) => rule.keywords!));
+  return {
+    path,
+    rules: chosen.length,
+    regexes: chosen.map(({ rule }) => rule.regex!),
+    keywords: [...keywords].map((keyword) => `(?i:${keyword.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')})`),
+  };
+}
