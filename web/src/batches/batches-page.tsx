@@ -1,94 +1,73 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback } from 'react';
 import { listBatches } from '../api/client.ts';
+import { ListPage, PAGE_SIZE, Segments } from '../list/list-page.tsx';
+import { pageIn, usePlace, writeAddress } from '../list/place.ts';
 import { usePolled } from '../live/use-polled.ts';
-import { Trouble } from '../live/trouble.tsx';
 import { OpenBatch } from '../open-batch.tsx';
-import { Pager } from '../pager.tsx';
-import { TopBar } from '../top-bar.tsx';
-import { useNow } from '../times.ts';
 import { BatchTable } from './batch-table.tsx';
 
-const PAGE_SIZE = 25;
+const FILTERS = {
+  all: { label: 'All', open: null },
+  open: { label: 'Open', open: true },
+  finished: { label: 'Finished', open: false },
+} as const;
+
+type FilterName = keyof typeof FILTERS;
 
 interface Query {
   page: number;
-  open: boolean | null;
+  filter: FilterName;
 }
 
-function readQuery(): Query {
-  const search = new URLSearchParams(location.search);
-  const page = Number(search.get('page') ?? 0);
+function readQuery(search: URLSearchParams): Query {
   const open = search.get('open');
-  return {
-    page: Number.isInteger(page) && page > 0 ? page : 0,
-    open: open === 'true' ? true : open === 'false' ? false : null,
-  };
+  return { page: pageIn(search), filter: open === 'true' ? 'open' : open === 'false' ? 'finished' : 'all' };
 }
 
-function writeQuery({ page, open }: Query): void {
-  const search = new URLSearchParams();
-  if (page > 0) search.set('page', String(page));
-  if (open !== null) search.set('open', String(open));
-  history.replaceState(null, '', search.size > 0 ? `/?${search}` : '/');
+function writeQuery({ page, filter }: Query): void {
+  writeAddress('/', { page, open: FILTERS[filter].open });
 }
-
-const FILTERS: { label: string; open: boolean | null }[] = [
-  { label: 'All', open: null },
-  { label: 'Open', open: true },
-  { label: 'Finished', open: false },
-];
 
 /** The list of batches, newest first. */
 export function BatchesPage() {
-  const [query, setQuery] = useState(readQuery);
-  const { page, open } = query;
+  const [query, go] = usePlace(readQuery, writeQuery);
+  const { page, filter } = query;
+  const { open } = FILTERS[filter];
   const read = useCallback(
     (signal: AbortSignal) => listBatches({ page, pageSize: PAGE_SIZE, open }, signal),
     [page, open],
   );
-  const { value: rows, error, heardAtMs } = usePolled(read);
-  const now = useNow(1000);
-  useEffect(() => {
-    document.title = 'Batches · Heddle';
-  }, []);
-  const go = (next: Query): void => {
-    writeQuery(next);
-    setQuery(next);
-  };
+  const polled = usePolled(read);
+  const beside = (
+    <>
+      <Segments
+        label="Which batches"
+        options={FILTERS}
+        chosen={filter}
+        onChoose={(name) => go({ page: 0, filter: name })}
+      />
+      <OpenBatch />
+    </>
+  );
   return (
-    <div className="page">
-      <TopBar />
-      <main className="batches">
-        <div className="batches-head">
-          <h1>Batches</h1>
-          <div className="segments" role="group" aria-label="Which batches">
-            {FILTERS.map(({ label, open }) => (
-              <button
-                key={label}
-                type="button"
-                aria-pressed={query.open === open}
-                onClick={() => go({ page: 0, open })}
-              >
-                {label}
-              </button>
-            ))}
-          </div>
-          <OpenBatch />
-        </div>
-        {error !== null && <Trouble error={error} heardAtMs={heardAtMs} />}
-        {rows === null && error === null && <p className="quiet">Loading…</p>}
-        {rows !== null && rows.length > 0 && <BatchTable rows={rows} now={now} />}
-        {rows?.length === 0 && <NoBatches query={query} />}
-        <Pager page={query.page} rows={rows} pageSize={PAGE_SIZE} onPage={(page) => go({ ...query, page })} />
-      </main>
-    </div>
+    <ListPage
+      title="Batches"
+      beside={beside}
+      rows={polled.value}
+      polled={polled}
+      page={page}
+      onPage={(next) => go({ page: next, filter })}
+      empty={<NoBatches query={query} />}
+    >
+      {(rows, now) => <BatchTable rows={rows} now={now} />}
+    </ListPage>
   );
 }
 
-function NoBatches({ query }: { query: Query }) {
-  if (query.page > 0) return <p className="notice">There are no older batches.</p>;
-  if (query.open === true) return <p className="notice">Nothing is open: every batch is finished.</p>;
-  if (query.open === false) return <p className="notice">No batch has finished yet.</p>;
+function NoBatches({ query: { page, filter } }: { query: Query }) {
+  if (page > 0) return <p className="notice">There are no older batches.</p>;
+  if (filter === 'open') return <p className="notice">Nothing is open: every batch is finished.</p>;
+  if (filter === 'finished') return <p className="notice">No batch has finished yet.</p>;
   return (
     <div className="notice">
       <p>There are no batches yet.</p>

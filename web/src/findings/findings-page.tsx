@@ -1,16 +1,13 @@
 import { Fragment, useCallback, useEffect, useState } from 'react';
 import { FINDING_STATES, listFindings, TRIAGE_STATES } from '../api/findings.ts';
 import type { Finding, FindingQuery } from '../api/findings.ts';
-import { Trouble } from '../live/trouble.tsx';
+import { ListPage, PAGE_SIZE } from '../list/list-page.tsx';
+import { writeAddress } from '../list/place.ts';
 import { usePolled } from '../live/use-polled.ts';
-import { Pager } from '../pager.tsx';
-import { formatAgo, formatMoment, parseTime, useNow } from '../times.ts';
-import { TopBar } from '../top-bar.tsx';
+import { formatAgo, formatMoment, parseTime } from '../times.ts';
 import { FindingDetails } from './finding-details.tsx';
 import { FindingFilters, NO_FILTER } from './finding-filters.tsx';
 import { FindingChip } from './finding-state.tsx';
-
-const PAGE_SIZE = 25;
 
 interface Place {
   query: FindingQuery;
@@ -36,10 +33,7 @@ function readPlace(): Place {
 }
 
 function writePlace({ query, open }: Place): void {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== '') search.set(name, value as string);
-  if (open !== null) search.set('finding', open);
-  history.replaceState(null, '', search.size > 0 ? `/findings?${search}` : '/findings');
+  writeAddress('/findings', { ...query, finding: open });
 }
 
 /** What scans found, newest first; a row opens what is known of it and what can be made of it. */
@@ -55,14 +49,11 @@ export function FindingsPage() {
     }),
     [query, last],
   );
-  const { value, error, heardAtMs, reread } = usePolled(read);
+  const polled = usePolled(read);
+  const { value } = polled;
   const findings = value?.findings ?? null;
   // Until another page has come, the rows on the screen are not those that the next page comes after.
   const current = value?.query === query && value.last === last ? findings : null;
-  const now = useNow(1000);
-  useEffect(() => {
-    document.title = 'Findings · Heddle';
-  }, []);
   useEffect(() => writePlace(place), [place]);
   const filter = (change: Partial<FindingQuery>): void =>
     setPlace((before) => ({ query: { ...before.query, ...change }, after: [], open: null }));
@@ -72,29 +63,27 @@ export function FindingsPage() {
     setPlace({ query, after: pages, open: null });
   };
   return (
-    <div className="page">
-      <TopBar />
-      <main className="batches">
-        <div className="batches-head">
-          <h1>Findings</h1>
-          <p className="quiet">Secrets that scans found; the secrets themselves are stored nowhere</p>
-        </div>
-        <FindingFilters query={query} onQuery={filter} />
-        {error !== null && <Trouble error={error} heardAtMs={heardAtMs} />}
-        {findings === null && error === null && <p className="quiet">Loading…</p>}
-        {findings !== null && findings.length > 0 && (
-          <FindingTable
-            findings={findings}
-            now={now}
-            open={open}
-            onOpen={(id) => setPlace({ ...place, open: id })}
-            onChanged={reread}
-          />
-        )}
-        {findings?.length === 0 && <NoFindings query={query} page={after.length} />}
-        <Pager page={after.length} rows={current} pageSize={PAGE_SIZE} onPage={turn} />
-      </main>
-    </div>
+    <ListPage
+      title="Findings"
+      beside={<p className="quiet">Secrets that scans found; the secrets themselves are stored nowhere</p>}
+      filters={<FindingFilters query={query} onQuery={filter} />}
+      rows={findings}
+      counted={current}
+      polled={polled}
+      page={after.length}
+      onPage={turn}
+      empty={<NoFindings query={query} page={after.length} />}
+    >
+      {(rows, now) => (
+        <FindingTable
+          findings={rows}
+          now={now}
+          open={open}
+          onOpen={(id) => setPlace({ ...place, open: id })}
+          onChanged={polled.reread}
+        />
+      )}
+    </ListPage>
   );
 }
 

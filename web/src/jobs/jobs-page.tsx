@@ -1,18 +1,16 @@
 import { Fragment, useCallback, useEffect, useState } from 'react';
 import { jobHistory, listJobs } from '../api/jobs.ts';
 import type { Job, JobRun } from '../api/jobs.ts';
-import { Trouble } from '../live/trouble.tsx';
+import { ListPage, PAGE_SIZE } from '../list/list-page.tsx';
+import { pageIn, usePlace, writeAddress } from '../list/place.ts';
 import { usePolled } from '../live/use-polled.ts';
-import { Pager } from '../pager.tsx';
-import { parseTime, useNow } from '../times.ts';
-import { TopBar } from '../top-bar.tsx';
+import { parseTime } from '../times.ts';
 import { cronInWords } from './cron-words.ts';
 import { JobActions } from './job-actions.tsx';
 import { JobDetails } from './job-details.tsx';
 import { RunChip, RunMarks } from './run-state.tsx';
 import { ZonedTime } from './zoned-time.tsx';
 
-const PAGE_SIZE = 25;
 const RECENT_RUNS = 8;
 
 interface Query {
@@ -21,74 +19,58 @@ interface Query {
   job: string | null;
 }
 
-function readQuery(): Query {
-  const search = new URLSearchParams(location.search);
-  const page = Number(search.get('page') ?? 0);
-  return { page: Number.isInteger(page) && page > 0 ? page : 0, job: search.get('job') };
+function readQuery(search: URLSearchParams): Query {
+  return { page: pageIn(search), job: search.get('job') };
 }
 
 function writeQuery({ page, job }: Query): void {
-  const search = new URLSearchParams();
-  if (page > 0) search.set('page', String(page));
-  if (job !== null) search.set('job', job);
-  history.replaceState(null, '', search.size > 0 ? `/jobs?${search}` : '/jobs');
+  writeAddress('/jobs', { page, job });
 }
 
 /** The jobs: when each runs next, how its last runs went; a row opens its history. */
 export function JobsPage() {
-  const [query, setQuery] = useState(readQuery);
+  const [query, go] = usePlace(readQuery, writeQuery);
   const { page } = query;
   const read = useCallback((signal: AbortSignal) => listJobs({ page, pageSize: PAGE_SIZE }, signal), [page]);
-  const { value: jobs, error, heardAtMs, reread } = usePolled(read);
-  const now = useNow(1000);
-  useEffect(() => {
-    document.title = 'Jobs · Heddle';
-  }, []);
-  const go = (next: Query): void => {
-    writeQuery(next);
-    setQuery(next);
-  };
+  const polled = usePolled(read);
   return (
-    <div className="page">
-      <TopBar />
-      <main className="batches">
-        <div className="batches-head">
-          <h1>Jobs</h1>
-          <p className="quiet">Workflows that start by the clock</p>
-        </div>
-        {error !== null && <Trouble error={error} heardAtMs={heardAtMs} />}
-        {jobs === null && error === null && <p className="quiet">Loading…</p>}
-        {jobs !== null && jobs.length > 0 && (
-          <table className="batch-table job-table">
-            <thead>
-              <tr>
-                <th scope="col">Job</th>
-                <th scope="col">Schedule</th>
-                <th scope="col">Next run</th>
-                <th scope="col">Last runs</th>
-                <th scope="col">
-                  <span className="visually-hidden">Operations</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {jobs.map((job) => (
-                <JobRows
-                  key={job.id}
-                  job={job}
-                  now={now}
-                  open={query.job === job.name}
-                  onOpen={(open) => go({ page, job: open ? job.name : null })}
-                  onChanged={reread}
-                />
-              ))}
-            </tbody>
-          </table>
-        )}
-        {jobs?.length === 0 && (page > 0 ? <p className="notice">There are no further jobs.</p> : <NoJobs />)}
-        <Pager page={page} rows={jobs} pageSize={PAGE_SIZE} onPage={(next) => go({ page: next, job: null })} />
-      </main>
-    </div>
+    <ListPage
+      title="Jobs"
+      beside={<p className="quiet">Workflows that start by the clock</p>}
+      rows={polled.value}
+      polled={polled}
+      page={page}
+      onPage={(next) => go({ page: next, job: null })}
+      empty={page > 0 ? <p className="notice">There are no further jobs.</p> : <NoJobs />}
+    >
+      {(jobs, now) => (
+        <table className="batch-table job-table">
+          <thead>
+            <tr>
+              <th scope="col">Job</th>
+              <th scope="col">Schedule</th>
+              <th scope="col">Next run</th>
+              <th scope="col">Last runs</th>
+              <th scope="col">
+                <span className="visually-hidden">Operations</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {jobs.map((job) => (
+              <JobRows
+                key={job.id}
+                job={job}
+                now={now}
+                open={query.job === job.name}
+                onOpen={(open) => go({ page, job: open ? job.name : null })}
+                onChanged={polled.reread}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </ListPage>
   );
 }
 
