@@ -1,0 +1,79 @@
+import { useEffect } from 'react';
+import type { ReactNode } from 'react';
+import { Problem } from '../problem.tsx';
+import { TopBar } from '../top-bar.tsx';
+import { FeedBanner } from './feed-banner.tsx';
+import type { LiveFeed } from './live-feed.ts';
+import { useFeedState, useRestWhileHidden } from './use-feed.ts';
+
+interface LivePageProps {
+  feed: LiveFeed;
+  /** Whether there is something to show. */
+  loaded: boolean;
+  /** Of the document. */
+  title: string;
+  what: 'batch' | 'workflow';
+  /** What of it is read first. */
+  parts: string;
+  /** Said where the server knows no such thing. */
+  unknown: ReactNode;
+  /** Ways out of a page that has nothing to show. */
+  ways: ReactNode;
+  children: () => ReactNode;
+}
+
+/** The frame of what is followed live: reads it, and says plainly what to do where it cannot. */
+export function LivePage({ feed, loaded, title, what, parts, unknown, ways, children }: LivePageProps) {
+  useRestWhileHidden(feed);
+  const { phase } = useFeedState(feed);
+  useEffect(() => {
+    document.title = `${title} · Heddle`;
+  }, [title]);
+  if (phase.name === 'failed') {
+    const { error } = phase;
+    if (error.status === 404) {
+      return (
+        <BlankPage title={`There is no such ${what}`} ways={ways}>
+          {unknown}
+        </BlankPage>
+      );
+    }
+    return (
+      <BlankPage
+        title={error.status === 403 ? 'Your token does not allow this' : `The ${what} cannot be shown`}
+        ways={ways}
+      >
+        <Problem error={error} />
+        <p>
+          <button type="button" onClick={() => feed.start()}>
+            Try again
+          </button>
+        </p>
+      </BlankPage>
+    );
+  }
+  if (loaded) return children();
+  return (
+    <div className="page">
+      <TopBar />
+      <FeedBanner feed={feed} />
+      <p className="notice" role="status">
+        Loading {parts} of this {what}…
+      </p>
+    </div>
+  );
+}
+
+/** In place of what cannot be shown: why, and where to go. */
+export function BlankPage({ title, ways, children }: { title: string; ways: ReactNode; children: ReactNode }) {
+  return (
+    <div className="page">
+      <TopBar />
+      <main className="card blank">
+        <h1>{title}</h1>
+        {children}
+        {ways}
+      </main>
+    </div>
+  );
+}
