@@ -170,7 +170,7 @@ class WorkerService {
     const isOutOfTime = this.#runSteps();
     this.#isPumping = false;
     Atomics.store(this.#control, this.#currentWord, 0);
-    if (this.#pending.length > 0 && this.#clock.monotonic() - this.#lastCompletionAt > LONG_MS) this.#handBack();
+    if (this.#isSlow()) this.#handBack();
     this.#outbox.flush();
     if (isOutOfTime) this.#schedule();
     else if (this.#scanner.executor.isStalled) this.#waitForPermit();
@@ -198,6 +198,12 @@ class WorkerService {
     this.#scanner.begin(root, this.#frontier.adopt(descriptorOf(next), 0));
     if (next.size_hint >= LARGE_BYTES && this.#pending.length > 0) this.#handBack(next.index);
     return true;
+  }
+
+  /** True where what was not begun waits for this thread; where every slot is taken by objects that wait, it waits well. */
+  #isSlow(): boolean {
+    if (this.#pending.length === 0 || this.#scanner.open >= OBJECTS_OPEN_MAX) return false;
+    return this.#clock.monotonic() - this.#lastCompletionAt > LONG_MS;
   }
 
   #handBack(busyWith = this.#begun.keys().next().value): void {
