@@ -51,8 +51,8 @@ class RuleSetDetector implements Detector {
       (overlap) => buffers + own(overlap),
     );
     const { before, after, scanner } = this.#plan;
-    // One unit of UTF-16 has two bytes.
-    this.overlap = levels > 0 ? 2 * (before + after) : before + after;
+    // One unit of UTF-16 has two bytes, and a chunk may begin within one.
+    this.overlap = levels > 0 ? 2 * (before + after) + 2 : before + after;
     this.warnings = this.#plan.warnings;
     this.#staging = { address: scanner.allocate(before + after + STAGED_BYTES), new_bytes: STAGED_BYTES };
     this.#scratch = Array.from({ length: levels }, () => scanner.allocate(PIECE_BYTES));

@@ -194,6 +194,20 @@ test('a rule that takes too long on an object is stopped there, and named', () =
   assert.equal(detector.begin('y')!.timed_out_rules.length, 0);
 });
 
+test('an object without bytes has nothing but its path', () => {
+  const detector = detectorOf(`${TOKEN}[[rules]]\nid = "keystore"\npath = '''\\.p12$'''\n`);
+  assert.equal(scanObject(detector, '').length, 0);
+  assert.equal(scanObject(detector, '', { path: 'a.p12' }).length, 1);
+});
+
+test('a chunk without its overlap is refused', () => {
+  const object = detectorOf(TOKEN).begin('x')!;
+  const bytes = Buffer.alloc(200_000);
+  const chunk = { bytes, length: bytes.length, prefix_length: 0, last: false };
+  object.scan({ ...chunk, base_offset: 0 });
+  assert.throws(() => object.scan({ ...chunk, base_offset: 200_000 }), /without the overlap/);
+});
+
 test('its own buffers are bounded', () => {
   const detector = detectorOf(TOKEN);
   const buffer = detector.allocate(1024);

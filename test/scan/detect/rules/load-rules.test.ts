@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
 import { HeddleError } from '../../../../src/domain/errors.ts';
 import { builtinRuleTexts } from '../../../../src/scan/detect/rules/builtin.ts';
@@ -7,6 +9,8 @@ import { extendedPath, loadRules } from '../../../../src/scan/detect/rules/load-
 
 const load = (...tomls: string[]) =>
   loadRules({ rules: tomls.map((toml, at) => ({ name: `rules-${at + 1}.toml`, toml })) });
+
+const PAGE = join(import.meta.dirname, '../../../../docs/scan-rules.md');
 
 const RULE = `
 [[rules]]
@@ -176,4 +180,13 @@ test('a pattern that cannot be used is refused with rule, field, reason and plac
     () => compile(RULE.replace('secretGroup = 1', 'secretGroup = 2')),
     /secretGroup is 2, but its regex has 1/,
   );
+});
+
+test('the example of the documentation can be used, and names no field or rule that is not there', () => {
+  const toml = /```toml\n([^`]*?)```/.exec(readFileSync(PAGE, 'utf8'))?.[1] ?? '';
+  const set = load(toml);
+  assert.deepEqual(set.warnings, []);
+  const rule = set.rules.find(({ id }) => id === 'acme-api-key');
+  assert.equal(rule?.allowlists[0]?.stopwords[0], 'example');
+  assert.equal(compileRule(rule, 0).placement.type, 'anchored');
 });
