@@ -151,3 +151,16 @@ test('formats that are known and not read have a name', () => {
   assert.equal(detectUnsupported(head('tree.7z')), '7z');
   assert.equal(detectUnsupported(head('tree.zip')), null);
 });
+
+test('checksums are looked at: content that came out whole, and its checksum does not fit', async () => {
+  for (const name of ['crc32.xz', 'crc64.xz', 'sha256.xz', 'list.bz2']) {
+    const bytes = Buffer.from(fixture(name));
+    // Behind the header of a bzip2 block; before the index and the footer (28 and 12 bytes) of an xz file.
+    const at = name.endsWith('.bz2') ? 11 : bytes.length - bytes.readUInt32LE(bytes.length - 8) * 4 - 4 - 12 - 4;
+    bytes[at]! ^= 1;
+    const read = await readArchive(name, bytes);
+    assert.deepEqual(briefly(read.problems), [`malformed_archive partial ${name}`]);
+    assert.match(read.problems[0]!.message, /checksum/);
+    assert.deepEqual(Object.values(contents(read)), [LIST]);
+  }
+});

@@ -24,6 +24,8 @@ export class Bzip2Unpacker implements Unpacker {
   #repeats = 0;
   #copies = 0;
   #crc = 0;
+  /** The block's checksum is; said when what came out of it was handed on. */
+  #isWrong = false;
 
   constructor(input: Input) {
     this.#bits = new BitReader(input);
@@ -43,6 +45,7 @@ export class Bzip2Unpacker implements Unpacker {
 
   /** Reads the next block; false behind the last one of the last stream. */
   async #readBlock(): Promise<boolean> {
+    if (this.#isWrong) throw new Damage('the checksum of a bzip2 block is wrong');
     const bits = this.#bits;
     for (;;) {
       await bits.fill(HEADER_BYTES);
@@ -122,8 +125,7 @@ export class Bzip2Unpacker implements Unpacker {
 
   #check(length: number): void {
     this.#crc = crcOf(this.#piece, length, this.#crc);
-    if (!this.#hasContent() && ~this.#crc >>> 0 !== this.#block!.crc)
-      throw new Damage('the checksum of a bzip2 block is wrong');
+    this.#isWrong = !this.#hasContent() && ~this.#crc >>> 0 !== this.#block!.crc;
   }
 
   remark(): Remark | undefined {

@@ -5,6 +5,7 @@ import { bytesText } from '../context.ts';
 import { isFollowed, trailingRemark } from './gzip.ts';
 import { Lzma2Unpacker } from './lzma2.ts';
 import { Damage, takeBytes, type Remark, type Unpacker } from './unpacker.ts';
+import { XzCheck } from './xz-check.ts';
 
 /** A file may ask for 4 GiB; `xz -9` asks for 64 MiB. */
 const DICTIONARY_BYTES_MAX = 128 * 1024 * 1024;
@@ -22,20 +23,17 @@ const FILTERS: Readonly<Record<number, string>> = {
   11: 'RISC-V',
 };
 
-const CHECK_BYTES = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64] as const;
-const CHECK_CRC32 = 1;
-
-/** The streams of an xz file and their blocks, one after another. Checksums of content are looked at where they are CRC-32. */
+/** The streams of an xz file and their blocks, one after another. */
 export class XzUnpacker implements Unpacker {
   readonly #input: Input;
-  #check = 0;
+  #checkType = 0;
+  #check = new XzCheck(0);
   #streams = 0;
   #isInStream = false;
   #block: Lzma2Unpacker | null = null;
   /** Used again for the next block where that asks for no larger one. */
   #dictionaryBytes = 0;
   #packedBytes = 0;
-  #crc = 0;
   #remark: Remark | undefined;
 
   constructor(input: Input) {
@@ -52,7 +50,7 @@ export class XzUnpacker implements Unpacker {
       if (this.#block === null && !(await this.#begin())) return null;
       const piece = await this.#block!.next();
       if (piece !== null) {
-        if (this.#check === CHECK_CRC32) this.#crc = crc32(piece, this.#crc);
+        this.#check.update(piece);
         return piece;
       }
       await this.#endBlock();
@@ -83,7 +81,7 @@ export class XzUnpacker implements Unpacker {
     if (!isXzMagic(header) || viewOf(header).getUint32(8, true) !== crc32(header.subarray(6, 8)))
       throw new Damage('the xz header is damaged');
     if (header[6] !== 0 || header[7]! > 15) throw new Damage('this version of xz is not read', 'unsupported_archive');
-    this.#check = header[7]!;
+    this.#checkType = header[7]!;
     this.#streams++;
     this.#isInStream = true;
     return true;
@@ -102,16 +100,14 @@ export class XzUnpacker implements Unpacker {
     }
     this.#dictionaryBytes = Math.max(this.#dictionaryBytes, dictionaryBytes);
     this.#block = new Lzma2Unpacker(this.#input, this.#dictionaryBytes);
-    this.#crc = 0;
+    this.#check = new XzCheck(this.#checkType);
   }
 
   async #endBlock(): Promise<void> {
     this.#block = null;
     await this.#passPadding();
-    const length = CHECK_BYTES[this.#check]!;
-    const check = await takeBytes(this.#input, length, "a block's checksum");
-    if (this.#check === CHECK_CRC32 && viewOf(check).getUint32(0, true) !== this.#crc)
-      throw new Damage('the checksum of an xz block is wrong');
+    const stated = await takeBytes(this.#input, this.#check.bytes, "a block's checksum");
+    if (!this.#check.matches(stated)) throw new Damage('the checksum of an xz block is wrong');
   }
 
   /** Blocks and the index are multiples of 4 bytes long. */
