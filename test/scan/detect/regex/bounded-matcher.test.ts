@@ -35,7 +35,7 @@ test('groups are those of the native engine where no group is repeated', () => {
       const { node, groups } = parseRegex(pattern);
       const spans = new BoundedMatcher(compileProgram(node), groups).search(text, 0);
       const native = new RegExp(toJavaScript(node), 'd').exec(text);
-      const expected = native?.indices?.flatMap((span) => (span) ?? [-1, -1]) ?? null;
+      const expected = native?.indices?.flatMap((span) => span ?? [-1, -1]) ?? null;
       assert.deepEqual(spans, expected);
     }),
   );
