@@ -63,48 +63,12 @@ describe('exit codes', () => {
   });
 });
 
-describe('nonsense', { concurrency: 3 }, () => {
-  const refusals: [string, string[], RegExp][] = [
-    ['a thread too few', ['--threads', '0'], /--threads.*whole number from 1 to 256/],
-    ['a size without a number', ['--max-object-size', 'big'], /--max-object-size.*4096, 10k, 4MiB/],
-    ['a size beyond all bounds', ['--chunk-size', '9999999999t'], /--chunk-size.*from 4k to 2m/],
-    ['a number beyond all bounds', ['--archive-entries', '1e99'], /--archive-entries.*whole number/],
-    ['a time without a unit that is one', ['--rule-timeout', '3 weeks'], /--rule-timeout.*500ms or 2s/],
-    ['an unknown policy', ['--archive-policy', 'maybe'], /--archive-policy.*skip, partial, fail-run/],
-    ['an unknown format', ['--format', 'xml'], /--format.*text, jsonl, sarif, junit/],
-    ['a report without a file', ['--report', 'sarif'], /--report.*FORMAT=FILE/],
-    ['an unknown flag', ['--exlude', 'x'], /unknown option '--exlude'[\s\S]*--exclude/],
-    ['a glob that is none', ['--exclude', 'a[b'], /--exclude a\[b: a \[ has no \]/],
-    ['a set out of order', ['--include', '[z-a]'], /--include \[z-a\]: is no glob/],
-    ['two formats', ['--json', '--format', 'sarif'], /--json and --format sarif contradict/],
-    ['a frontier that archives do not fit', ['--frontier', '2'], /--frontier 2: must be larger than --archive-depth/],
-    [
-      'an unknown rule',
-      ['--enable', 'test-tokn'],
-      /--enable test-tokn: there is no such rule; did you mean "test-token"/,
-    ],
-    ['a bucket without a name', ['s3://'], /names no bucket/],
-    ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
-    ['revisions without a history', ['--revisions', 'main'], /--revisions needs --git/],
-    ['a repository by its address', ['--git', 'https://example.com/a.git'], /clone it first/],
-    ['standard input twice', ['-', '--files-from', '-'], /both read standard input/],
-    ['a directory to write to', ['--output', 'src'], /--output src: it is a directory; name a file in it/],
-    ['a file in no directory', ['--output', 'no/where'], /there is no directory no; make it first/],
-    ['one file for two reports', ['--output', 'x', '--report', 'sarif=./x'], /two reports have this name/],
-    ['a baseline that is not there', ['--baseline', 'no.json'], /--baseline no\.json: there is no such file/],
-    ['a baseline that is none', ['--baseline', 'rules.toml'], /rules\.toml is not valid JSON/],
-    ['rules that are not there', ['--rules', 'no.toml'], /--rules no\.toml: there is no such file/],
-    ['an empty path', [''], /a path is empty/],
-  ];
-  for (const [what, args, message] of refusals) {
-    test(`${what} is refused by its name, with what helps`, async () => {
-      const ran = await scan('clean', ...args);
-      assert.equal(ran.code, 2, ran.stdout);
-      assert.match(ran.stderr, message);
-      assert.doesNotMatch(ran.stderr, /\n +at /, 'no stack');
-      assert.equal(ran.stdout, '');
-    });
-  }
+describe('nonsense', () => {
+  test('a flag that is not valid as given is told in one line, with exit code 2', async () => {
+    const ran = await scan('clean', '--threads', '0');
+    assert.deepEqual([ran.code, ran.stdout], [2, '']);
+    assert.match(ran.stderr, /^error: option '--threads <count>' argument '0' is invalid\..*\n$/);
+  });
 
   test('rules that are not valid are refused, with the place', async () => {
     directory.write('bad.toml', 'title = "x"\n[[rules]\n');

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { after, test } from 'node:test';
+
+import { Command } from 'commander';
+
+import { registerScanCommand } from '../../src/cli/commands/scan.ts';
+import { ScanDirectory } from './scan-process.ts';
+
+const directory = new ScanDirectory({ 'clean/words.txt': 'nothing at all\n' });
+const at = (name: string): string => `${directory.path}/${name}`;
+
+after(() => directory.remove());
+
+/** Runs the command in this process; resolves with what it said, and with the code of the error that ended it. */
+async function refusal(args: readonly string[]): Promise<{ message: string; exitCode: number }> {
+  let written = '';
+  const program = new Command('heddle').showSuggestionAfterError().exitOverride();
+  program.configureOutput({ writeErr: (text) => (written += text) });
+  registerScanCommand(program);
+  try {
+    await program.parseAsync(['scan', at('clean'), '--rules', at('rules.toml'), '--quiet', ...args], { from: 'user' });
+  } catch (error) {
+    const { message, exitCode } = error as Error & { exitCode: number };
+    return { message: `${written}${message}`, exitCode };
+  }
+  throw new Error(`heddle scan ${args.join(' ')} was not refused`);
+}
+
+const refusals: [string, string[], RegExp][] = [
+  ['a thread too few', ['--threads', '0'], /--threads.*whole number from 1 to 256/],
+  ['a size without a number', ['--max-object-size', 'big'], /--max-object-size.*4096, 10k, 4MiB/],
+  ['a size beyond all bounds', ['--chunk-size', '9999999999t'], /--chunk-size.*from 4k to 2m/],
+  ['a number beyond all bounds', ['--archive-entries', '1e99'], /--archive-entries.*whole number/],
+  ['a time without a unit that is one', ['--rule-timeout', '3 weeks'], /--rule-timeout.*500ms or 2s/],
+  ['an unknown policy', ['--archive-policy', 'maybe'], /--archive-policy.*skip, partial, fail-run/],
+  ['an unknown format', ['--format', 'xml'], /--format.*text, jsonl, sarif, junit/],
+  ['a report without a file', ['--report', 'sarif'], /--report.*FORMAT=FILE/],
+  ['an unknown flag', ['--exlude', 'x'], /unknown option '--exlude'[\s\S]*--exclude/],
+  ['a glob that is none', ['--exclude', 'a[b'], /--exclude a\[b: a \[ has no \]/],
+  ['a set out of order', ['--include', '[z-a]'], /--include \[z-a\]: is no glob/],
+  ['two formats', ['--json', '--format', 'sarif'], /--json and --format sarif contradict/],
+  ['a frontier that archives do not fit', ['--frontier', '2'], /--frontier 2: must be larger than --archive-depth/],
+  [
+    'an unknown rule',
+    ['--enable', 'test-tokn'],
+    /--enable test-tokn: there is no such rule; did you mean "test-token"/,
+  ],
+  ['a bucket without a name', ['s3://'], /names no bucket/],
+  ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
+  ['revisions without a history', ['--revisions', 'main'], /--revisions needs --git/],
+  ['a repository by its address', ['--git', 'https://example.com/a.git'], /clone it first/],
+  ['standard input twice', ['-', '--files-from', '-'], /both read standard input/],
+  ['a directory to write to', ['--output', at('clean')], /--output .*clean: it is a directory; name a file in it/],
+  ['a file in no directory', ['--output', at('no/where')], /there is no directory .*no; make it first/],
+  ['one file for two reports', ['--output', at('x'), '--report', `sarif=${at('./x')}`], /two reports have this name/],
+  ['a baseline that is not there', ['--baseline', at('no.json')], /--baseline .*no\.json: there is no such file/],
+  ['a baseline that is none', ['--baseline', at('rules.toml')], /rules\.toml is not valid JSON/],
+  ['rules that are not there', ['--rules', at('no.toml')], /--rules .*no\.toml: there is no such file/],
+  ['an empty path', [''], /a path is empty/],
+];
+for (const [what, args, message] of refusals) {
+  test(`${what}: refused by its name, with what helps, and nothing is left behind`, async () => {
+    const before = readdirSync(directory.path);
+    const refused = await refusal(args);
+    assert.match(refused.message, message);
+    // Faults of the command line's own grammar are 1 here; the process makes them 2.
+    assert.ok([1, 2].includes(refused.exitCode));
+    assert.deepEqual(readdirSync(directory.path), before);
+  });
+}
