@@ -110,7 +110,12 @@ function addBoundOptions(command: Command): void {
   command
     .optionsGroup('How it is scanned:')
     .option('--threads <count>', 'threads that scan', amount(1, 256), SCAN_DEFAULTS.threads)
-    .option('--max-object-size <size>', 'larger objects are not scanned; 0 is no bound', byteSize(0, PIB), SCAN_DEFAULTS.object_bytes_max)
+    .option(
+      '--max-object-size <size>',
+      'larger objects are not scanned; 0 is no bound',
+      byteSize(0, PIB),
+      SCAN_DEFAULTS.object_bytes_max,
+    )
     .option('--chunk-size <size>', 'bytes that are read at once', byteSize(4 * KIB, 2 * MIB), SCAN_DEFAULTS.chunk_bytes)
     .option('--frontier <count>', 'objects under way at once', amount(1, 1_000_000), SCAN_DEFAULTS.frontier_capacity)
     .option(
