@@ -1,56 +1,16 @@
 import { STATUS_LOOKS, STATUSES, type StatusCounts } from '../output/status.ts';
 import type { ClientContext } from '../output/client-command.ts';
-import { UsageFailure } from '../output/failure.ts';
 import type { Output } from '../output/output.ts';
-import { writeFields, writeTable } from '../output/table.ts';
-import { duration, printable } from '../output/text.ts';
-import type { Batch, BatchDetail } from '../output/wire.ts';
+import { writeFields } from '../output/table.ts';
+import { printable } from '../output/text.ts';
+import type { BatchDetail } from '../output/wire.ts';
+import { tookOf, workQuery, writeWork, type WorkListOptions } from '../output/work.ts';
 import { writeTasks } from './task-table.ts';
 
-export interface BatchListOptions {
-  open?: boolean;
-  ended?: boolean;
-  page?: number;
-  pageSize?: number;
-}
-
-export async function listBatches({ client, output }: ClientContext, options: BatchListOptions): Promise<undefined> {
-  const { open = false, ended = false, page, pageSize } = options;
-  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { next: 'give one of them' });
-  const batches = await client.listBatches({
-    ...(open ? { open: true } : ended ? { open: false } : {}),
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
-  });
-  output.result(batches, () => writeBatches(output, batches));
+export async function listBatches({ client, output }: ClientContext, options: WorkListOptions): Promise<undefined> {
+  const batches = await client.listBatches(workQuery(options));
+  output.result(batches, () => writeWork(output, 'batches', batches));
   return undefined;
-}
-
-function writeBatches(output: Output, batches: readonly Batch[]): void {
-  if (batches.length === 0) {
-    output.line('there are no such batches');
-    return;
-  }
-  const now = output.clock.now();
-  writeTable(
-    output,
-    [
-      { header: 'ID', value: ({ id }) => id },
-      { header: 'NAME', value: ({ name }) => name ?? '-', flexible: true },
-      {
-        header: 'ENDED',
-        value: ({ task_count, remaining }) => `${task_count - remaining}/${task_count}`,
-        align: 'right',
-      },
-      { header: 'CREATED', value: ({ created_at }) => `${duration(now - Date.parse(created_at))} ago` },
-      { header: 'TOOK', value: tookOf },
-    ],
-    batches,
-  );
-}
-
-function tookOf({ created_at, ended_at }: Batch): string {
-  return ended_at === null ? 'not ended' : duration(Date.parse(ended_at) - Date.parse(created_at));
 }
 
 export interface BatchGetOptions {

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 
 import { clientCommand, parseId, processIo, wholeNumber, type CommandIo } from '../output/client-command.ts';
+import type { WorkListOptions } from '../output/work.ts';
 import { addSubmit } from './batch-submit.ts';
-import { listBatches, showBatch, type BatchListOptions, type BatchGetOptions } from './batch-show.ts';
+import { listBatches, showBatch, type BatchGetOptions } from './batch-show.ts';
 import { follow } from './batch-watch.ts';
 
 /** Adds `heddle batch …`. */
@@ -29,7 +30,7 @@ export function registerBatchCommands(program: Command, io: CommandIo = processI
 }
 
 function addReads(batch: Command, io: CommandIo): void {
-  clientCommand<BatchListOptions>(
+  clientCommand<WorkListOptions>(
     batch
       .command('list')
       .description('list batches, newest first')

@@ -1,64 +1,31 @@
 import type { ClientContext } from '../output/client-command.ts';
-import { UsageFailure } from '../output/failure.ts';
 import type { Output } from '../output/output.ts';
 import { STATE_LOOKS, type WorkflowState } from '../output/status.ts';
-import { writeFields, writeTable } from '../output/table.ts';
-import { count, duration, printable } from '../output/text.ts';
+import { writeFields, type Column } from '../output/table.ts';
+import { count, printable } from '../output/text.ts';
 import type { TreeNode, Workflow, WorkflowTree } from '../output/wire.ts';
+import { tookOf, workQuery, writeWork, type WorkListOptions } from '../output/work.ts';
 
-export interface WorkflowListOptions {
-  open?: boolean;
-  ended?: boolean;
+export interface WorkflowListOptions extends WorkListOptions {
   state?: WorkflowState;
-  page?: number;
-  pageSize?: number;
 }
 
 export async function listWorkflows(
   { client, output }: ClientContext,
-  { open = false, ended = false, state, page, pageSize }: WorkflowListOptions,
+  { state, ...options }: WorkflowListOptions,
 ): Promise<undefined> {
-  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { next: 'give one of them' });
-  const workflows = await client.listWorkflows({
-    ...(open ? { open: true } : ended ? { open: false } : {}),
-    ...(state === undefined ? {} : { state }),
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
-  });
-  output.result(workflows, () => writeWorkflows(output, workflows));
+  const workflows = await client.listWorkflows({ ...workQuery(options), ...(state === undefined ? {} : { state }) });
+  const stateColumn: Column<Workflow> = {
+    header: 'STATE',
+    value: stateOf,
+    style: (workflow) => STATE_LOOKS[workflow.state].style,
+  };
+  output.result(workflows, () => writeWork(output, 'workflows', workflows, [stateColumn]));
   return undefined;
-}
-
-function writeWorkflows(output: Output, workflows: readonly Workflow[]): void {
-  if (workflows.length === 0) {
-    output.line('there are no such workflows');
-    return;
-  }
-  const now = output.clock.now();
-  writeTable(
-    output,
-    [
-      { header: 'ID', value: ({ id }) => id },
-      { header: 'STATE', value: stateOf, style: ({ state }) => STATE_LOOKS[state].style },
-      { header: 'NAME', value: ({ name }) => name ?? '-', flexible: true },
-      {
-        header: 'ENDED',
-        value: ({ task_count, remaining }) => `${task_count - remaining}/${task_count}`,
-        align: 'right',
-      },
-      { header: 'CREATED', value: ({ created_at }) => `${duration(now - Date.parse(created_at))} ago` },
-      { header: 'TOOK', value: tookOf },
-    ],
-    workflows,
-  );
 }
 
 function stateOf({ state, paused }: Workflow): string {
   return paused ? `${state}, paused` : state;
-}
-
-function tookOf({ created_at, ended_at }: Workflow): string {
-  return ended_at === null ? 'not ended' : duration(Date.parse(ended_at) - Date.parse(created_at));
 }
 
 export interface WorkflowGetOptions {

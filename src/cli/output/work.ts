@@ -1,0 +1,70 @@
+import { UsageFailure } from './failure.ts';
+import type { Output } from './output.ts';
+import { writeTable, type Column } from './table.ts';
+import { duration } from './text.ts';
+
+/** What lists of batches and of workflows are asked for. */
+export interface WorkListOptions {
+  open?: boolean;
+  ended?: boolean;
+  page?: number;
+  pageSize?: number;
+}
+
+/** What a batch and a workflow have in common. */
+interface Work {
+  id: string;
+  name: string | null;
+  task_count: number;
+  remaining: number;
+  created_at: string;
+  ended_at: string | null;
+}
+
+/** As the client takes it. */
+export function workQuery({ open = false, ended = false, page, pageSize }: WorkListOptions): {
+  open?: boolean;
+  page?: number;
+  page_size?: number;
+} {
+  if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { next: 'give one of them' });
+  return {
+    ...(open ? { open: true } : ended ? { open: false } : {}),
+    ...(page === undefined ? {} : { page }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  };
+}
+
+/** Writes a list, with columns of its own after the id. */
+export function writeWork<Row extends Work>(
+  output: Output,
+  what: string,
+  rows: readonly Row[],
+  own: readonly Column<Row>[] = [],
+): void {
+  if (rows.length === 0) {
+    output.line(`there are no such ${what}`);
+    return;
+  }
+  const now = output.clock.now();
+  writeTable<Row>(
+    output,
+    [
+      { header: 'ID', value: ({ id }) => id },
+      ...own,
+      { header: 'NAME', value: ({ name }) => name ?? '-', flexible: true },
+      {
+        header: 'ENDED',
+        value: ({ task_count, remaining }) => `${task_count - remaining}/${task_count}`,
+        align: 'right',
+      },
+      { header: 'CREATED', value: ({ created_at }) => `${duration(now - Date.parse(created_at))} ago` },
+      { header: 'TOOK', value: tookOf },
+    ],
+    rows,
+  );
+}
+
+export function tookOf({ created_at, ended_at }: Pick<Work, 'created_at' | 'ended_at'>): string {
+  return ended_at === null ? 'not ended' : duration(Date.parse(ended_at) - Date.parse(created_at));
+}
