@@ -118,6 +118,18 @@ returns bigint[] language sql stable as $$
   from shape s where s.kind_id = p_kind
 $$;
 
+-- What tasks that hold slots of capacities give back when they get so much done (one entry a task), before it is counted.
+create or replace function freed_by_progress(p_holders uuid[], p_ids uuid[], p_success bigint[], p_failure bigint[],
+  out slots bigint[], out amounts bigint[])
+language sql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+  select array_agg(h.slot), array_agg(
+    slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count)
+    - slot_amount(h.slot, t.expected_count, t.success_count + u.s, t.failure_count + u.f))
+  from unnest(p_holders) w(id) join task t on t.id = w.id
+  join unnest(p_ids, p_success, p_failure) u(id, s, f) on u.id = w.id, unnest(t.slots) h(slot)
+  where h.slot & 1 = 1
+$$;
+
 -- Registers what a rule counts, once: from then on every task of the kind is counted. Attempts that are open now are
 -- counted in the same transaction; the exclusive lock on the kind keeps claims out until it commits.
 create or replace function register_shape(p_kind integer, p_type smallint, p_fields text[])

@@ -52,13 +52,8 @@ begin
   if v_accepted is null then return json_build_object('codes', v_codes, 'lanes', v_lanes); end if;
 
   if v_holders is not null then
-    select array_agg(h.slot), array_agg(
-      slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count)
-      - slot_amount(h.slot, t.expected_count, t.success_count + u.s, t.failure_count + u.f))
-    into v_slots, v_amounts
-    from unnest(v_holders) w(id) join task t on t.id = w.id
-    join unnest(v_accepted, v_success, v_failure) u(id, s, f) on u.id = w.id, unnest(t.slots) h(slot)
-    where h.slot & 1 = 1;
+    select f.slots, f.amounts into v_slots, v_amounts
+    from freed_by_progress(v_holders, v_accepted, v_success, v_failure) f;
   end if;
   if v_started is not null then
     select array_agg(s.id), array_agg(s.lease_id) into v_dequeued, v_left

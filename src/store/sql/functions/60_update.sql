@@ -144,13 +144,8 @@ begin
   into v_codes, v_accepted, v_success, v_failure, v_holders, v_workflows
   from decided d;
   if v_holders is not null then
-    select array_agg(h.slot), array_agg(
-      slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count)
-      - slot_amount(h.slot, t.expected_count, t.success_count + u.s, t.failure_count + u.f))
-    into v_slots, v_amounts
-    from unnest(v_holders) w(id) join task t on t.id = w.id
-    join unnest(p_ids, p_success, p_failure) u(id, s, f) on u.id = w.id, unnest(t.slots) h(slot)
-    where h.slot & 1 = 1;
+    select f.slots, f.amounts into v_slots, v_amounts
+    from freed_by_progress(v_holders, v_accepted, v_success, v_failure) f;
   end if;
   update task t set success_count = t.success_count + u.s, failure_count = t.failure_count + u.f, updated_at = v_now,
     deadline_at = case when t.deadline_basis = 1 and t.deadline_at is not null
