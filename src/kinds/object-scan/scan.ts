@@ -34,6 +34,8 @@ export interface ObjectScanOptions {
 }
 
 const TIMEOUT_SECS = 3600;
+const COUNTS_EVERY_MS = 1000;
+const LIFE_EVERY_MS = 15_000;
 
 /** `ObjectScan`: looks for secrets in one part of what a generator found, or in sources of its own. */
 export function objectScan(options: ObjectScanOptions) {
@@ -53,13 +55,13 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   const { rules: ruleSources, detection, accept, ...settings } = input.settings;
   const rules = await ruleTextsOf(ruleSources, roots);
   const collector = new ScanCollector({ books, task_id: task.id, attempt: task.attempt, accept });
-  const told = { objects: 0 };
+  const teller = new ProgressTeller(context, clock);
   const summary = await options.startScan(
     { ...settings, sources: input.sources, detection: { ...detection, rules }, threads: 1 },
     {
       onFinding: (finding) => collector.finding(finding),
       onProblem: (problem) => collector.problem(problem),
-      onProgress: (progress) => tellProgress(context, progress, told),
+      onProgress: (progress) => teller.tell(progress.objects_completed),
     },
     { clock, log, signal },
   );
@@ -70,17 +72,37 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
     if (result.objects === 0) throw new Error(reason);
     throw new PartialFailure(reason, { result: asJson(result) });
   }
-  const left = summary.metrics.objects_completed - told.objects;
-  if (left > 0) await context.progress(left);
+  await teller.end(summary.metrics.objects_completed);
   if (result.outcome === 'complete') return asJson(result);
   throw new PartialFailure(reasonOf(result, collector), { result: asJson(result) });
 }
 
-/** Also where nothing was completed: one large object takes its time, and the task lives. */
-function tellProgress({ progress, log }: KindContext, { objects_completed }: ScanProgress, told: { objects: number }) {
-  const done = objects_completed - told.objects;
-  told.objects = objects_completed;
-  progress(done).catch((error: unknown) => log.debug({ err: error }, 'The progress was not taken'));
+/** Tells how many objects were scanned, now and then; also that none was, since one large object takes its time. */
+class ProgressTeller {
+  readonly #context: KindContext;
+  readonly #clock: Clock;
+  #told = 0;
+  #toldAt: number;
+
+  constructor(context: KindContext, clock: Clock) {
+    this.#context = context;
+    this.#clock = clock;
+    this.#toldAt = clock.monotonic();
+  }
+
+  tell(objects: number): void {
+    const now = this.#clock.monotonic();
+    const done = objects - this.#told;
+    if (now - this.#toldAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
+    this.#toldAt = now;
+    this.#told = objects;
+    const { log, progress } = this.#context;
+    progress(done).catch((error: unknown) => log.debug({ err: error }, 'The progress was not taken'));
+  }
+
+  async end(objects: number): Promise<void> {
+    if (objects > this.#told) await this.#context.progress(objects - this.#told);
+  }
 }
 
 async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt: number): Promise<ScanTaskResult> {

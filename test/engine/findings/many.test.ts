@@ -12,13 +12,15 @@ import { findingsOf, reported, runOf } from './reported.ts';
 
 const COUNT = Number(process.env['HEDDLE_TEST_FINDINGS'] ?? 30_000);
 
+const FILL_ROWS = 20_000;
+
 const FILL: Statement = {
   name: 'test.fill',
   text: `insert into recon.findings (id, target_id, fingerprint, rule_id, description, tags, path, redacted, place, occurrences,
       state, first_run, last_run, runs, first_seen, last_seen)
     select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, t.id, decode('e' || lpad(to_hex(n), 31, '0'), 'hex'),
       'rule-' || n % 100, 'd', '[]', 'src/' || n % 1000 || '/file-' || n, 'x***', '{"line": 1}', 1, 'new', 1, 1, 1, now(), now()
-    from generate_series(1, $1::integer) n, recon.scan_target t where t.name = $2`,
+    from generate_series($1::integer, $2::integer) n, recon.scan_target t where t.name = $3`,
 };
 
 describe(`${COUNT} findings`, () => {
@@ -28,7 +30,9 @@ describe(`${COUNT} findings`, () => {
     ({ database } = await createTestDatabase());
     await runOf(findingsOf(database), 'large', []);
     await runOf(findingsOf(database), 'small', [reported(1), reported(2)]);
-    await database.query(FILL, [COUNT, 'large']);
+    for (let from = 1; from <= COUNT; from += FILL_ROWS) {
+      await database.query(FILL, [from, Math.min(COUNT, from + FILL_ROWS - 1), 'large']);
+    }
     await database.query({ name: 'test.analyze', text: 'analyze recon.findings' });
   });
 

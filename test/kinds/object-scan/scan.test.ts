@@ -1,5 +1,6 @@
 /** One task of the kind ObjectScan, on real files. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -145,17 +146,34 @@ describe('a task that scans', () => {
     assert.match((await scan({})).completion.reason!, /input\.sources: is required/);
   });
 
+  it('reads the history of a repository, and names the commit', async () => {
+    const repository = new Tree({ 'a.env': `TOKEN=${madeUpToken(5)}\n` });
+    const git = (...args: string[]): void => {
+      const identity = ['-c', 'user.name=Ann Example', '-c', 'user.email=ann@example.org'];
+      execFileSync('git', ['-C', repository.root, ...identity, ...args], { stdio: 'ignore' });
+    };
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-q', '-m', `adds ${madeUpToken(5)}`);
+    git('rm', '-q', 'a.env');
+    git('commit', '-q', '-m', 'removes it');
+    const input = { sources: [{ type: 'git', repository: repository.root }] };
+    const { completion, result } = await scan(input, { root: repository.root });
+    assert.equal(completion.outcome, 'succeeded', completion.reason);
+    assert.deepEqual(
+      result.findings.map(({ path, commit }) => [path.endsWith('a.env'), commit?.author, commit?.id.length]),
+      [[true, 'Ann Example', 40]],
+    );
+    assert.doesNotMatch(JSON.stringify(completion), new RegExp(madeUpToken(5)), 'nor does the subject tell');
+    repository.remove();
+  });
+
   it('ends when it is canceled', async () => {
     const large = new Tree(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`f${n}`, 'x'.repeat(50_000)])));
     const controller = new AbortController();
-    const progress = (): Promise<void> => {
-      controller.abort(new Error('it was canceled'));
-      return Promise.resolve();
-    };
-    const { completion } = await scan(sources(large.root), {
-      root: large.root,
-      host: { signal: controller.signal, progress },
-    });
+    const running = scan(sources(large.root), { root: large.root, host: { signal: controller.signal } });
+    setImmediate(() => controller.abort(new Error('it was canceled')));
+    const { completion } = await running;
     assert.deepEqual([completion.outcome, completion.reason], ['failed', 'it was canceled']);
     large.remove();
   });
