@@ -1,4 +1,5 @@
 import type { Members } from '../../domain/parse/members.ts';
+import { quoted } from '../../domain/parse/path.ts';
 import {
   ARCHIVE_BUDGETS_DEFAULT,
   type ArchiveBudgets,
@@ -9,6 +10,8 @@ import { objectMember, objectsMember, textsMember } from './schema.ts';
 
 const PATTERNS_MAX = 1000;
 const PATTERN_CHARACTERS_MAX = 1000;
+const NAME_ASTERISKS_MAX = 3;
+const ASTERISKS_MAX = 8;
 const RULE_SETS_MAX = 16;
 const RULES_MAX = 10_000;
 const TOML_CHARACTERS_MAX = 64 * 1024;
@@ -49,7 +52,6 @@ const MEMBERS = [
 /** The member `options` of scans and of generators. */
 export function readScanSettings(options: Members | null): ScanSettings {
   options?.refuseOthers(MEMBERS);
-  const texts = { max: PATTERNS_MAX, maxChars: PATTERN_CHARACTERS_MAX };
   const ids = { max: RULES_MAX, maxChars: 200 };
   const enable = options === null ? undefined : textsMember(options, 'enable', ids);
   const disable = options === null ? undefined : textsMember(options, 'disable', ids);
@@ -63,13 +65,28 @@ export function readScanSettings(options: Members | null): ScanSettings {
       rule_timeout_ms: options?.integer('rule_timeout_ms', 1, RULE_TIMEOUT_MS_MAX) ?? 5000,
     },
     archives: readArchives(options === null ? null : objectMember(options, 'archives')),
-    exclude: (options === null ? undefined : textsMember(options, 'exclude', texts)) ?? [],
-    include: (options === null ? undefined : textsMember(options, 'include', texts)) ?? [],
+    exclude: options === null ? [] : readGlobs(options, 'exclude'),
+    include: options === null ? [] : readGlobs(options, 'include'),
     object_bytes_max: options?.integer('object_bytes_max', 0, BYTES_MAX) ?? 0,
     accept: (options === null ? undefined : textsMember(options, 'accept', { max: 50, maxChars: 50 })) ?? [],
     frontier_capacity: 256,
     chunk_bytes: MIB,
   };
+}
+
+/** Globs are matched by going back: many asterisks in one would take for ever on the name that was made for it. */
+function readGlobs(options: Members, name: string): string[] {
+  const globs = textsMember(options, name, { max: PATTERNS_MAX, maxChars: PATTERN_CHARACTERS_MAX }) ?? [];
+  for (const glob of globs) {
+    const worst = Math.max(...glob.split('/').map((part) => part.match(/\*+/g)?.length ?? 0));
+    const all = glob.match(/\*+/g)?.length ?? 0;
+    if (worst <= NAME_ASTERISKS_MAX && all <= ASTERISKS_MAX) continue;
+    options.fault(
+      name,
+      `may have ${NAME_ASTERISKS_MAX} asterisks in a name and ${ASTERISKS_MAX} in all: ${quoted(glob)}`,
+    );
+  }
+  return globs;
 }
 
 function readRules(options: Members): RuleSource[] {

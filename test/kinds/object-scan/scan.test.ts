@@ -143,6 +143,11 @@ describe('a task that scans', () => {
     assert.match(completion.reason!, /input\.options\.decode_depth: must be between 0 and 10, not -1/);
     const option = { sources: [{ type: 'git', repository: tree.root, revisions: ['--output=x'] }] };
     assert.match((await scan(option)).completion.reason!, /input\.sources\[0\]\.revisions: must be revisions/);
+    const globs = { ...sources(tree.root), options: { exclude: ['**/*.{md,txt}', '*a*a*a*a*b'] } };
+    assert.match(
+      (await scan(globs)).completion.reason!,
+      /options\.exclude: may have 3 asterisks in a name and 8 in all/,
+    );
     assert.match((await scan({})).completion.reason!, /input\.sources: is required/);
   });
 
