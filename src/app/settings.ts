@@ -196,6 +196,9 @@ export const SETTING_GROUPS = {
       name: 'HEDDLE_SCAN_ROOTS',
       fallback: [],
       fallbackText: 'nothing; with `heddle up` on loopback the working directory',
+      allowed: 'a comma-separated list of paths and of addresses such as s3://bucket/prefix',
+      item: (given) =>
+        !/^s3:/i.test(given) || (/^s3:\/\/[^/?\s]+/i.test(given) && URL.canParse(given)) ? given : null,
       description:
         'What tasks of the kind `ObjectScan` may read on this machine: directories and `s3://BUCKET/PREFIX`, comma-separated',
     }),
