@@ -1,5 +1,5 @@
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '../domain/task-state.ts';
-import { saveResults, settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
+import { settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import { TRANSITION_RESULTS } from './observe.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
@@ -72,25 +72,8 @@ function workflowsToLock(set: readonly Report[]): string[] | null {
 
 async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
   const input = settleInput(context, set);
-  const { now } = input;
-  const results = set.filter((report) => report.result !== undefined);
-  const moved =
-    results.length === 0
-      ? await settle(context.database, input)
-      : await context.database.transaction(async (tx) => {
-          const settled = await settle(tx, input);
-          const accepted = set.filter(
-            (report, index) => report.result !== undefined && (settled.codes?.[index] ?? 0) === 0,
-          );
-          if (accepted.length > 0) {
-            await saveResults(
-              tx,
-              JSON.stringify(accepted.map((report) => ({ i: report.task_id, d: report.result }))),
-              now,
-            );
-          }
-          return settled;
-        });
+  const results = set.flatMap(({ task_id, result }) => (result === undefined ? [] : [{ i: task_id, d: result }]));
+  const moved = await settle(context.database, input, results.length === 0 ? null : JSON.stringify(results));
   await context.observer.moved(moved);
   return outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
 }

@@ -28,12 +28,10 @@ const SETTLE: Statement = {
   text: `select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved`,
 };
 
-const SAVE_RESULTS: Statement = {
-  name: 'tasks.save_results',
-  text: `insert into task_data (task_id, data, created_at)
-    select r.i, coalesce(r.d, 'null'), coalesce($2::timestamptz, clock_timestamp())
-    from jsonb_to_recordset($1::jsonb) as r(i uuid, d jsonb) join task t on t.id = r.i
-    on conflict (task_id) do update set data = excluded.data`,
+const SETTLE_WITH_RESULTS: Statement = {
+  name: 'tasks.settle_with_results',
+  text: `select settle_with_results(
+    $1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $7, $8, $9::jsonb) as moved`,
 };
 
 const UPDATE: Statement = {
@@ -115,12 +113,10 @@ export function settleValues(input: SettleInput): unknown[] {
   ];
 }
 
-export function settle(queryable: Queryable, input: SettleInput): Promise<Moved> {
-  return first(queryable, SETTLE, settleValues(input));
-}
-
-export async function saveResults(queryable: Queryable, results: string, now: string | null): Promise<void> {
-  await queryable.query(SAVE_RESULTS, [results, now]);
+/** @param results [{i: id, d: data}] as JSON text, of tasks that left something: kept where their report is applied */
+export function settle(queryable: Queryable, input: SettleInput, results: string | null): Promise<Moved> {
+  if (results === null) return first(queryable, SETTLE, settleValues(input));
+  return first(queryable, SETTLE_WITH_RESULTS, [...settleValues(input), results]);
 }
 
 export function updateTasks(

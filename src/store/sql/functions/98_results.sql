@@ -1,3 +1,22 @@
+-- settle, with what tasks left: [{i: id, d: the data}], kept of those whose report was applied. One statement, so that what
+-- the reports lock is not held for a second trip.
+create or replace function settle_with_results(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
+  p_extras jsonb, p_workflows uuid[], p_jitter double precision, p_now timestamptz, p_results jsonb)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_settled json := settle(p_ids, p_attempts, p_states, p_reasons, p_extras, false, p_workflows, p_jitter, p_now);
+begin
+  insert into task_data (task_id, data, created_at)
+  select r.i, coalesce(r.d, 'null'), coalesce(p_now, clock_timestamp())
+  from unnest(p_ids) with ordinality u(id, ord)
+  join jsonb_to_recordset(p_results) as r(i uuid, d jsonb) on r.i = u.id
+  join task t on t.id = r.i
+  where coalesce((v_settled -> 'codes' ->> (u.ord - 1)::integer)::integer, 0) = 0
+  order by r.i
+  on conflict (task_id) do update set data = excluded.data;
+  return v_settled;
+end $$;
+
 -- A page of the results that tasks left: those of a workflow, those below a container, or those of what stands before a
 -- task in its container. In the order of containers and of positions within them, after the task p_after: each page goes
 -- on where the last one ended, whatever it takes to get there.
