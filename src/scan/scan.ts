@@ -2,6 +2,7 @@ import { HeddleError } from '../domain/errors.ts';
 import { ScanRun } from './coordinator/scan-run.ts';
 import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
 import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
+import { compileRules } from './detect/compile-rules.ts';
 import { emptyMetrics } from './graph/metrics.ts';
 import { BUFFER_LEN_MAX } from './graph/limits.ts';
 import type { ScanOptions, SourceSpec } from './options.ts';
@@ -24,11 +25,20 @@ export async function startScan(
 ): Promise<ScanSummary> {
   const startedAt = environment.clock.monotonic();
   checkOptions(options);
+  const rules = compileRules(options.detection);
   const journal = environment.statePath === undefined ? null : StateJournal.open(environment.statePath, options);
   const sources: ObjectSource[] = [];
   try {
     await openSources(options, sources);
-    const run = new ScanRun(options, sources, observer, environment, journal, journal?.checkpoint ?? beginning());
+    const run = new ScanRun(
+      options,
+      rules,
+      sources,
+      observer,
+      environment,
+      journal,
+      journal?.checkpoint ?? beginning(),
+    );
     if (journal !== null) await run.replay(journal.replay());
     return await run.run(startedAt);
   } finally {

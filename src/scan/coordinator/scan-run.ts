@@ -1,5 +1,6 @@
 import { HeddleError, type ErrorCode } from '../../domain/errors.ts';
 import { silentLogger, type Logger } from '../../runtime/log.ts';
+import type { CompiledRules } from '../detect/compile-rules.ts';
 import { CountBudget } from '../graph/count-budget.ts';
 import { ObjectFrontier } from '../graph/frontier.ts';
 import { liveCounts } from '../graph/live.ts';
@@ -30,6 +31,7 @@ const HANG_SLACK_MS = 5000;
 /** One scan, from its sources to its summary: the coordinator's side. */
 export class ScanRun {
   readonly #options: ScanOptions;
+  readonly #rules: CompiledRules;
   readonly #observer: ScanObserver;
   readonly #environment: ScanEnvironment;
   readonly #log: Logger;
@@ -53,6 +55,7 @@ export class ScanRun {
 
   constructor(
     options: ScanOptions,
+    rules: CompiledRules,
     sources: readonly ObjectSource[],
     observer: ScanObserver,
     environment: ScanEnvironment,
@@ -60,6 +63,7 @@ export class ScanRun {
     beginning: Checkpoint,
   ) {
     this.#options = options;
+    this.#rules = rules;
     this.#observer = observer;
     this.#environment = environment;
     this.#log = environment.log ?? silentLogger;
@@ -324,9 +328,11 @@ export class ScanRun {
 
   #initOf(slot: number, depthMax: number): WorkerInit {
     const { sources, detection, archives, exclude, object_bytes_max, chunk_bytes } = this.#options;
+    const { decode_depth, inline_ignores, rule_timeout_ms } = detection;
     return {
       sources,
-      detection,
+      rules: this.#rules,
+      detection: { decode_depth, inline_ignores, rule_timeout_ms },
       archives,
       exclude,
       object_bytes_max,

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { DetectionOptions } from '../options.ts';
+import type { CompiledRules } from './compile-rules.ts';
 import { RuleGate, rulesOut } from './gate.ts';
 import { type ObjectContext, decodeUtf8 } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
@@ -7,7 +8,6 @@ import { ChunkedObject, type Staging } from './chunked-object.ts';
 import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
 import { PIECE_BYTES } from './decode/pieces.ts';
 import type { Detection, Detector, ObjectDetector } from './port.ts';
-import { loadRules } from './rules/load-rules.ts';
 
 /** Buffers that `Detector.allocate` may be asked for. */
 export interface DetectorLimits {
@@ -18,19 +18,21 @@ export interface DetectorLimits {
 /** New bytes that are copied, or decoded, at once. */
 const STAGED_BYTES = 256 * 1024;
 
-/** Compiles the rules. Throws HeddleError where a rule set cannot be used; says which rule, which field, and why. */
+export type DetectorOptions = Pick<DetectionOptions, 'decode_depth' | 'inline_ignores' | 'rule_timeout_ms'>;
+
+/** Makes one thread ready to look for what compiled rules say. */
 export function createDetector(
-  options: DetectionOptions,
+  rules: CompiledRules,
+  options: DetectorOptions,
   limits: DetectorLimits,
   clock: Clock = systemClock,
-): Detector & { readonly warnings: readonly string[] } {
-  return new RuleSetDetector(options, limits, clock);
+): Detector {
+  return new RuleSetDetector(rules, options, limits, clock);
 }
 
 class RuleSetDetector implements Detector {
   readonly overlap: number;
-  readonly warnings: readonly string[];
-  readonly #options: DetectionOptions;
+  readonly #options: DetectorOptions;
   readonly #limits: DetectorLimits;
   readonly #clock: Clock;
   readonly #plan: DetectionPlan;
@@ -38,7 +40,7 @@ class RuleSetDetector implements Detector {
   readonly #scratch: readonly number[];
   #buffers = 0;
 
-  constructor(options: DetectionOptions, limits: DetectorLimits, clock: Clock) {
+  constructor(rules: CompiledRules, options: DetectorOptions, limits: DetectorLimits, clock: Clock) {
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
@@ -46,14 +48,13 @@ class RuleSetDetector implements Detector {
     const buffers = limits.buffers_max * (limits.buffer_bytes + 64) + levels * (PIECE_BYTES + 64);
     const own = (overlap: number): number => overlap + STAGED_BYTES + 64;
     this.#plan = new DetectionPlan(
-      loadRules(options),
+      rules,
       levels > 0 ? PIECE_BYTES + 2 * ESCAPE_CONTEXT : 0,
       (overlap) => buffers + own(overlap),
     );
     const { before, after, scanner } = this.#plan;
     // One unit of UTF-16 has two bytes, and a chunk may begin within one.
     this.overlap = levels > 0 ? 2 * (before + after) + 2 : before + after;
-    this.warnings = this.#plan.warnings;
     this.#staging = { address: scanner.allocate(before + after + STAGED_BYTES), new_bytes: STAGED_BYTES };
     this.#scratch = Array.from({ length: levels }, () => scanner.allocate(PIECE_BYTES));
   }

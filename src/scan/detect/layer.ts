@@ -1,6 +1,7 @@
-import { FILTER_SPAN_MAX, filterOf } from './regex/anchor.ts';
+import { FILTER_SPAN_MAX } from './regex/anchor.ts';
 import type { RegexMatch } from './regex/compiled-regex.ts';
-import { BLOCK_STARTS, type CompiledRule } from './rules/compiled-rule.ts';
+import type { CompiledRule } from './rules/compiled-rule.ts';
+import { BLOCK_STARTS } from './rules/rule-plan.ts';
 import { type Candidate, candidateOf } from './matches.ts';
 import type { DetectionPlan, Probe, ScannedChunk } from './plan.ts';
 
@@ -63,7 +64,7 @@ export class Layer {
   /** Addresses are translated once here; below, places are offsets in the text. */
   readonly #visit = (address: number, state: number): void => {
     const { base_offset } = this.#chunk;
-    const probes = this.#plan.probes[state]!;
+    const probes = this.#plan.probesAt(state);
     const end = address - this.#chunk.address + base_offset;
     for (let at = 0; at < probes.length; at++) {
       const probe = probes[at]!;
@@ -159,5 +160,5 @@ export class Layer {
 
 function makeFilter({ placement }: CompiledRule): RegExp {
   if (placement.type !== 'anchored') throw new Error('layer: only an anchored rule has a filter');
-  return filterOf(placement.anchor);
+  return new RegExp(placement.filter, 'y');
 }

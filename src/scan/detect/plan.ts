@@ -1,8 +1,10 @@
-import type { Chunk } from './port.ts';
+import type { CompiledRules } from './compile-rules.ts';
 import { KeywordScanner } from './keywords/scanner.ts';
+import { outputsOf } from './keywords/trie.ts';
+import type { Chunk } from './port.ts';
 import { CompiledAllowlist } from './rules/compiled-allowlist.ts';
-import { BLOCK_STARTS, type CompiledRule, type PathRule, compilePathRule, compileRule } from './rules/compiled-rule.ts';
-import type { RuleSet } from './rules/rule.ts';
+import { type CompiledRule, type PathRule, readyPathRule, readyRule } from './rules/compiled-rule.ts';
+import { BLOCK_STARTS } from './rules/rule-plan.ts';
 
 /** Bytes of the line around a match that allow lists and inline ignores look at, on either side. */
 export const LINE_CONTEXT = 1024;
@@ -18,62 +20,56 @@ export interface Probe {
   filter: RegExp | null;
 }
 
-/** A rule set, compiled: what is looked for where, and how many bytes around a place decide about it. */
+/** A rule set in one thread: what is looked for where, and how many bytes around a place decide about it. */
 export class DetectionPlan {
   readonly rules: readonly CompiledRule[];
   readonly everywhere: readonly CompiledRule[];
   readonly pathRules: readonly PathRule[];
   readonly allowlists: readonly CompiledAllowlist[];
-  readonly warnings: readonly string[];
   /** Rules that may be out of question for a whole object. */
   readonly guarded: readonly CompiledRule[];
   /** True where some rule must wait for the end of the object before it is known to hold. */
   readonly hasRequired: boolean;
   readonly scanner: KeywordScanner;
-  /** By the automaton's state. */
-  readonly probes: readonly (readonly Probe[])[];
   /** Bytes before and behind a place that decide about it. */
   readonly before: number;
   readonly after: number;
+  readonly #compiled: CompiledRules;
+  /** By the automaton's state, as far as one was reached; by keyword. */
+  readonly #atState: (readonly Probe[])[] = [];
+  readonly #ofKeyword: (readonly Probe[])[] = [];
 
-  constructor(set: RuleSet, atLeastAfter: number, bufferBytes: (overlap: number) => number) {
-    const withRegex = set.rules.filter(({ regex }) => regex !== undefined);
-    this.rules = withRegex.map(compileRule);
-    this.pathRules = set.rules.filter(({ regex }) => regex === undefined).map(compilePathRule);
-    this.allowlists = set.allowlists.map((list) => new CompiledAllowlist(list, 'allow lists of the rule set'));
-    this.warnings = set.warnings;
+  constructor(compiled: CompiledRules, atLeastAfter: number, bufferBytes: (overlap: number) => number) {
+    this.#compiled = compiled;
+    this.rules = compiled.rules.map(readyRule);
+    this.pathRules = compiled.path_rules.map(readyPathRule);
+    this.allowlists = compiled.allowlists.map((list) => new CompiledAllowlist(list));
     this.everywhere = this.rules.filter(({ placement }) => placement.type === 'everywhere');
     this.guarded = this.rules.filter(
       ({ path, allowlists }) => path !== null || allowlists.some(({ looksAtObjects }) => looksAtObjects),
     );
     this.hasRequired = this.rules.some(({ rule }) => rule.required.length > 0);
-    const { words, probes } = indexProbes(this.rules);
-    const longest = Math.max(0, ...words.map(({ length }) => length));
     const before = Math.max(this.everywhere.length > 0 ? BLOCK_STARTS : 0, ...this.rules.map((rule) => rule.before));
-    this.before = before + longest + LINE_CONTEXT + 1;
+    this.before = before + compiled.automaton.longest + LINE_CONTEXT + 1;
     this.after = Math.max(atLeastAfter, ...this.rules.map((rule) => rule.after)) + LINE_CONTEXT;
-    this.scanner = new KeywordScanner(words, bufferBytes(this.before + this.after));
-    this.probes = this.scanner.automaton.outputs.map((ends) => ends.flatMap((word) => probes[word]!));
+    this.scanner = new KeywordScanner(compiled.automaton, bufferBytes(this.before + this.after));
   }
-}
 
-function indexProbes(rules: readonly CompiledRule[]): { words: string[]; probes: Probe[][] } {
-  const byWord = new Map<string, Probe[]>();
-  const add = (word: string, probe: Probe): void => {
-    const probes = byWord.get(word);
-    if (probes === undefined) byWord.set(word, [probe]);
-    else probes.push(probe);
-  };
-  for (const rule of rules) {
-    const { placement } = rule;
-    if (placement.type === 'anchored') {
-      for (const word of placement.anchor.literals)
-        add(word, { rule, length: word.length, filtered: true, filter: null });
-    } else if (placement.type === 'nearby') {
-      for (const word of placement.keywords) add(word, { rule, length: word.length, filtered: false, filter: null });
-    }
+  /** What to try where the automaton is in this state. */
+  probesAt(state: number): readonly Probe[] {
+    return (this.#atState[state] ??= [...outputsOf(this.#compiled.automaton, state)].flatMap((word) =>
+      this.#probesOf(word),
+    ));
   }
-  return { words: [...byWord.keys()], probes: [...byWord.values()] };
+
+  /** Filters belong to a keyword, wherever it ends a longer one. */
+  #probesOf(word: number): readonly Probe[] {
+    const { length, rules } = this.#compiled.keywords[word]!;
+    return (this.#ofKeyword[word] ??= rules.map((index) => {
+      const rule = this.rules[index]!;
+      return { rule, length, filtered: rule.placement.type === 'anchored', filter: null };
+    }));
+  }
 }
 
 /** Bytes that stand in the scanner's memory. */

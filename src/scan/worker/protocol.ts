@@ -1,11 +1,15 @@
+import type { CompiledRules } from '../detect/compile-rules.ts';
+import type { DetectorOptions } from '../detect/detector.ts';
 import type { LiveCounts } from '../graph/live.ts';
-import type { ArchiveOptions, DetectionOptions, SourceSpec } from '../options.ts';
+import type { ArchiveOptions, SourceSpec } from '../options.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 
 /** What a worker thread is started with. */
 export interface WorkerInit {
   sources: readonly SourceSpec[];
-  detection: DetectionOptions;
+  /** Compiled by the coordinator: every thread scans with the same. */
+  rules: CompiledRules;
+  detection: DetectorOptions;
   archives: ArchiveOptions;
   /** Globs that entries of archives are held against, too. */
   exclude: readonly string[];
@@ -66,7 +70,7 @@ export interface ResultPart {
 
 export type FromWorker =
   | { type: 'ready' }
-  /** The worker cannot start: the rules, most likely. */
+  /** The worker cannot start. */
   | { type: 'unable'; code: string | null; message: string; details: readonly string[] }
   | {
       type: 'results';

@@ -3,13 +3,14 @@ import type { MessagePort } from 'node:worker_threads';
 import { HeddleError } from '../../domain/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { onNextTurn } from '../../runtime/turn.ts';
+import type { CompiledRules } from '../detect/compile-rules.ts';
+import type { DetectorLimits, DetectorOptions } from '../detect/detector.ts';
 import type { Detector } from '../detect/port.ts';
 import { BufferPool } from '../graph/buffer-pool.ts';
 import { CountBudget } from '../graph/count-budget.ts';
 import { ObjectFrontier } from '../graph/frontier.ts';
 import { BUFFER_LEN_MAX } from '../graph/limits.ts';
 import { liveCounts } from '../graph/live.ts';
-import type { DetectionOptions } from '../options.ts';
 import { pathFilter } from '../path-filter.ts';
 import type { ArchiveFormats } from './context.ts';
 import { type OpenOpener, Openers } from './openers.ts';
@@ -22,10 +23,7 @@ import { ResultOutbox } from './result-outbox.ts';
 /** What a worker thread scans with. */
 export interface WorkerParts {
   openOpener: OpenOpener;
-  createDetector(
-    options: DetectionOptions,
-    limits: { buffers_max: number; buffer_bytes: number },
-  ): Detector | Promise<Detector>;
+  createDetector(rules: CompiledRules, options: DetectorOptions, limits: DetectorLimits): Detector | Promise<Detector>;
   formats: ArchiveFormats;
   clock: Clock;
 }
@@ -53,7 +51,7 @@ export async function serveWorker(port: MessagePort, init: WorkerInit, parts: Wo
   const bufferBytes = Math.min(BUFFER_LEN_MAX, init.chunk_bytes + OVERLAP_ROOM_BYTES);
   try {
     const limits = { buffers_max: BUFFERS_MAX, buffer_bytes: bufferBytes };
-    const detector = await parts.createDetector(init.detection, limits);
+    const detector = await parts.createDetector(init.rules, init.detection, limits);
     const service = new WorkerService(port, post, init, parts, detector, bufferBytes);
     port.on('message', (message: ToWorker) => service.receive(message));
     post({ type: 'ready' });

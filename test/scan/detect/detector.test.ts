@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { compileRules } from '../../../src/scan/detect/compile-rules.ts';
 import { createDetector } from '../../../src/scan/detect/detector.ts';
 import { DETECTIONS_PER_OBJECT_MAX } from '../../../src/scan/detect/pending.ts';
 import { briefly, detectorOf, scanObject } from './fixture.ts';
@@ -182,7 +183,8 @@ test('a rule that takes too long on an object is stopped there, and named', () =
   });
   let ticks = 0;
   const detector = createDetector(
-    { rules: [{ name: 't', toml: TOKEN }], decode_depth: 0, inline_ignores: true, rule_timeout_ms: 100 },
+    compileRules({ rules: [{ name: 't', toml: TOKEN }] }),
+    { decode_depth: 0, inline_ignores: true, rule_timeout_ms: 100 },
     { buffers_max: 0, buffer_bytes: 0 },
     slow,
   );

@@ -1,3 +1,4 @@
+import { compileRules } from '../../../src/scan/detect/compile-rules.ts';
 import { createDetector } from '../../../src/scan/detect/detector.ts';
 import type { Detection, Detector } from '../../../src/scan/detect/port.ts';
 import type { DetectionOptions } from '../../../src/scan/options.ts';
@@ -6,7 +7,8 @@ import type { DetectionOptions } from '../../../src/scan/options.ts';
 export function detectorOf(toml?: string, options: Partial<DetectionOptions> = {}): Detector {
   const rules = toml === undefined ? [] : [{ name: 'test.toml', toml }];
   const defaults: DetectionOptions = { rules, decode_depth: 2, inline_ignores: true, rule_timeout_ms: 60_000 };
-  return createDetector({ ...defaults, ...options }, { buffers_max: 1, buffer_bytes: 1024 * 1024 });
+  const all = { ...defaults, ...options };
+  return createDetector(compileRules(all), all, { buffers_max: 1, buffer_bytes: 1024 * 1024 });
 }
 
 export interface Cut {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type KeywordAutomaton, buildKeywordAutomaton } from './trie.ts';
+import type { KeywordAutomaton } from './trie.ts';
 
 interface AutomatonExports {
   configure(classes: number, root: number, warm: number, hits: number, capacity: number, counts: number): void;
@@ -45,7 +45,6 @@ export type HitVisitor = (end: number, state: number) => void;
 /** One WebAssembly memory: the automaton, its hits, and the buffers it scans. Addresses count bytes of that memory. */
 export class KeywordScanner {
   readonly bytes: Buffer;
-  readonly automaton: KeywordAutomaton;
   readonly #exports: AutomatonExports;
   readonly #words: Uint32Array;
   readonly #hits: number;
@@ -54,10 +53,9 @@ export class KeywordScanner {
   readonly #rowBytes: number;
   #free: number;
 
-  /** `keywords` in lower case, latin1, not empty. `bufferBytes`: what `allocate` may give out in all. */
-  constructor(keywords: readonly string[], bufferBytes: number) {
-    this.automaton = buildKeywordAutomaton(keywords);
-    const { classOf, classes, states, next } = this.automaton;
+  /** `bufferBytes`: what `allocate` may give out in all. */
+  constructor(automaton: KeywordAutomaton, bufferBytes: number) {
+    const { classOf, classes, states } = automaton;
     this.#rowBytes = classes * 4;
     const classesAt = BASE;
     this.#root = classesAt + 512;
@@ -71,18 +69,17 @@ export class KeywordScanner {
     const instance = new wasm.Instance(automatonModule(), { env: { memory } });
     this.#exports = instance.exports as AutomatonExports;
     for (let byte = 0; byte < 256; byte++) this.bytes.writeUInt16LE(classOf[byte]! * 4, classesAt + byte * 2);
-    this.#writeTable(next, classes, states);
-    const warm = Math.max(0, this.automaton.longest - 1);
+    this.#writeTable(automaton);
+    const warm = Math.max(0, automaton.longest - 1);
     this.#exports.configure(classesAt, this.#root, warm, this.#hits, LANE_CAPACITY, this.#counts);
   }
 
-  #writeTable(next: Uint32Array, classes: number, states: number): void {
-    const { outputs } = this.automaton;
+  #writeTable({ next, first, classes, states }: KeywordAutomaton): void {
     for (let state = 0; state < states; state++) {
       const row = (this.#root + state * this.#rowBytes) >> 2;
       for (let each = 0; each < classes; each++) {
         const to = next[state * classes + each]!;
-        this.#words[row + each] = (this.#root + to * this.#rowBytes) | (outputs[to]!.length > 0 ? 1 : 0);
+        this.#words[row + each] = (this.#root + to * this.#rowBytes) | (first[to + 1]! > first[to]! ? 1 : 0);
       }
     }
   }

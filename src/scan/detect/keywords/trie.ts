@@ -1,4 +1,4 @@
-/** An automaton as numbers, before it stands in memory. */
+/** An automaton as numbers, before it stands in a scanner's memory. Plain data; what is large is shared by the threads. */
 export interface KeywordAutomaton {
   /** For each byte its class; class 0 holds all bytes that no keyword has. */
   classOf: Uint8Array;
@@ -6,8 +6,9 @@ export interface KeywordAutomaton {
   states: number;
   /** `next[state * classes + class]`. State 0 is the beginning. */
   next: Uint32Array;
-  /** For each state the keywords that end there, longest first; by index. */
-  outputs: readonly (readonly number[])[];
+  /** Keywords that end in state s: `outputs[first[s]]` to before `outputs[first[s + 1]]`, longest first; by index. */
+  first: Uint32Array;
+  outputs: Uint32Array;
   longest: number;
 }
 
@@ -23,10 +24,27 @@ export function buildKeywordAutomaton(keywords: readonly string[]): KeywordAutom
     classOf,
     classes,
     states: trie.ends.length,
-    next: Uint32Array.from(trie.next),
-    outputs,
+    next: shared(trie.next),
+    first: shared(firsts(outputs)),
+    outputs: shared(outputs.flat()),
     longest: Math.max(0, ...keywords.map(({ length }) => length)),
   };
+}
+
+/** The keywords that end in a state, by index, longest first. */
+export function outputsOf({ first, outputs }: KeywordAutomaton, state: number): Uint32Array {
+  return outputs.subarray(first[state], first[state + 1]);
+}
+
+function firsts(outputs: readonly (readonly number[])[]): number[] {
+  let total = 0;
+  return [0, ...outputs.map(({ length }) => (total += length))];
+}
+
+function shared(numbers: readonly number[]): Uint32Array {
+  const array = new Uint32Array(new SharedArrayBuffer(numbers.length * 4));
+  array.set(numbers);
+  return array;
 }
 
 function classifyBytes(keywords: readonly string[]): { classOf: Uint8Array; classes: number } {

@@ -12,7 +12,7 @@ export interface Anchor {
   before: number;
   /** Bytes of a match from the anchor on, at most. */
   after: number;
-  /** What a match must have from the anchor on, as far as `FILTER_SPAN_MAX` bytes; `filterOf` makes it sticky. */
+  /** What a match must have from the anchor on, as far as `FILTER_SPAN_MAX` bytes. */
   filter: RegexNode;
   /** Bytes the filter looks at, at most. */
   filterSpan: number;
@@ -34,9 +34,9 @@ const FILTER_STEPS_MAX = 100_000;
 /** Rounds of a long repetition that a filter asks for. */
 const REPEAT_ENOUGH = 32;
 
-/** A sticky expression for the bytes from an anchor on. */
-export function filterOf({ filter }: Anchor): RegExp {
-  return new RegExp(toJavaScript(filter, false), 'y');
+/** The filter, for JavaScript's engine; to be used sticky. */
+export function filterSource({ filter }: Anchor): string {
+  return toJavaScript(filter, false);
 }
 
 /**

@@ -19,33 +19,55 @@ export interface RegexMatch {
   groups: readonly (string | undefined)[];
 }
 
+/** A pattern as it was analysed: plain data, which one thread makes and others take over. */
+export interface RegexPlan {
+  pattern: string;
+  groups: number;
+  /**
+   * For JavaScript's engine, which searches texts of up to `native_max` bytes with it. Null where backtracking might take
+   * too long, or find something else: the bounded matcher searches them all.
+   */
+  source: string | null;
+  native_max: number;
+}
+
+/**
+ * Says how a pattern is to be searched. `starts`: places at which one search may begin, at most. Throws RegexSyntaxError
+ * where it is too large for any way.
+ */
+export function planRegex(pattern: string, parsed: ParsedRegex, nativeMax: number, starts: number): RegexPlan {
+  const quick = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
+  const safe = quick && !repeatsEmpty(parsed.node);
+  if (!safe) boundedMatcher(parsed, nativeMax);
+  return { pattern, groups: parsed.groups, source: safe ? toJavaScript(parsed.node) : null, native_max: nativeMax };
+}
+
 /** A pattern ready to search latin1 strings in bounded time, whatever they hold. */
 export class CompiledRegex {
-  readonly parsed: ParsedRegex;
-  /** What texts of up to `nativeMax` bytes are searched with: `bounded` where backtracking might take too long, or find something else. */
-  readonly engine: 'native' | 'bounded';
-  /** Made when it is used first: most rules of a set never are. */
+  readonly #plan: RegexPlan;
+  readonly #parse: () => ParsedRegex;
+  /** Both are made when they are used first: most patterns of a set never are. */
   #native: RegExp | null = null;
-  readonly #nativeMax: number;
   #bounded: BoundedMatcher | null = null;
 
-  /** `starts`: places at which one search may begin, at most. Longer texts than `nativeMax` go to the bounded matcher. */
-  constructor(parsed: ParsedRegex, nativeMax: number, starts: number) {
-    this.parsed = parsed;
-    const quick = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
-    const safe = quick && !repeatsEmpty(parsed.node);
-    this.engine = safe ? 'native' : 'bounded';
-    this.#nativeMax = nativeMax;
-    if (!safe) this.#bounded = boundedMatcher(parsed, nativeMax);
+  constructor(plan: RegexPlan, parse: () => ParsedRegex = () => parseRegex(plan.pattern)) {
+    this.#plan = plan;
+    this.#parse = parse;
+  }
+
+  /** What texts of up to `native_max` bytes are searched with. */
+  get engine(): 'native' | 'bounded' {
+    return this.#plan.source === null ? 'bounded' : 'native';
   }
 
   /** The first match from `from` on that begins no later than `lastStart`. */
   search(text: string, from = 0, lastStart = text.length): RegexMatch | null {
-    if (this.engine === 'native' && text.length <= this.#nativeMax) {
-      this.#native ??= new RegExp(toJavaScript(this.parsed.node), 'g');
+    const { source, native_max } = this.#plan;
+    if (source !== null && text.length <= native_max) {
+      this.#native ??= new RegExp(source, 'g');
       return searchNative(this.#native, text, from, lastStart);
     }
-    this.#bounded ??= boundedMatcher(this.parsed, this.#nativeMax);
+    this.#bounded ??= boundedMatcher(this.#parse(), native_max);
     const spans = this.#bounded.search(text, from, lastStart);
     return spans === null ? null : matchOf(text, spans);
   }
@@ -64,9 +86,8 @@ export class HalvedRegex {
   /** `reach` and `span`: bytes of the text before and behind the anchor. */
   constructor(halves: { before: RegexNode; after: RegexNode }, groups: number, reach: number, span: number) {
     const before = sequence([halves.before, { type: 'assertion', kind: 'text_end' }]);
-    this.#before =
-      halves.before.type === 'empty' ? null : new CompiledRegex({ node: before, groups: 0 }, reach + 1, reach + 1);
-    this.#after = new CompiledRegex({ node: halves.after, groups }, reach + span + 2, 1);
+    this.#before = halves.before.type === 'empty' ? null : partRegex({ node: before, groups: 0 }, reach + 1, reach + 1);
+    this.#after = partRegex({ node: halves.after, groups }, reach + span + 2, 1);
     this.#sticky = this.#after.engine === 'native' ? new RegExp(toJavaScript(halves.after), 'y') : null;
   }
 
@@ -80,6 +101,11 @@ export class HalvedRegex {
     const before = this.#before.search(text.slice(0, anchor), from);
     return before === null ? null : { ...after, start: before.start };
   }
+}
+
+/** For a part of a pattern, which has no text of its own. */
+function partRegex(parsed: ParsedRegex, nativeMax: number, starts: number): CompiledRegex {
+  return new CompiledRegex(planRegex('', parsed, nativeMax, starts), () => parsed);
 }
 
 function boundedMatcher(parsed: ParsedRegex, textMax: number): BoundedMatcher {
@@ -114,5 +140,6 @@ function matchOf(text: string, spans: Spans): RegexMatch {
 
 /** Throws RegexSyntaxError. */
 export function compileRegex(pattern: string, nativeMax: number, starts = nativeMax): CompiledRegex {
-  return new CompiledRegex(parseRegex(pattern), nativeMax, starts);
+  const parsed = parseRegex(pattern);
+  return new CompiledRegex(planRegex(pattern, parsed, nativeMax, starts), () => parsed);
 }

@@ -1,4 +1,4 @@
-import { type CompiledRegex, compileRegex } from '../regex/compiled-regex.ts';
+import { type RegexPlan, planRegex } from '../regex/compiled-regex.ts';
 import { RegexSyntaxError, parseRegex } from '../regex/parse.ts';
 import type { ParsedRegex } from '../regex/ast.ts';
 import { ruleError } from './fields.ts';
@@ -25,11 +25,13 @@ export function parseRuleRegex(where: string, field: string, pattern: string): P
 }
 
 /** A pattern for paths, secrets, matches or lines. */
-export function compileShortRegex(where: string, field: string, pattern: string): CompiledRegex {
-  return named(where, field, pattern, () => compileRegex(pattern, SHORT_TEXT_BYTES));
+export function planShortRegex(where: string, field: string, pattern: string): RegexPlan {
+  return named(where, field, pattern, () =>
+    planRegex(pattern, parseRegex(pattern), SHORT_TEXT_BYTES, SHORT_TEXT_BYTES),
+  );
 }
 
-/** Runs `compile` so that a refusal names rule and field. */
-export function compileNamed<T>(where: string, field: string, pattern: string, compile: () => T): T {
-  return named(where, field, pattern, compile);
+/** Runs `plan` so that a refusal names rule and field. */
+export function planNamed(where: string, field: string, pattern: string, plan: () => RegexPlan): RegexPlan {
+  return named(where, field, pattern, plan);
 }

@@ -1,6 +1,6 @@
-import type { CompiledRegex } from '../regex/compiled-regex.ts';
-import { compileShortRegex } from './compile-regex.ts';
-import { lowerCaseBytes } from './parse-rules.ts';
+import { CompiledRegex } from '../regex/compiled-regex.ts';
+import { lowerCaseBytes } from './lower-case.ts';
+import type { AllowlistPlan } from './rule-plan.ts';
 import type { Allowlist } from './rule.ts';
 
 /** What an allow list looks at. Texts are bytes as latin1. */
@@ -19,11 +19,11 @@ export class CompiledAllowlist {
   readonly #paths: readonly CompiledRegex[];
   readonly #regexes: readonly CompiledRegex[];
 
-  constructor(list: Allowlist, where: string) {
+  constructor({ list, paths, regexes }: AllowlistPlan) {
     this.#list = list;
     this.#commits = new Set(list.commits);
-    this.#paths = list.paths.map((pattern) => compileShortRegex(where, 'paths of an allow list', pattern));
-    this.#regexes = list.regexes.map((pattern) => compileShortRegex(where, 'regexes of an allow list', pattern));
+    this.#paths = paths.map((plan) => new CompiledRegex(plan));
+    this.#regexes = regexes.map((plan) => new CompiledRegex(plan));
   }
 
   /** Whether it can ever let pass a whole object. */

@@ -1,6 +1,7 @@
 import { parse } from 'smol-toml';
 import type { RuleText } from '../../options.ts';
 import { FieldReader, type TomlTable, ruleError } from './fields.ts';
+import { lowerCaseBytes } from './lower-case.ts';
 import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';
 
 /** One file of rules, as it stands. */
@@ -88,13 +89,6 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; take it out');
   warnings.push(...reader.unknown());
   return rule;
-}
-
-/** Bytes as latin1, so that keywords are compared with bytes. */
-export function lowerCaseBytes(text: string): string {
-  return Buffer.from(text, 'utf8')
-    .toString('latin1')
-    .replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 /** `[[allowlists]]`, or the older `[allowlist]`; not both. */

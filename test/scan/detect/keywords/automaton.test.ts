@@ -5,6 +5,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { buildAutomaton } from '../../../../scripts/build-automaton.ts';
 import { KeywordScanner } from '../../../../src/scan/detect/keywords/scanner.ts';
+import { buildKeywordAutomaton, outputsOf } from '../../../../src/scan/detect/keywords/trie.ts';
 
 const MODULE = join(import.meta.dirname, '../../../../src/scan/detect/keywords/automaton.wasm');
 
@@ -36,13 +37,14 @@ function naiveHits(keywords: readonly string[], text: string, begin: number, end
 test('the automaton finds every keyword, in order, in four lanes, whatever part of the buffer is scanned', () => {
   fc.assert(
     fc.property(words, texts, fc.nat(200), (keywords, text, from) => {
-      const scanner = new KeywordScanner(keywords, 1024);
+      const automaton = buildKeywordAutomaton(keywords);
+      const scanner = new KeywordScanner(automaton, 1024);
       const address = scanner.allocate(text.length);
       scanner.bytes.write(text, address, 'latin1');
       const begin = Math.min(from, text.length);
       const hits: [number, string][] = [];
       scanner.scan(address + begin, address + text.length, address, (end, state) => {
-        for (const word of scanner.automaton.outputs[state]!) hits.push([end - address, keywords[word]!]);
+        for (const word of outputsOf(automaton, state)) hits.push([end - address, keywords[word]!]);
       });
       assert.deepEqual(hits, naiveHits(keywords, text, begin, text.length));
     }),
@@ -52,7 +54,7 @@ test('the automaton finds every keyword, in order, in four lanes, whatever part 
 
 test('more hits than a lane has room for are found all the same', () => {
   const length = 300_000;
-  const scanner = new KeywordScanner(['aa'], length);
+  const scanner = new KeywordScanner(buildKeywordAutomaton(['aa']), length);
   const address = scanner.allocate(length);
   scanner.bytes.fill('a', address, address + length);
   let count = 0;
@@ -68,7 +70,7 @@ test('more hits than a lane has room for are found all the same', () => {
 test('newlines are counted and the last one found, at any place', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('\n', 'x', '\x8a'), maxLength: 100 }), fc.nat(100), (text, from) => {
-      const scanner = new KeywordScanner(['x'], 1024);
+      const scanner = new KeywordScanner(buildKeywordAutomaton(['x']), 1024);
       const address = scanner.allocate(128);
       scanner.bytes.write(text, address, 'latin1');
       const begin = Math.min(from, text.length);
@@ -100,7 +102,7 @@ test('runs of base64 letters and URL escapes are found whatever parts they are l
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 60 }), fc.nat(300), (parts, cut) => {
       const text = parts.join('');
-      const scanner = new KeywordScanner(['x'], 4096);
+      const scanner = new KeywordScanner(buildKeywordAutomaton(['x']), 4096);
       const address = scanner.allocate(2048);
       scanner.bytes.write(text, address, 'latin1');
       const end = address + text.length;

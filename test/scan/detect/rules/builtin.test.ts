@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { compileRules } from '../../../../src/scan/detect/compile-rules.ts';
 import { createDetector } from '../../../../src/scan/detect/detector.ts';
 import { builtinRuleTexts } from '../../../../src/scan/detect/rules/builtin.ts';
-import { compileRule } from '../../../../src/scan/detect/rules/compiled-rule.ts';
+import { compileRule } from '../../../../src/scan/detect/rules/compile-rule.ts';
 import { loadRules } from '../../../../src/scan/detect/rules/load-rules.ts';
 import { parseRules } from '../../../../src/scan/detect/rules/parse-rules.ts';
 import { expandCase, readCases } from './case-text.ts';
@@ -14,7 +15,7 @@ const FILLINGS = 3;
 
 const { rules, warnings } = loadRules(OPTIONS);
 const cases = readCases();
-const detector = createDetector(OPTIONS, { buffers_max: 1, buffer_bytes: 65_536 });
+const detector = createDetector(compileRules(OPTIONS), OPTIONS, { buffers_max: 1, buffer_bytes: 65_536 });
 
 /** The rules that find anything in a text. */
 function rulesThatFind(path: string, text: string): string[] {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { HeddleError } from '../../../../src/domain/errors.ts';
 import { builtinRuleTexts } from '../../../../src/scan/detect/rules/builtin.ts';
-import { compileRule } from '../../../../src/scan/detect/rules/compiled-rule.ts';
+import { compileRule } from '../../../../src/scan/detect/rules/compile-rule.ts';
 import { extendedPath, loadRules } from '../../../../src/scan/detect/rules/load-rules.ts';
 
 const load = (...tomls: string[]) =>
@@ -188,5 +188,5 @@ test('the example of the documentation can be used, and names no field or rule t
   assert.deepEqual(set.warnings, []);
   const rule = set.rules.find(({ id }) => id === 'acme-api-key');
   assert.equal(rule?.allowlists[0]?.stopwords[0], 'example');
-  assert.equal(compileRule(rule, 0).placement.type, 'anchored');
+  assert.equal(compileRule(rule).placement.type, 'anchored');
 });

@@ -1,0 +1,60 @@
+import type { DetectionOptions } from '../options.ts';
+import { type KeywordAutomaton, buildKeywordAutomaton } from './keywords/trie.ts';
+import { compileAllowlist, compilePathRule, compileRule } from './rules/compile-rule.ts';
+import { loadRules } from './rules/load-rules.ts';
+import type { AllowlistPlan, PathRulePlan, RulePlan } from './rules/rule-plan.ts';
+
+/**
+ * A rule set, compiled: what takes long to find out, as plain data. One thread makes it, and every thread that scans takes
+ * it over.
+ */
+export interface CompiledRules {
+  rules: readonly RulePlan[];
+  path_rules: readonly PathRulePlan[];
+  /** Of all rules. */
+  allowlists: readonly AllowlistPlan[];
+  /** Fields that nobody reads, and other things worth saying: sentences. */
+  warnings: readonly string[];
+  /** Finds the keywords. */
+  automaton: KeywordAutomaton;
+  /** By keyword: its bytes, and the rules to try where it stands, by place in `rules`. */
+  keywords: readonly { length: number; rules: readonly number[] }[];
+}
+
+/** Throws HeddleError where a rule set cannot be used; says which rule, which field, and why. */
+export function compileRules(options: Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>): CompiledRules {
+  const set = loadRules(options);
+  const rules = set.rules.filter(({ regex }) => regex !== undefined).map(compileRule);
+  const byKeyword = rulesByKeyword(rules);
+  return {
+    rules,
+    path_rules: set.rules.filter(({ regex }) => regex === undefined).map(compilePathRule),
+    allowlists: set.allowlists.map((list) => compileAllowlist(list, 'allow lists of the rule set')),
+    warnings: set.warnings,
+    automaton: buildKeywordAutomaton([...byKeyword.keys()]),
+    keywords: [...byKeyword].map(([word, indexes]) => ({ length: word.length, rules: indexes })),
+  };
+}
+
+function rulesByKeyword(rules: readonly RulePlan[]): Map<string, number[]> {
+  const byKeyword = new Map<string, number[]>();
+  for (const [index, { placement }] of rules.entries()) {
+    for (const word of wordsOf(placement)) {
+      const indexes = byKeyword.get(word);
+      if (indexes === undefined) byKeyword.set(word, [index]);
+      else indexes.push(index);
+    }
+  }
+  return byKeyword;
+}
+
+function wordsOf(placement: RulePlan['placement']): readonly string[] {
+  switch (placement.type) {
+    case 'anchored':
+      return placement.literals;
+    case 'nearby':
+      return placement.keywords;
+    case 'everywhere':
+      return [];
+  }
+}

@@ -1,0 +1,84 @@
+import { spanOf, spansLines } from '../regex/analyse.ts';
+import { filterSource, findAnchor } from '../regex/anchor.ts';
+import type { RegexNode } from '../regex/ast.ts';
+import { planRegex } from '../regex/compiled-regex.ts';
+import { planNamed, parseRuleRegex, planShortRegex } from './compile-regex.ts';
+import { ruleError } from './fields.ts';
+import {
+  type AllowlistPlan,
+  BEFORE_MAX,
+  BLOCK_STARTS,
+  NEARBY,
+  type PathRulePlan,
+  type Placement,
+  type RulePlan,
+} from './rule-plan.ts';
+import type { Allowlist, Rule } from './rule.ts';
+
+/** Bytes of a match without an upper bound: on one line, and over lines. */
+const LINE_SPAN_MAX = 4096;
+const LINES_SPAN_MAX = 16_384;
+
+export function compilePathRule(rule: Rule): PathRulePlan {
+  const where = whereOf(rule);
+  return {
+    rule,
+    path: planShortRegex(where, 'path', rule.path ?? ''),
+    allowlists: rule.allowlists.map((list) => compileAllowlist(list, where)),
+  };
+}
+
+/** Analyses the pattern of a rule. Throws HeddleError that says which field of which rule cannot be used. */
+export function compileRule(rule: Rule): RulePlan {
+  const where = whereOf(rule);
+  const pattern = rule.regex ?? '';
+  const parsed = parseRuleRegex(where, 'regex', pattern);
+  if (rule.secret_group > parsed.groups) {
+    throw ruleError(where, `secretGroup is ${rule.secret_group}, but its regex has ${parsed.groups} groups`);
+  }
+  const { node } = parsed;
+  const span = Math.min(spanOf(node).max, spansLines(node) ? LINES_SPAN_MAX : boundedSpan(spanOf(node).max));
+  const { placement, before, after } = place(rule, node, span);
+  const starts = placement.type === 'anchored' ? before + 1 : 2 * NEARBY;
+  return {
+    rule,
+    regex: planNamed(where, 'regex', pattern, () => planRegex(pattern, parsed, before + after + 2, starts)),
+    placement,
+    before,
+    after,
+    path: rule.path === undefined ? null : planShortRegex(where, 'path', rule.path),
+    allowlists: rule.allowlists.map((list) => compileAllowlist(list, where)),
+  };
+}
+
+export function compileAllowlist(list: Allowlist, where: string): AllowlistPlan {
+  return {
+    list,
+    paths: list.paths.map((pattern) => planShortRegex(where, 'paths of an allow list', pattern)),
+    regexes: list.regexes.map((pattern) => planShortRegex(where, 'regexes of an allow list', pattern)),
+  };
+}
+
+function whereOf(rule: Rule): string {
+  return `${rule.source}: rule ${rule.id}`;
+}
+
+function boundedSpan(max: number): number {
+  return max === Infinity ? LINE_SPAN_MAX : LINES_SPAN_MAX;
+}
+
+/** One byte more than the span: what follows a match decides about `\b` and `$`. */
+function place(rule: Rule, node: RegexNode, span: number): { placement: Placement; before: number; after: number } {
+  const anchor = findAnchor(node, rule.keywords, BEFORE_MAX);
+  if (anchor !== null) {
+    const { literals, halves } = anchor;
+    return {
+      placement: { type: 'anchored', literals, filter: filterSource(anchor), cut: halves !== null },
+      before: Math.min(anchor.before, BEFORE_MAX),
+      after: Math.min(anchor.after, span) + 1,
+    };
+  }
+  if (rule.keywords.length > 0)
+    return { placement: { type: 'nearby', keywords: rule.keywords }, before: NEARBY, after: NEARBY + span + 1 };
+  return { placement: { type: 'everywhere' }, before: 0, after: BLOCK_STARTS + span + 1 };
+}

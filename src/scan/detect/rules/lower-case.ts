@@ -1,0 +1,6 @@
+/** Bytes as latin1, so that keywords are compared with bytes. */
+export function lowerCaseBytes(text: string): string {
+  return Buffer.from(text, 'utf8')
+    .toString('latin1')
+    .replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
