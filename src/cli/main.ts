@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 
+import { keepCompiledCode } from '../app/compile-cache.ts';
 import { EXIT, sentenceOf } from '../app/failure.ts';
 import { isNodeSupported, NODE_MIN } from '../app/package.ts';
 
@@ -10,6 +11,7 @@ async function run(argv: readonly string[]): Promise<number> {
     process.stderr.write(`heddle: Node ${NODE_MIN} or newer is needed, this is ${process.versions.node}\n`);
     return EXIT.failed;
   }
+  keepCompiledCode(process.env);
   try {
     // Loaded only now: what it is made of does not even parse on an older Node.
     const { createProgram } = await import('./program.ts');
