@@ -1,11 +1,16 @@
 /**
  * `npm run build`: what the published package holds. Compiles `src/` to `dist/`, copies the files beside the code that
- * reads them (SQL, rules, WebAssembly), strips the types off the examples, builds the page, and checks that the command can be started.
+ * reads them (SQL, rules, WebAssembly), compiles the built-in rules, strips the types off the examples, builds the page,
+ * and checks that the command can be started.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
+
+import { compileFrom } from '../src/scan/detect/compile-rules.ts';
+import { planBytes } from '../src/scan/detect/rules/builtin-plan.ts';
+import { loadRules } from '../src/scan/detect/rules/load-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const COMMAND = 'dist/cli/main.js';
@@ -35,6 +40,11 @@ function copyData(): number {
   return files.length;
 }
 
+/** The built-in rules, compiled: half a second less for every scan. */
+function compileBuiltinRules(): void {
+  writeFileSync(join(ROOT, 'dist/scan/detect/rules/builtin.plan'), planBytes(compileFrom(loadRules({ rules: [] }))));
+}
+
 /** Node strips no types under `node_modules`, where the examples are once the package is installed. */
 function stripExamples(): void {
   for (const file of globSync('examples/**/*.ts', { cwd: ROOT })) {
@@ -54,6 +64,7 @@ function checkCommand(): void {
 
 compile();
 const copied = copyData();
+compileBuiltinRules();
 stripExamples();
 node('scripts/build-page.ts');
 checkCommand();

@@ -1,8 +1,12 @@
 import type { DetectionOptions } from '../options.ts';
 import { type KeywordAutomaton, buildKeywordAutomaton } from './keywords/trie.ts';
+import { builtinPlan } from './rules/builtin-plan.ts';
 import { compileAllowlist, compilePathRule, compileRule } from './rules/compile-rule.ts';
 import { loadRules } from './rules/load-rules.ts';
+import type { RuleSet } from './rules/rule.ts';
 import type { AllowlistPlan, PathRulePlan, RulePlan } from './rules/rule-plan.ts';
+
+export type RuleChoice = Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>;
 
 /**
  * A rule set, compiled: what takes long to find out, as plain data. One thread makes it, and every thread that scans takes
@@ -22,8 +26,12 @@ export interface CompiledRules {
 }
 
 /** Throws HeddleError where a rule set cannot be used; says which rule, which field, and why. */
-export function compileRules(options: Pick<DetectionOptions, 'rules' | 'enable' | 'disable'>): CompiledRules {
-  const set = loadRules(options);
+export function compileRules(options: RuleChoice): CompiledRules {
+  const isBuiltin = options.rules.length === 0 && options.enable === undefined && options.disable === undefined;
+  return (isBuiltin ? builtinPlan() : null) ?? compileFrom(loadRules(options));
+}
+
+export function compileFrom(set: RuleSet): CompiledRules {
   const rules = set.rules.filter(({ regex }) => regex !== undefined).map(compileRule);
   const byKeyword = rulesByKeyword(rules);
   return {

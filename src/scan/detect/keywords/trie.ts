@@ -41,7 +41,8 @@ function firsts(outputs: readonly (readonly number[])[]): number[] {
   return [0, ...outputs.map(({ length }) => (total += length))];
 }
 
-function shared(numbers: readonly number[]): Uint32Array {
+/** Memory that threads share, where one takes it over from another. */
+export function shared(numbers: ArrayLike<number>): Uint32Array {
   const array = new Uint32Array(new SharedArrayBuffer(numbers.length * 4));
   array.set(numbers);
   return array;
