@@ -67,6 +67,10 @@ class ManagerSubject implements Subject {
     const database = this.#database;
     this.#queue = new PostgresQueue({ ...common, database });
     this.#engine = createEngine({ ...common, database, queue: this.#queue, random: systemRandom });
+  }
+
+  /** Tasks go to the queue of their kind only while a worker was seen there within the last minute. */
+  async #seeWorker(): Promise<void> {
     await this.#engine.workersSeen([{ worker: 'bench', kinds: [KIND], concurrency: CONCURRENCY }]);
   }
 
@@ -106,6 +110,7 @@ class ManagerSubject implements Subject {
 
   /** One workflow at a time: milliseconds from the call that sends its message until a worker has its StartTask. */
   async latency(samples: number): Promise<number[]> {
+    await this.#seeWorker();
     const loop = this.#loop(100);
     loop.start();
     const latencies: number[] = [];
@@ -133,6 +138,7 @@ class ManagerSubject implements Subject {
       policy: 'FailOnFailure',
       children: Array.from({ length: count }, task),
     };
+    await this.#seeWorker();
     await this.#engine.submitWorkflows([{ name: null, root, traceparent: null, idempotency: null, job_run_id: null }]);
     const starts: StartTaskMessage[] = [];
     while (starts.length < count) starts.push(...(await this.#engine.dispatch('bench', 1000)));
