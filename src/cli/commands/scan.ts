@@ -4,6 +4,7 @@ import { systemClock } from '../../app/clock.ts';
 import { CommandFailure, EXIT } from '../../app/failure.ts';
 import type { ScanTerminal } from '../../app/scan.ts';
 import type { ReportFormat } from '../../app/scan/request.ts';
+import { keepHeapSmall } from '../../app/scan/small-heap.ts';
 import { Output } from '../output/output.ts';
 import { scanDisplayFor } from '../output/scan-progress.ts';
 import { registerScanRules } from './scan-rules.ts';
@@ -50,6 +51,7 @@ async function scan(paths: readonly string[], flags: ScanFlags): Promise<void> {
     stopProgress: () => display.stop(),
     onClosed: (run) => void stdout.once('error', run),
   };
+  keepHeapSmall();
   const { runScan } = await import('../../app/scan.ts');
   process.exitCode = await runScan(request, terminal);
 }
