@@ -15,6 +15,7 @@ serve(
     submitGraphs: (...args: Parameters<NonNullable<Subject['submitGraphs']>>) => subject.submitGraphs!(...args),
     process: (...args: Parameters<NonNullable<Subject['process']>>) => subject.process!(...args),
     latency: (...args: Parameters<NonNullable<Subject['latency']>>) => subject.latency!(...args),
+    receiveToStart: (...args: Parameters<NonNullable<Subject['receiveToStart']>>) => subject.receiveToStart!(...args),
     parentToChild: (...args: Parameters<NonNullable<Subject['parentToChild']>>) => subject.parentToChild!(...args),
     runTrees: (...args: Parameters<NonNullable<Subject['runTrees']>>) => subject.runTrees!(...args),
     transport: (...args: Parameters<NonNullable<Subject['transport']>>) => subject.transport!(...args),

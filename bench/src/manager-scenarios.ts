@@ -39,9 +39,11 @@ function startLatency(samples: number): Scenario {
         },
         async round(subject) {
           const latencies = await subject.latency(samples);
+          const fromReceive = await subject.receiveToStart(samples);
           return [
             { bench, metric: 'p50_ms', value: percentile(latencies, 0.5) },
             { bench, metric: 'p99_ms', value: percentile(latencies, 0.99) },
+            { bench, metric: 'receive_to_start_p50_ms', value: percentile(fromReceive, 0.5) },
           ];
         },
       },

@@ -36,6 +36,7 @@ export async function startSubject(
     submitGraphs: forward('submitGraphs'),
     process: forward('process'),
     latency: forward('latency'),
+    receiveToStart: forward('receiveToStart'),
     parentToChild: forward('parentToChild'),
     runTrees: forward('runTrees'),
     transport: forward('transport'),

@@ -67,6 +67,8 @@ export interface Subject {
   process?(count: number): Promise<number>;
   /** One task at a time on an idle system: milliseconds from the call that submits it to its handler's start. */
   latency?(samples: number): Promise<number[]>;
+  /** As `latency`, from the moment when the one who starts tasks has the message that makes the task. */
+  receiveToStart?(samples: number): Promise<number[]>;
   /** A chain of `samples + 1` tasks: milliseconds from each handler's end to the start of its child's handler. */
   parentToChild?(samples: number): Promise<number[]>;
 

@@ -4,7 +4,7 @@ import type { NewContainerNode, NewTaskNode } from '../../src/domain/workflow.ts
 import { createEngine, type TransactionalEngine } from '../../src/engine/engine.ts';
 import { createManager } from '../../src/engine/manager/manager.ts';
 import { PostgresQueue } from '../../src/queue/postgres.ts';
-import type { MessageQueue } from '../../src/queue/port.ts';
+import type { MessageQueue, ReceiveOptions } from '../../src/queue/port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { newId, systemRandom } from '../../src/runtime/random.ts';
@@ -110,22 +110,42 @@ class ManagerSubject implements Subject {
 
   /** One workflow at a time: milliseconds from the call that sends its message until a worker has its StartTask. */
   async latency(samples: number): Promise<number[]> {
+    return (await this.#startOneByOne(samples)).map(({ sent_at, started_at }) => started_at - sent_at);
+  }
+
+  /** The same, from the moment when the manager has the message. */
+  async receiveToStart(samples: number): Promise<number[]> {
+    return (await this.#startOneByOne(samples)).map(({ received_at, started_at }) => started_at - received_at);
+  }
+
+  async #startOneByOne(samples: number): Promise<{ sent_at: number; received_at: number; started_at: number }[]> {
     await this.#seeWorker();
-    const loop = this.#loop(100);
+    let receivedAt = 0;
+    const queue = Object.create(this.#queue, {
+      receive: {
+        value: async (name: string, options: ReceiveOptions) => {
+          const messages = await this.#queue.receive(name, options);
+          if (messages.length > 0) receivedAt = performance.now();
+          return messages;
+        },
+      },
+      delete: { value: (name: string, receipts: readonly string[]) => this.#queue.delete(name, receipts) },
+    }) as MessageQueue;
+    const loop = this.#loop(100, queue);
     loop.start();
-    const latencies: number[] = [];
+    const times: { sent_at: number; received_at: number; started_at: number }[] = [];
     const worker = workerQueueOf(KIND);
     for (let sample = 0; sample < samples; sample += 1) {
       const collection = { root: { mode: 'parallel', children: [{ kind: KIND }] } };
       const received = this.#queue.receive(worker, { max: 1, wait_ms: 20_000, visibility_ms: 60_000 });
-      const startedAt = performance.now();
+      const sent_at = performance.now();
       await this.#queue.send(MANAGER_QUEUE, [{ body: JSON.stringify({ type: 'CreateTaskCollection', collection }) }]);
       const [message] = await received;
-      latencies.push(performance.now() - startedAt);
+      times.push({ sent_at, received_at: receivedAt, started_at: performance.now() });
       await this.#queue.delete(worker, [message!.receipt]);
     }
     await loop.stop();
-    return latencies;
+    return times;
   }
 
   /** Tasks of one workflow, handed to their worker's queue and taken out of it. */
@@ -154,9 +174,9 @@ class ManagerSubject implements Subject {
     return starts;
   }
 
-  #loop(batchMax: number): ManagerLoop {
+  #loop(batchMax: number, queue = this.#queue): ManagerLoop {
     const common = { clock: systemClock, log: silentLogger };
-    const [database, queue, engine] = [this.#database, this.#queue, this.#engine];
+    const [database, engine] = [this.#database, this.#engine];
     const jobs = { database, queue, log: silentLogger, newId, now: () => null };
     const manager = createManager({ ...common, database, engine, jobs, newId, holder: 'bench' });
     return new ManagerLoop({
