@@ -58,6 +58,6 @@ export function writeRuleSet(directory: string, count: number): RuleSet {
     path,
     rules: chosen.length,
     regexes: chosen.map(({ rule }) => rule.regex!),
-    keywords: [...keywords].map((keyword) => `(?i:${keyword.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')})`),
+    keywords: [...keywords].map((keyword) => `(?i:${keyword.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')})`),
   };
 }
