@@ -3,11 +3,12 @@ import type { Paint, ReportSummary } from '../scan/report/report.ts';
 import { BaselineCollector } from '../scan/baseline/write-baseline.ts';
 import type { Finding, Problem, ScanProgress, ScanSummary } from '../scan/result.ts';
 import { startScan } from '../scan/scan.ts';
+import { LOCK_SUFFIX } from '../scan/coordinator/state-lock.ts';
 import { HeddleError } from '../domain/errors.ts';
 import { silentLogger } from '../runtime/log.ts';
 import { systemClock } from './clock.ts';
 import { CommandFailure } from './failure.ts';
-import { refused, SCAN_EXIT, type ScanExit } from './scan/exit.ts';
+import { refused, SCAN_EXIT, type ScanExit, systemFault } from './scan/exit.ts';
 import { withoutOwnFiles } from './scan/own-files.ts';
 import { baselineOf, ignoreListOf } from './scan/known.ts';
 import { optionsOf } from './scan/options.ts';
@@ -27,8 +28,8 @@ export interface ScanTerminal extends ReportTerminal {
   progress: (progress: ScanProgress) => void;
   /** Takes the progress display away, before the last lines. */
   stopProgress: () => void;
-  /** Calls back when nobody reads standard output any more. */
-  onClosed: (run: () => void) => void;
+  /** Calls back when standard output takes nothing any more: nobody reads it, or its disk is full. */
+  onClosed: (run: (error: NodeJS.ErrnoException) => void) => void;
 }
 
 /** How a scan was made to end early. */
@@ -62,7 +63,7 @@ async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: A
   try {
     reports = new Reports(request, terminal);
     const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
-    const state = request.state === undefined ? [] : [request.state];
+    const state = request.state === undefined ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
     const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
     const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
@@ -96,8 +97,13 @@ class Run {
     this.#terminal = terminal;
     if (interrupted.aborted) this.#end('interrupted');
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
-    // Reports in files are written to their end, whoever reads standard output.
-    if (!hasFiles) terminal.onClosed(() => this.#end('closed'));
+    terminal.onClosed((error) => {
+      if (error.code !== 'EPIPE') {
+        this.#failure = refused(`standard output cannot be written: ${systemFault(error)}`, error);
+        this.#end('failed');
+      } else if (!hasFiles) this.#end('closed');
+      // Reports in files are written to their end, whoever reads standard output.
+    });
   }
 
   get ending(): Ending | null {

@@ -49,6 +49,7 @@ export type ProblemCode =
   | 'special_file'
   | 'link_not_followed'
   | 'too_large'
+  | 'findings_dropped'
   | 'encrypted'
   | 'malformed_archive'
   | 'unsupported_archive'

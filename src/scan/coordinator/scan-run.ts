@@ -147,7 +147,7 @@ export class ScanRun {
       this.#dispatcher.dispatch(this.#workers.all, executor.isStalled || this.#discovery.isDone);
       if (this.#isFinished()) this.#workers.close();
     }
-    this.#journal?.flush();
+    void this.#guarded(() => this.#journal?.flush());
     this.#isPumping = false;
   }
 

@@ -1,5 +1,8 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 
+import { HeddleError } from '../../domain/errors.ts';
+import { StateLock } from './state-lock.ts';
+
 const READ_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -11,14 +14,25 @@ export interface LinePlace {
 
 /** A file of lines that only grows. What a process that was killed left half written is cut off when it is opened again. */
 export class StateFile {
+  readonly #path: string;
+  readonly #lock: StateLock;
   readonly #descriptor: number;
   #size: number;
   #waiting: string[] = [];
 
-  /** Readable by its owner only: what it holds are secrets. */
+  /** Readable by its owner only: what it holds are secrets. Throws CONFLICT where another scan writes to it. */
   constructor(path: string) {
-    this.#descriptor = openSync(path, 'a+', 0o600);
-    this.#size = fstatSync(this.#descriptor).size;
+    this.#path = path;
+    this.#lock = new StateLock(path);
+    try {
+      this.#descriptor = openSync(path, 'a+', 0o600);
+      const stats = fstatSync(this.#descriptor);
+      if (!stats.isFile()) throw new Error('it is no file');
+      this.#size = stats.size;
+    } catch (error) {
+      this.#lock.release();
+      throw error;
+    }
   }
 
   get isEmpty(): boolean {
@@ -57,7 +71,7 @@ export class StateFile {
 
   /** Cuts off everything from `size` on. */
   truncate(size: number): void {
-    ftruncateSync(this.#descriptor, size);
+    this.#written(() => ftruncateSync(this.#descriptor, size));
     this.#size = size;
   }
 
@@ -70,13 +84,31 @@ export class StateFile {
     if (this.#waiting.length === 0) return;
     const bytes = Buffer.from(this.#waiting.join(''), 'utf8');
     this.#waiting = [];
-    for (let written = 0; written < bytes.length;)
-      written += writeSync(this.#descriptor, bytes, written, bytes.length - written);
+    this.#written(() => {
+      for (let written = 0; written < bytes.length;)
+        written += writeSync(this.#descriptor, bytes, written, bytes.length - written);
+    });
     this.#size += bytes.length;
   }
 
   close(): void {
-    this.flush();
-    closeSync(this.#descriptor);
+    try {
+      this.flush();
+    } finally {
+      closeSync(this.#descriptor);
+      this.#lock.release();
+    }
+  }
+
+  /** A disk that is full is no defect: whoever started the scan is told. */
+  #written(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new HeddleError('VALIDATION_FAILED', `the state file ${this.#path} cannot be written: ${why}`, {
+        cause: error,
+      });
+    }
   }
 }

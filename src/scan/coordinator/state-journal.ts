@@ -208,6 +208,7 @@ function openFile(path: string): StateFile {
   try {
     return new StateFile(path);
   } catch (error) {
+    if (error instanceof HeddleError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new HeddleError('VALIDATION_FAILED', `the state file ${path} cannot be used: ${why}`, { cause: error });
   }

@@ -26,6 +26,13 @@ export class ProblemTally {
     if (tally.examples.length < EXAMPLES) tally.examples.push(problem);
   }
 
+  /** Whether a sentence (`path: message`) is one of the problems that are named. */
+  names(sentence: string): boolean {
+    return this.left.some(([, { examples }]) =>
+      examples.some(({ path, message }) => `${path}: ${message}` === sentence && message.length <= MESSAGE_CHARACTERS),
+    );
+  }
+
   /** What was not scanned whole, by code in the order of the alphabet. */
   get left(): readonly (readonly [ProblemCode, Tally])[] {
     return sorted(this.#left);

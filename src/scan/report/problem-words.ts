@@ -21,6 +21,10 @@ export const PROBLEM_WORDS: Readonly<Record<ProblemCode, ProblemWords>> = {
     advice: 'name what they lead to, if it shall be scanned',
   },
   too_large: { title: 'larger than --max-object-size', advice: 'raise --max-object-size; 0 is no bound' },
+  findings_dropped: {
+    title: 'more findings than are kept of one object',
+    advice: 'a rule that finds so much is too wide; change it, or leave it out with --disable',
+  },
   encrypted: { title: 'encrypted', advice: 'unpack them with their password, and scan what comes out' },
   malformed_archive: { title: 'damaged archives', advice: 'repair or unpack them by other means' },
   unsupported_archive: { title: 'archives of a form that is not read', advice: 'unpack them by other means' },

@@ -105,7 +105,10 @@ export function summaryLines(summary: ReportSummary, problems: ProblemTally, pai
   if (ignored > 0) lines.push(`  exempt by fingerprint: ${counted(ignored, 'finding')}`);
   lines.push(...problemLines(problems, paint));
   if (outcome === 'aborted') {
-    lines.push(paint('red', `✖ the scan did not come to its end: ${visible(summary.reason ?? 'it was ended')}`));
+    const reason = summary.reason ?? 'it was ended';
+    // Where it stands among the problems, it is not told again.
+    const why = problems.names(reason) ? '' : `: ${visible(reason)}`;
+    lines.push(paint('red', `✖ the scan did not come to its end${why}`));
   }
   return lines;
 }

@@ -56,6 +56,8 @@ export interface ObjectReader {
    * is not. A reader of `carry` is asked for offsets in order, without gaps. Throws or rejects with `ObjectFault`.
    */
   read(target: Uint8Array, start: number, length: number, offset: number): number | Promise<number>;
+  /** Ends reads that wait for data which may never come: nobody wants it any more. `close` still follows. */
+  interrupt?(): void;
   /** After the last read, exactly once. What became apparent only at the end (it changed meanwhile) is returned. */
   close(): Problem | undefined | Promise<Problem | undefined>;
 }

@@ -72,6 +72,10 @@ class StreamReader implements ObjectReader {
     return (there === 0 ? this.#stream.read() : this.#stream.read(there)) as Uint8Array | null;
   }
 
+  interrupt(): void {
+    this.#stream.destroy();
+  }
+
   close(): undefined {
     this.#stream.destroy();
   }

@@ -61,6 +61,11 @@ export class ChunkFetcher {
 
   #opened(step: FetchSyncStep, reading: ObjectReading, reader: ObjectReader): Result {
     reading.reader = reader;
+    if (reading.depth === 0 && reader.interrupt !== undefined) {
+      reading.root.interrupt = () => reader.interrupt?.();
+      // The run may have been aborted while it was being opened.
+      if (this.#context.executor.isAborted) reader.interrupt();
+    }
     reading.isPrompt = true;
     const { object_bytes_max } = this.#context.limits;
     if (object_bytes_max > 0 && reader.size > object_bytes_max) {

@@ -28,6 +28,8 @@ export class RootObject {
   /** Archives under way whose findings may still be dropped; nothing is sent meanwhile. */
   holds = 0;
   budget: RootBudget | null = null;
+  /** Ends a read of it that waits. */
+  interrupt: () => void = () => undefined;
 
   constructor(
     at: { index: number; source: number; path: string; locator: string; commit: Commit | undefined },

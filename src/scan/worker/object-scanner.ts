@@ -93,7 +93,7 @@ export class ObjectScanner {
     const dropped = reading.detector?.detections_dropped ?? 0;
     if (dropped > 0) {
       const message = `it gives more findings than are kept; ${dropped} were left out`;
-      problems.push({ code: 'too_large', path: reading.path, message, extent: 'partial' });
+      problems.push({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
     if (atClose !== undefined) problems.push(atClose);
     object[Symbol.dispose]();

@@ -242,6 +242,7 @@ class WorkerService {
     if (this.#scanner.executor.isAborted) return;
     this.#pending.removeAll();
     this.#scanner.executor.abort();
+    for (const root of this.#begun.values()) root.interrupt();
   }
 
   #isDone(): boolean {

@@ -59,6 +59,18 @@ test('problems are told by reason with what helps, a few by name, the others cou
   assert.match(written.text, /note: no files of data .*: 1/);
 });
 
+test('why a scan did not come to its end is told once', () => {
+  const told = (reason: string): string => {
+    const { written, report: text } = report();
+    text.problem({ code: 'source_failed', path: 'shop', message: 'no such repository', extent: 'partial' });
+    text.end(summary({ outcome: 'aborted', reason }));
+    return written.text;
+  };
+  assert.equal(told('shop: no such repository').match(/no such repository/g)?.length, 1);
+  assert.match(told('shop: no such repository'), /✖ the scan did not come to its end$/m);
+  assert.match(told('it was stopped'), /✖ the scan did not come to its end: it was stopped$/m);
+});
+
 test('a baseline is told in numbers, and what is gone is doubted where not all was looked at', () => {
   const told = (outcome: 'complete' | 'incomplete'): string => {
     const { written, report: text } = report();

@@ -1,0 +1,96 @@
+import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import { HeddleError } from '../../domain/errors.ts';
+
+/** What lies beside a state file while a scan writes to it. */
+export const LOCK_SUFFIX = '.lock';
+
+/** Locks of this process: its own number in a file says nothing about them. */
+const held = new Set<string>();
+
+/**
+ * Keeps a second scan off a state file: a file beside it names the process that writes. One that was killed leaves it
+ * behind, which is seen by its number, and by the time it was started where the system tells.
+ */
+export class StateLock {
+  readonly #path: string;
+
+  /** Throws CONFLICT where another scan holds it. */
+  constructor(statePath: string) {
+    this.#path = `${canonical(statePath)}${LOCK_SUFFIX}`;
+    if (held.has(this.#path)) throw inUse(statePath, this.#path, process.pid);
+    for (let tries = 0; ; tries++) {
+      try {
+        writeFileSync(this.#path, ownMark(), { flag: 'wx', mode: 0o600 });
+        break;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        const owner = livingOwner(this.#path);
+        if (owner !== null || tries > 0) throw inUse(statePath, this.#path, owner);
+        rmSync(this.#path, { force: true });
+      }
+    }
+    held.add(this.#path);
+  }
+
+  release(): void {
+    held.delete(this.#path);
+    rmSync(this.#path, { force: true });
+  }
+}
+
+function canonical(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const absolute = resolve(path);
+    return join(realpathSync(dirname(absolute)), basename(absolute));
+  }
+}
+
+function inUse(statePath: string, lock: string, owner: number | null): HeddleError {
+  const who = owner === null ? 'another scan' : `another scan (process ${owner})`;
+  return new HeddleError(
+    'CONFLICT',
+    `${who} writes to the state file ${statePath}; wait for its end, name another file, or remove ${lock} if there is none`,
+  );
+}
+
+/** The process that a lock names, where it lives; null for one that was left behind. */
+function livingOwner(lock: string): number | null {
+  const [pid, startedAt] = readLock(lock);
+  if (pid <= 0 || pid === process.pid) return null;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return null;
+  }
+  const now = startTime(pid);
+  return now === '' || startedAt === '' || now === startedAt ? pid : null;
+}
+
+function readLock(lock: string): [number, string] {
+  try {
+    const [pid = '', startedAt = ''] = readFileSync(lock, 'latin1').trim().split(' ');
+    return [Number(pid) || 0, startedAt];
+  } catch {
+    return [0, ''];
+  }
+}
+
+function ownMark(): string {
+  return `${process.pid} ${startTime(process.pid)}\n`;
+}
+
+/** When a process was started, in ticks since the machine was; empty where the system does not tell. */
+function startTime(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    // One that has ended and was not yet asked for its exit code holds nothing any more.
+    return fields[0] === 'Z' ? 'ended' : (fields[19] ?? '');
+  } catch {
+    return '';
+  }
+}

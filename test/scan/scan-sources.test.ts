@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { startFauxqs } from 'fauxqs';
+
+import { systemClock } from '../../src/runtime/clock.ts';
+import type { ScanOptions } from '../../src/scan/options.ts';
+import type { Finding, Problem } from '../../src/scan/result.ts';
+import { startScan } from '../../src/scan/scan.ts';
+import { optionsFor, scan, temporaryFolder, write } from './scan-fixture.ts';
+
+process.env['AWS_ACCESS_KEY_ID'] ??= 'test';
+process.env['AWS_SECRET_ACCESS_KEY'] ??= 'test';
+
+const server = await startFauxqs({ port: 0, logger: false });
+const client = new S3Client({ endpoint: server.address, region: 'us-east-1', forcePathStyle: true });
+after(async () => {
+  client.destroy();
+  await server.stop();
+});
+
+const put = (Bucket: string, Key: string, Body: string): Promise<unknown> =>
+  client.send(new PutObjectCommand({ Bucket, Key, Body, ContentLength: Buffer.byteLength(Body) }));
+
+async function bucketOf(Bucket: string): Promise<ScanOptions> {
+  await client.send(new CreateBucketCommand({ Bucket }));
+  const source = { type: 's3' as const, bucket: Bucket, endpoint: server.address, force_path_style: true };
+  return optionsFor('', { sources: [source], threads: 1, frontier_capacity: 32 });
+}
+
+/** Scans until so many findings were told, then stops; resolves with what was told. */
+async function scanUntil(options: ScanOptions, statePath: string, count: number): Promise<Finding[]> {
+  const stopping = new AbortController();
+  const findings: Finding[] = [];
+  const onFinding = (finding: Finding): void => {
+    if (findings.push(finding) === count) stopping.abort();
+  };
+  const environment = { clock: systemClock, statePath, signal: stopping.signal };
+  const summary = await startScan(options, { onFinding, onProblem: () => undefined }, environment);
+  assert.equal(summary.outcome, 'aborted');
+  return findings;
+}
+
+const placesOf = (findings: readonly Finding[]): string[] => findings.map(({ path, secret }) => `${path} ${secret}`);
+
+test('a bucket of more than one page is scanned whole, and goes on by its state', async (t) => {
+  const statePath = join(temporaryFolder(t), 'state');
+  const options = await bucketOf('pages');
+  const expected: string[] = [];
+  for (let from = 0; from < 1050; from += 50) {
+    const keys = Array.from({ length: 50 }, (_, i) => `k${String(from + i).padStart(4, '0')}`);
+    await Promise.all(keys.map((key) => put('pages', key, from % 350 === 0 ? `MADEUP-00${key.slice(1)}` : '')));
+    if (from % 350 === 0) expected.push(...keys.map((key) => `s3://pages/${key} MADEUP-00${key.slice(1)}`));
+  }
+  const first = await scanUntil(options, statePath, 60);
+  assert.deepEqual(placesOf(first).slice(0, 60), expected.slice(0, 60));
+  const { findings, problems, summary } = await scan(options, { statePath });
+  assert.deepEqual(placesOf(findings), expected);
+  assert.deepEqual([problems, summary.outcome], [[], 'complete']);
+  assert.equal(summary.metrics.objects_completed, 1050);
+});
+
+test('an object that is replaced while it is read is told, with what was found until then', async () => {
+  const options = await bucketOf('changing');
+  // More findings at its beginning than may be under way: its reading waits for whoever takes them.
+  const keys = Array.from({ length: 2500 }, (_, i) => `MADEUP-${String(100_000 + i)}\n`).join('');
+  const content = (filler: string): string => keys + `${filler.repeat(63)}\n`.repeat(60_000);
+  await put('changing', 'a', content('x'));
+  await put('changing', 'b', 'MADEUP-000002');
+  const findings: Finding[] = [];
+  const problems: Problem[] = [];
+  const onFinding = async (finding: Finding): Promise<void> => {
+    if (findings.push(finding) === 1) await put('changing', 'a', content('y'));
+  };
+  const summary = await startScan(
+    { ...options, chunk_bytes: 16 * 1024 },
+    { onFinding, onProblem: (problem) => void problems.push(problem) },
+    { clock: systemClock },
+  );
+  assert.deepEqual(
+    problems.map(({ code, path, extent }) => [code, path, extent]),
+    [['changed_while_read', 's3://changing/a', 'partial']],
+  );
+  assert.equal(findings.length, 2501);
+  assert.equal(findings.at(-1)?.path, 's3://changing/b');
+  assert.equal(summary.outcome, 'incomplete');
+});
+
+test('a history tells each secret once, with its first commit, and goes on by its state', async (t) => {
+  const folder = temporaryFolder(t);
+  const repository = join(folder, 'repository');
+  const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'commit.gpgsign=false'];
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', repository, ...identity, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  write(join(repository, 'README'), 'nothing\n');
+  git('init', '-q', '-b', 'main');
+  const commits: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    for (let file = 0; file < 10; file++)
+      write(join(repository, `c${i}-${file}`), `made in ${i}: MADEUP-${100 + i}${100 + file}\n`);
+    // A copy is the same blob, and what is deleted stays in the history.
+    write(join(repository, `copy-${i}`), `made in 0: MADEUP-100100\n`);
+    if (i > 0) git('rm', '-q', `c${i - 1}-0`);
+    git('add', '-A');
+    git('commit', '-q', '-m', `number ${i}`);
+    commits.push(git('rev-parse', 'HEAD'));
+  }
+  const options = optionsFor('', { sources: [{ type: 'git', repository }], threads: 1, frontier_capacity: 8 });
+  const whole = await scan(options);
+  assert.equal(whole.findings.length, 60);
+  assert.equal(new Set(whole.findings.map(({ secret }) => secret)).size, 60);
+  for (const { secret, commit } of whole.findings) {
+    const number = Number(secret.slice(7, 10)) - 100;
+    assert.deepEqual([commit?.id, commit?.subject, commit?.author], [commits[number], `number ${number}`, 'Ada']);
+  }
+  const statePath = join(folder, 'state');
+  const told = await scanUntil(options, statePath, 20);
+  assert.deepEqual(placesOf(told), placesOf(whole.findings).slice(0, told.length));
+  const rest = await scan(options, { statePath });
+  assert.deepEqual(rest.findings, whole.findings);
+  assert.equal(rest.summary.metrics.objects_completed, whole.summary.metrics.objects_completed);
+});
