@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 
 import { eventually } from '../support/eventually.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+export const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
 /** Made up: the rules of these tests look for it and for nothing else. */
 export const RULES = `
