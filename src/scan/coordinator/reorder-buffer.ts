@@ -1,7 +1,8 @@
+import { findingBytes, problemBytes } from '../result-size.ts';
 import type { Finding, Problem } from '../result.ts';
 
-/** What is held back, at most, before discovery pauses: findings and problems, and objects that are done. */
-const HELD_RESULTS_MAX = 20_000;
+/** What is held back, at most, before nothing new is begun: bytes of findings and problems, and objects that are done. */
+const HELD_BYTES_MAX = 16 * 1024 * 1024;
 const HELD_OBJECTS_MAX = 50_000;
 
 /** Receives results in order. A promise is awaited before the next one. */
@@ -35,7 +36,7 @@ export class ReorderBuffer {
   readonly #delivery: Delivery;
   readonly #slots = new Map<number, Slot | 'done'>();
   #next: number;
-  #held = 0;
+  #heldBytes = 0;
   #waiting: Promise<void> | null = null;
   #isResting = false;
 
@@ -51,7 +52,7 @@ export class ReorderBuffer {
 
   /** Nothing may be added by new objects until the oldest one is done. */
   get isFull(): boolean {
-    return this.#held > HELD_RESULTS_MAX || this.#slots.size > HELD_OBJECTS_MAX;
+    return this.#heldBytes > HELD_BYTES_MAX || this.#slots.size > HELD_OBJECTS_MAX;
   }
 
   add(index: number, findings: readonly Finding[], problems: readonly Problem[]): void {
@@ -60,11 +61,16 @@ export class ReorderBuffer {
     const newProblems = problems.slice(Math.min(slot.skipProblems, problems.length));
     slot.skipFindings -= findings.length - newFindings.length;
     slot.skipProblems -= problems.length - newProblems.length;
-    for (const finding of newFindings) slot.findings.push(finding);
-    for (const problem of newProblems) slot.problems.push(problem);
+    for (const finding of newFindings) {
+      slot.findings.push(finding);
+      this.#heldBytes += findingBytes(finding);
+    }
+    for (const problem of newProblems) {
+      slot.problems.push(problem);
+      this.#heldBytes += problemBytes(problem);
+    }
     slot.receivedFindings += newFindings.length;
     slot.receivedProblems += newProblems.length;
-    this.#held += newFindings.length + newProblems.length;
   }
 
   complete(index: number): void {
@@ -116,16 +122,18 @@ export class ReorderBuffer {
     const deliveredBefore = slot.deliveredFindings;
     let waiting: Promise<void> | null = null;
     while (waiting === null && slot.deliveredFindings < slot.findings.length) {
-      const answer = this.#delivery.finding(slot.findings[slot.deliveredFindings++]!);
+      const finding = slot.findings[slot.deliveredFindings++]!;
+      const answer = this.#delivery.finding(finding);
       if (answer instanceof Promise) waiting = answer;
-      this.#held -= 1;
+      this.#heldBytes -= findingBytes(finding);
     }
     const delivered = slot.deliveredFindings - deliveredBefore;
     if (delivered > 0 && !slot.isDone) this.#delivery.acknowledge(this.#next, delivered);
     while (waiting === null && slot.deliveredProblems < slot.problems.length) {
-      const answer = this.#delivery.problem(slot.problems[slot.deliveredProblems++]!);
+      const problem = slot.problems[slot.deliveredProblems++]!;
+      const answer = this.#delivery.problem(problem);
       if (answer instanceof Promise) waiting = answer;
-      this.#held -= 1;
+      this.#heldBytes -= problemBytes(problem);
     }
     if (waiting !== null) return waiting;
     slot.findings = [];

@@ -13,8 +13,10 @@ export class ArchiveListing implements Enumerable {
   readonly input: ObjectReader;
   /** The same, where the beginning was kept. */
   readonly replay: ReplayReader | null;
-  /** Findings of the top-level object that lie before this archive. */
+  /** Findings of the top-level object that lie before this archive: kept, and left out. */
   readonly findingsBefore: number;
+  readonly leftOutBefore: number;
+  readonly problemsBefore: number;
   reader: ArchiveReader | null = null;
   /** Found, and without a permit so far. */
   entry: ArchiveEntry | null = null;
@@ -34,6 +36,8 @@ export class ArchiveListing implements Enumerable {
     this.input = input;
     this.replay = replay;
     this.findingsBefore = archive.root.findings.length;
+    this.leftOutBefore = archive.root.findingsLeftOut;
+    this.problemsBefore = archive.root.problems.length;
     this.#close = close;
   }
 

@@ -183,7 +183,10 @@ export class ArchiveLister {
     const { root, path } = listing.archive;
     await this.#closeReader(listing.reader);
     if (listing.dropped !== null) {
-      root.findings.length = Math.min(root.findings.length, listing.findingsBefore);
+      root.dropSince(listing.findingsBefore, listing.leftOutBefore);
+      // What was scanned of its entries does not count either.
+      for (const problem of root.problems.slice(listing.problemsBefore))
+        if (problem.extent === 'partial') problem.extent = 'skipped';
       const message = `nothing of this archive was kept: ${listing.dropped.message}`;
       root.problems.push({ code: listing.dropped.code, path, message, extent: 'skipped' });
     }

@@ -3,12 +3,16 @@ import type { ArchiveEntry, ArchiveFormat } from '../archive/port.ts';
 import type { ObjectDetector } from '../detect/port.ts';
 import { emptyMetrics } from '../graph/metrics.ts';
 import type { ObjectRef, ObjectWork } from '../graph/object.ts';
+import { findingBytes } from '../result-size.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 import type { ObjectOpener, ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
 
 /** Findings of one object that may be on their way at once; then its reading pauses until they were handed on. */
 const UNACKNOWLEDGED_MAX = 1000;
+
+/** Findings of one object that are held while it is open whether the archive that they are in counts. */
+const HELD_BYTES_MAX = 8 * 1024 * 1024;
 
 /** A top-level object with all that is inside it: what is found there comes out together, in order. */
 export class RootObject {
@@ -27,6 +31,9 @@ export class RootObject {
   unacknowledged = 0;
   /** Archives under way whose findings may still be dropped; nothing is sent meanwhile. */
   holds = 0;
+  /** Bytes of findings that were made meanwhile; those beyond a bound are left out. */
+  heldBytes = 0;
+  findingsLeftOut = 0;
   budget: RootBudget | null = null;
   /** Ends a read of it that waits. */
   interrupt: () => void = () => undefined;
@@ -41,6 +48,29 @@ export class RootObject {
     this.locator = at.locator;
     this.commit = at.commit;
     this.opener = opener;
+  }
+
+  add(finding: Finding): void {
+    if (this.holds > 0 && this.heldBytes >= HELD_BYTES_MAX) {
+      this.findingsLeftOut += 1;
+      return;
+    }
+    if (this.holds > 0) this.heldBytes += findingBytes(finding);
+    this.findings.push(finding);
+  }
+
+  /** Takes back what was added since there were `count` findings, and `leftOut` were left out. */
+  dropSince(count: number, leftOut: number): void {
+    for (const finding of this.findings.splice(count)) this.heldBytes -= findingBytes(finding);
+    this.findingsLeftOut = leftOut;
+  }
+
+  /** What is to be sent; it is held no longer. */
+  takeFindings(): Finding[] {
+    const { findings } = this;
+    this.findings = [];
+    this.heldBytes = 0;
+    return findings;
   }
 
   get isFull(): boolean {

@@ -95,6 +95,11 @@ export class ObjectScanner {
       const message = `it gives more findings than are kept; ${dropped} were left out`;
       problems.push({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
+    const { findingsLeftOut } = reading.root;
+    if (reading.inside === null && findingsLeftOut > 0) {
+      const message = `its archives give more findings than are kept before it is known whether they count; ${findingsLeftOut} were left out`;
+      problems.push({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
+    }
     if (atClose !== undefined) problems.push(atClose);
     object[Symbol.dispose]();
     return null;

@@ -49,8 +49,7 @@ export class ResultOutbox {
   }
 
   #take(root: RootObject): void {
-    this.#parts.push({ index: root.index, findings: root.findings, problems: root.problems });
-    root.findings = [];
+    this.#parts.push({ index: root.index, findings: root.takeFindings(), problems: root.problems });
     root.problems = [];
   }
 }

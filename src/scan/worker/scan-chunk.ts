@@ -45,7 +45,7 @@ export class ChunkScanner {
     }
     reading.bytesScanned += length - prefix_length;
     root.metrics.bytes_scanned += length - prefix_length;
-    for (const detection of detections) root.findings.push(placed(detection, reading));
+    for (const detection of detections) root.add(placed(detection, reading));
   }
 }
 

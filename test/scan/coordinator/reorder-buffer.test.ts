@@ -4,7 +4,7 @@ import { type Delivery, ReorderBuffer } from '../../../src/scan/coordinator/reor
 import type { Finding, Problem } from '../../../src/scan/result.ts';
 
 /** Only what tells one finding from another: the buffer passes them on as they are. */
-const finding = (secret: string): Finding => ({ secret }) as Finding;
+const finding = (secret: string): Finding => ({ secret, path: '', match: '', description: '' }) as Finding;
 const problem = (path: string): Problem => ({ code: 'unreadable', path, message: 'no', extent: 'skipped' });
 
 function bufferOf(changes: Partial<Delivery> = {}): { buffer: ReorderBuffer; seen: string[] } {
@@ -76,6 +76,18 @@ test('a delivery that takes time holds back the next; one that fails is told', a
   waiting[1]!.reject(new Error('closed'));
   await new Promise(setImmediate);
   assert.deepEqual(seen, ['a', 'b', 'Error: closed']);
+});
+
+test('large findings fill it as many small ones do', () => {
+  const { buffer } = bufferOf();
+  const large = finding('x'.repeat(1024 * 1024));
+  buffer.add(1, Array<Finding>(10).fill(large), []);
+  assert.equal(buffer.isFull, false);
+  buffer.add(2, Array<Finding>(10).fill(large), []);
+  assert.equal(buffer.isFull, true);
+  for (const index of [0, 1, 2]) buffer.complete(index);
+  buffer.deliver();
+  assert.equal(buffer.isFull, false);
 });
 
 test('what is held is bounded, and given out at an abort although something before it is missing', async () => {
