@@ -126,7 +126,8 @@ export class Discovery {
   }
 
   #enumerate(step: Step): Result | Promise<Result> {
-    if (this.#events.isHeld()) return step;
+    // What is listed once more may be what everything else waits for.
+    if (step.source.source !== null && this.#events.isHeld()) return step;
     this.#count('enumerate_count', 1);
     if (!this.#admit(step.source)) {
       this.#count('enumerate_backpressure', 1);

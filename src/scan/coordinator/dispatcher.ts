@@ -50,6 +50,20 @@ export class Dispatcher {
     }
   }
 
+  /** Sends nothing but the object that all results wait for, where it is with no worker. */
+  dispatchOldest(workers: readonly WorkerThread[], oldest: number): void {
+    const isFirst = (admitted: AdmittedObject | undefined): boolean => admitted?.object.index === oldest;
+    if (this.waiting === 0) return;
+    if (!isFirst(this.#returned[0])) {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#returned.push(next);
+      this.#returned.sort((a, b) => a.object.index - b.object.index);
+    }
+    // One that is at something long may be waiting for this very object.
+    const able = workers.filter(({ isReady, isClosing, hasEnded }) => isReady && !isClosing && !hasEnded);
+    const worker = able.sort((a, b) => a.outstanding.size - b.outstanding.size)[0];
+    if (worker !== undefined && isFirst(this.#returned[0])) this.#send(worker, 1);
+  }
+
   /** Takes objects back that a worker did not begin. */
   takeBack(worker: WorkerThread, indexes: readonly number[]): void {
     const back: AdmittedObject[] = [];

@@ -17,6 +17,7 @@ import { nameLosses } from './losses.ts';
 import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
 import { ReorderBuffer } from './reorder-buffer.ts';
+import { ResultTelling } from './result-telling.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';
 import { WORKER_ENTRY, type WorkerThread } from './worker-thread.ts';
@@ -33,6 +34,7 @@ export class ScanRun {
   readonly #options: ScanOptions;
   readonly #rules: CompiledRules;
   readonly #observer: ScanObserver;
+  readonly #telling: ResultTelling;
   readonly #environment: ScanEnvironment;
   readonly #log: Logger;
   readonly #journal: RunJournal | null;
@@ -44,9 +46,6 @@ export class ScanRun {
   readonly #results: ReorderBuffer;
   readonly #metricsBefore: TaskMetrics;
   readonly #ended = Promise.withResolvers<null>();
-  #findings = 0;
-  #problems = 0;
-  #gaps = 0;
   #abortReason: string | null = null;
   /** Why there is no summary. */
   #failure: unknown = null;
@@ -65,6 +64,7 @@ export class ScanRun {
     this.#options = options;
     this.#rules = rules;
     this.#observer = observer;
+    this.#telling = new ResultTelling(observer, (error) => this.#fail(error));
     this.#environment = environment;
     this.#log = environment.log ?? silentLogger;
     this.#journal = journal;
@@ -114,8 +114,8 @@ export class ScanRun {
   /** Tells the observer what an interrupted run has found before the place where this one goes on. */
   async replay(parts: Iterable<{ findings: readonly Finding[]; problems: readonly Problem[] }>): Promise<void> {
     for (const { findings, problems } of parts) {
-      for (const finding of findings) await this.#deliverFinding(finding);
-      for (const problem of problems) await this.#deliverProblem(problem);
+      for (const finding of findings) await this.#telling.finding(finding);
+      for (const problem of problems) await this.#telling.problem(problem);
     }
   }
 
@@ -144,11 +144,19 @@ export class ScanRun {
       this.#results.deliver();
     } while (executor.canRun);
     if (this.#abortReason === null) {
-      this.#dispatcher.dispatch(this.#workers.all, executor.isStalled || this.#discovery.isDone);
+      this.#handOut();
       if (this.#isFinished()) this.#workers.close();
     }
-    void this.#guarded(() => this.#journal?.flush());
+    void this.#telling.guarded(() => this.#journal?.flush());
     this.#isPumping = false;
+  }
+
+  /** Where too much waits for the oldest object, that one comes first, and nothing else is begun. */
+  #handOut(): void {
+    const { isFull, next } = this.#results;
+    Atomics.store(this.#control, CONTROL.BEGIN_BELOW, isFull ? next + 1 : 0);
+    if (isFull) this.#dispatcher.dispatchOldest(this.#workers.all, next);
+    else this.#dispatcher.dispatch(this.#workers.all, this.#discovery.executor.isStalled || this.#discovery.isDone);
   }
 
   #isFinished(): boolean {
@@ -169,7 +177,8 @@ export class ScanRun {
         this.#take(worker, message);
         break;
       case 'handed_back':
-        if (worker.outstanding.has(message.busy_with)) worker.busyWith = message.busy_with;
+        if (message.busy_with !== null && worker.outstanding.has(message.busy_with))
+          worker.busyWith = message.busy_with;
         if (this.#abortReason === null) this.#dispatcher.takeBack(worker, message.index);
         break;
       case 'fail_run':
@@ -291,8 +300,8 @@ export class ScanRun {
   #reorder(next: number): ReorderBuffer {
     return new ReorderBuffer(
       {
-        finding: (finding) => this.#deliverFinding(finding),
-        problem: (problem) => this.#deliverProblem(problem),
+        finding: (finding) => this.#telling.finding(finding),
+        problem: (problem) => this.#telling.problem(problem),
         acknowledge: (index, count) => {
           const worker = this.#workers.all.find(({ outstanding }) => outstanding.has(index));
           worker?.post({ type: 'acknowledged', index, count });
@@ -305,25 +314,6 @@ export class ScanRun {
       },
       next,
     );
-  }
-
-  #deliverFinding(finding: Finding): void | Promise<void> {
-    this.#findings += 1;
-    return this.#guarded(() => this.#observer.onFinding(finding));
-  }
-
-  #deliverProblem(problem: Problem): void | Promise<void> {
-    this.#problems += 1;
-    if (problem.extent !== 'notice') this.#gaps += 1;
-    return this.#guarded(() => this.#observer.onProblem(problem));
-  }
-
-  #guarded(tell: () => void | Promise<void>): void | Promise<void> {
-    try {
-      return tell();
-    } catch (error) {
-      this.#fail(error);
-    }
   }
 
   #initOf(slot: number, depthMax: number): WorkerInit {
@@ -368,8 +358,8 @@ export class ScanRun {
       objects_discovered: metrics.objects_discovered,
       objects_completed: metrics.objects_completed,
       bytes_scanned: metrics.bytes_scanned,
-      findings: this.#findings,
-      problems: this.#problems,
+      findings: this.#telling.findings,
+      problems: this.#telling.problems,
       in_flight: this.#budget.inUse,
       ...(oldest === undefined ? {} : { current: oldest.path }),
       discovery_done: this.#discovery.isDone,
@@ -378,10 +368,10 @@ export class ScanRun {
 
   #summary(durationMs: number): ScanSummary {
     return {
-      outcome: this.#abortReason !== null ? 'aborted' : this.#gaps > 0 ? 'incomplete' : 'complete',
+      outcome: this.#abortReason !== null ? 'aborted' : this.#telling.gaps > 0 ? 'incomplete' : 'complete',
       ...(this.#abortReason === null ? {} : { reason: this.#abortReason }),
-      findings: this.#findings,
-      problems: this.#problems,
+      findings: this.#telling.findings,
+      problems: this.#telling.problems,
       metrics: this.#metrics(),
       frontier_peak: this.#budget.peak,
       duration_ms: durationMs,

@@ -25,11 +25,13 @@ export interface WorkerInit {
   slot: number;
 }
 
-/** Words of the shared control memory: one for all, then two a worker. */
+/** Words of the shared control memory: two for all, then two a worker. */
 export const CONTROL = {
   /** Not 0: the run is over, drop everything. */
   ABORT: 0,
-  FIRST: 1,
+  /** Not 0: too many results wait for an earlier object; only objects whose numbers are lower are begun. */
+  BEGIN_BELOW: 1,
+  FIRST: 2,
   PER_WORKER: 2,
   /** Grows with every step. */
   PROGRESS: 0,
@@ -78,8 +80,8 @@ export type FromWorker =
       /** A row for each object that is done, after its last part: its number, then its metrics packed. */
       completed: Float64Array;
     }
-  /** Objects that were not begun, since one that is under way takes long. */
-  | { type: 'handed_back'; index: readonly number[]; busy_with: number }
+  /** Objects that were not begun: one that is under way takes long, or (null) none may be begun for now. */
+  | { type: 'handed_back'; index: readonly number[]; busy_with: number | null }
   /** A budget ended under the policy `fail-run`. */
   | { type: 'fail_run'; problem: Problem }
   | { type: 'defect'; message: string }

@@ -188,6 +188,11 @@ class WorkerService {
   #beginNext(): boolean {
     const next = this.#pending.first;
     if (next === null || this.#scanner.open >= OBJECTS_OPEN_MAX) return false;
+    const below = Atomics.load(this.#control, CONTROL.BEGIN_BELOW);
+    if (below !== 0 && next.index >= below) {
+      this.#post({ type: 'handed_back', index: this.#pending.removeAll(), busy_with: null });
+      return false;
+    }
     const opener = this.#openers.of(next.source, () => this.#ready());
     if (opener === null) return false;
     this.#pending.removeFirst();

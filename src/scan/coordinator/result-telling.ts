@@ -1,0 +1,36 @@
+import type { Finding, Problem } from '../result.ts';
+import type { ScanObserver } from './observer.ts';
+
+/** Tells the observer what comes out, in order, and counts it. What the observer throws goes to `failed`. */
+export class ResultTelling {
+  findings = 0;
+  problems = 0;
+  /** Problems for which something was not scanned. */
+  gaps = 0;
+  readonly #observer: ScanObserver;
+  readonly #failed: (error: unknown) => void;
+
+  constructor(observer: ScanObserver, failed: (error: unknown) => void) {
+    this.#observer = observer;
+    this.#failed = failed;
+  }
+
+  finding(finding: Finding): void | Promise<void> {
+    this.findings += 1;
+    return this.guarded(() => this.#observer.onFinding(finding));
+  }
+
+  problem(problem: Problem): void | Promise<void> {
+    this.problems += 1;
+    if (problem.extent !== 'notice') this.gaps += 1;
+    return this.guarded(() => this.#observer.onProblem(problem));
+  }
+
+  guarded(tell: () => void | Promise<void>): void | Promise<void> {
+    try {
+      return tell();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+}
