@@ -1,9 +1,10 @@
 import type { Encoding } from '../result.ts';
-import { base64Source, decodeBase64 } from './decode/base64.ts';
+import { base64Source, decodeBase64, decodeWrapped } from './decode/base64.ts';
 import { EncodedText } from './decode/encoded-text.ts';
 import type { Piece } from './decode/pieces.ts';
 import { decodeUrl, urlSource } from './decode/url.ts';
 import { decodeUtf16, detectUtf16 } from './decode/utf16.ts';
+import { wrappedSource } from './decode/wrapped-runs.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import type { Candidate } from './matches.ts';
 import type { DetectionPlan } from './plan.ts';
@@ -75,9 +76,14 @@ export class EncodedSearch {
       const source: Source = (offset) => piece.start + urlSource(bytes, start, end, offset);
       return { length: decodeUrl(bytes, start, end, address), encodings: [...encodings, 'url'], source };
     }
-    const length = decodeBase64(bytes, start, end, address);
+    const { wrap } = piece;
+    const length =
+      wrap === undefined ? decodeBase64(bytes, start, end, address) : decodeWrapped(bytes, start, end, address, wrap);
     const utf16 = detectUtf16(bytes, address, length);
-    const source: Source = (offset, isEnd) => piece.start + base64Source(offset, isEnd);
+    const source: Source = (offset, isEnd) => {
+      const letters = base64Source(offset, isEnd);
+      return piece.start + (wrap === undefined ? letters : wrappedSource(wrap, letters, isEnd));
+    };
     if (utf16 === null) return { length, encodings: [...encodings, 'base64'], source };
     return {
       length: decodeUtf16(bytes, address, address + length, { bytes, address }, utf16),

@@ -56,7 +56,8 @@ export class ObjectScan {
       const shift = chunk.address - chunk.base_offset;
       // What follows a piece on its line must be there, too.
       const length = chunk.last ? chunk.length : Math.max(0, chunk.length - LINE_CONTEXT);
-      for (const piece of this.#encoded.text.feed({ ...chunk, length })) this.#encoded.search.search(piece, shift);
+      for (const piece of this.#encoded.text.feed({ ...chunk, length }, chunk.length - length))
+        this.#encoded.search.search(piece, shift);
     }
     const settled = Math.max(0, this.#layer.frontier - this.#context.plan.before);
     this.#lines.leave(settled);

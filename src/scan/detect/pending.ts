@@ -35,7 +35,7 @@ export class PendingDetections {
   /** Nothing will be added any more that begins before `offset`; Infinity at the object's end. */
   settle(offset: number): void {
     if (this.#entries.length === 0 || (this.#waitForEnd && offset !== Infinity)) return;
-    const all = this.#entries.sort(compareEntries);
+    const all = this.#entries.sort(compareEntries).filter((entry, at, sorted) => !isSame(entry, sorted[at - 1]));
     const byRule = this.#waitForEnd ? Map.groupBy(all, ({ rule }) => rule.rule.id) : new Map<string, Entry[]>();
     let settled = 0;
     for (const cluster of clustersOf(all)) {
@@ -71,6 +71,19 @@ function compareEntries({ detection: left }: Entry, { detection: right }: Entry)
   if (left.offset !== right.offset) return left.offset - right.offset;
   if (left.rule_id !== right.rule_id) return left.rule_id < right.rule_id ? -1 : 1;
   return left.length - right.length || left.encodings.length - right.encodings.length;
+}
+
+/** Text that is wrapped is decoded by the line and as a whole: what both show is one detection. */
+function isSame({ detection: one }: Entry, other: Entry | undefined): boolean {
+  if (other === undefined) return false;
+  const { rule_id, offset, length, encodings } = other.detection;
+  return (
+    one.encodings.length > 0 &&
+    one.offset === offset &&
+    one.length === length &&
+    one.rule_id === rule_id &&
+    one.encodings.join() === encodings.join()
+  );
 }
 
 /** Entries that overlap one another, directly or through others: they leave together, so that each meets the rest. */

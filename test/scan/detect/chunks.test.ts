@@ -71,6 +71,13 @@ const encoded = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant(Buffer.from('plain text, then ghx_abc888 and '.repeat(900)).toString('base64')) },
   { weight: 1, arbitrary: fc.constant(Buffer.from('wide ghx_abc999 text', 'utf16le').toString('base64')) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.constantFrom(24, 64, 76), fc.integer({ min: 1, max: 700 })).map(([width, count]) => {
+      const text = Buffer.from('plain text, then ghx_abc555 and '.repeat(count)).toString('base64');
+      return `\n${text.match(new RegExp(`.{1,${width}}`, 'g'))!.join('\n')}\n`;
+    }),
+  },
 );
 
 function assertSame(found: readonly Detection[], whole: readonly Detection[], chunk_bytes: number): void {

@@ -1,8 +1,28 @@
+import type { Wrap } from './wrapped-runs.ts';
+
 /** By letter its six bits; 255 for all others. Both alphabets. */
 const VALUES = new Uint8Array(256).fill(255);
 for (const alphabet of ['+/', '-_']) {
   const letters = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${alphabet}`;
   for (let value = 0; value < 64; value++) VALUES[letters.charCodeAt(value)] = value;
+}
+
+export function isBase64Letter(byte: number): boolean {
+  return byte >= 0 && VALUES[byte] !== 255;
+}
+
+/** Decodes lines of `width` letters, a multiple of four, with breaks between them; returns how many bytes it wrote. */
+export function decodeWrapped(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  target: number,
+  { width, break_bytes }: Wrap,
+): number {
+  let to = target;
+  for (let at = start; at < end; at += width + break_bytes)
+    to += decodeBase64(bytes, at, Math.min(at + width, end), to);
+  return to - target;
 }
 
 /** Letters that tell whether a run may be text in base64. */

@@ -2,6 +2,7 @@ import type { KeywordScanner } from '../keywords/scanner.ts';
 import type { ScannedChunk } from '../plan.ts';
 import { BASE64_SAMPLE, looksLikeText } from './base64.ts';
 import { type Piece, PieceCutter } from './pieces.ts';
+import { type ByteAt, WrappedRuns } from './wrapped-runs.ts';
 
 /** Letters of base64 in a row that are worth a look: seventeen bytes of text. */
 export const RUN_MIN = 24;
@@ -19,18 +20,25 @@ interface OpenRun {
 /** Finds encoded text in one text, chunk after chunk. A piece is given when all of its bytes are there. */
 export class EncodedText {
   readonly #scanner: KeywordScanner;
+  readonly #wrapped = new WrappedRuns();
   #scannedTo = 0;
   #run: OpenRun | null = null;
   #escapes: { cutter: PieceCutter; last: number } | null = null;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
+  #readableTo = 0;
 
   constructor(scanner: KeywordScanner) {
     this.#scanner = scanner;
   }
 
-  /** The pieces that this chunk completes, in the order of their ends. */
-  feed(chunk: ScannedChunk): Piece[] {
+  /**
+   * The pieces that this chunk completes, in the order of their ends.
+   *
+   * @param lookahead bytes behind the chunk that may be looked at
+   */
+  feed(chunk: ScannedChunk, lookahead = 0): Piece[] {
     this.#chunk = chunk;
+    this.#readableTo = chunk.base_offset + chunk.length + lookahead;
     const pieces: Piece[] = [];
     const end = chunk.base_offset + chunk.length;
     // An escape has three bytes; one that the chunk cuts is left to the next.
@@ -44,6 +52,7 @@ export class EncodedText {
     }
     this.#scannedTo = to;
     this.#carryRun(found.open, pieces);
+    this.#settleWrapped(found.open, pieces);
     this.#carryEscapes(pieces);
     return pieces;
   }
@@ -56,6 +65,7 @@ export class EncodedText {
     const start = end - length;
     const run = this.#run?.cutter.start === start ? this.#run : null;
     this.#run = null;
+    this.#wrapped.run(start, end, this.#byteAt, (at) => this.#isPlausible(at), pieces);
     if (!(run?.plausible ?? this.#isPlausible(start))) return;
     pieces.push(...(run?.cutter ?? new PieceCutter('base64', start)).close(end));
   }
@@ -76,6 +86,21 @@ export class EncodedText {
       if (length >= RUN_MIN && run.plausible === true) pieces.push(...run.cutter.close(this.#scannedTo));
     } else if (run.plausible === true) pieces.push(...run.cutter.open(this.#scannedTo));
   }
+
+  #settleWrapped(open: number, pieces: Piece[]): void {
+    const { last } = this.#chunk;
+    const start = this.#scannedTo - open;
+    // The last run of a text has nothing behind it that ends it.
+    if (last && open >= RUN_MIN) {
+      this.#wrapped.run(start, this.#scannedTo, this.#byteAt, (at) => this.#isPlausible(at), pieces);
+    }
+    this.#wrapped.settle(this.#scannedTo, open > 0 ? start : null, last, this.#byteAt, pieces);
+  }
+
+  readonly #byteAt: ByteAt = (offset) => {
+    if (offset >= this.#readableTo) return -1;
+    return this.#scanner.bytes[offset - this.#chunk.base_offset + this.#chunk.address]!;
+  };
 
   #escape(at: number, pieces: Piece[]): void {
     if (this.#escapes !== null && at > this.#escapes.last + ESCAPE_CONTEXT) this.#endEscapes(pieces);

@@ -1,3 +1,5 @@
+import type { Wrap } from './wrapped-runs.ts';
+
 /** A stretch of encoded text that is decoded at once; offsets are of the text that holds it. */
 export interface Piece {
   encoding: 'base64' | 'url';
@@ -6,6 +8,8 @@ export interface Piece {
   /** What begins here is this piece's to find: pieces of one stretch overlap, and share out the overlap. */
   ownStart: number;
   ownEnd: number;
+  /** Of base64 that is wrapped over lines: the piece begins with a line. */
+  wrap?: Wrap;
 }
 
 /** Bytes of one piece, and from the beginning of one to that of the next. */

@@ -29,6 +29,54 @@ test('the URL alphabet, UTF-16 in base64, base64 in base64 and in URLs are found
   assert.deepEqual(encodings(`https://x/?q=${base64(text).replaceAll('d', '%64')}`), [['url', 'base64']]);
 });
 
+const wrapped = (text: string, width: number, lineBreak = '\n') =>
+  base64(text)
+    .match(new RegExp(`.{1,${width}}`, 'g'))!
+    .join(lineBreak);
+
+test('base64 that is wrapped over lines is decoded as one: a secret is found wherever the ends of lines lie, once', () => {
+  for (const [width, lineBreak] of [
+    [76, '\n'],
+    [64, '\r\n'],
+    [64, '\n'],
+  ] as const) {
+    for (let before = 20; before < 140; before++) {
+      const filler = 'text of some length, and more of it to come. '.repeat(5);
+      for (const after of ['', ' and the rest of what was written there']) {
+        const encoded = wrapped(`${filler.slice(0, before)}tok_abcd1234${after}`, width, lineBreak);
+        for (const text of [encoded, `-----BEGIN-----${lineBreak}${encoded}${lineBreak}-----END-----${lineBreak}`]) {
+          const found = scanObject(detector, text);
+          assert.deepEqual(
+            found.map(({ secret }) => secret),
+            ['abcd1234'],
+            `${width}, ${before} before: ${text}`,
+          );
+          const { offset, length } = found[0]!;
+          const letters = text.slice(offset, offset + length).replaceAll(/[\r\n]/g, '');
+          assert.ok(letters.length >= 16 && letters.length <= 20, letters);
+          assert.match(text.slice(offset), /^[A-Za-z0-9+/]/);
+        }
+      }
+    }
+  }
+});
+
+test('long wrapped text: a secret a line, across their ends and those of pieces, each once; twice encoded, too', () => {
+  const secrets = Array.from({ length: 900 }, (_, i) => `s${String(1_000_000 + i)}`);
+  const text = secrets.map((secret) => `a line of text with tok_${secret} in it;`).join(' ');
+  for (const width of [64, 76]) {
+    const found = scanObject(detector, `data:\n${wrapped(text, width)}\n`);
+    assert.deepEqual(
+      found.map(({ secret }) => secret),
+      secrets,
+    );
+    const twice = scanObject(detector, wrapped(`so: ${base64(text.slice(0, 9000))} .`, width));
+    const places = twice.map(({ secret }) => secret);
+    assert.deepEqual(places, secrets.slice(0, places.length));
+    assert.ok(places.length >= Math.floor(9000 / 41) - 1, String(places.length));
+  }
+});
+
 test('decode_depth bounds how deep encodings are followed', () => {
   const nest = (text: string, levels: number): string =>
     levels === 0 ? text : base64(`text: ${nest(text, levels - 1)} end.`);
