@@ -12,6 +12,7 @@ import { serveWorker } from '../../src/scan/worker/serve.ts';
  * object's name says `crash`, and never comes back from one that says `hang`.
  */
 const log = process.env['ODD_WORKER_LOG'];
+const cell = new Int32Array(new SharedArrayBuffer(4));
 
 await serveWorker(parentPort!, workerData as WorkerInit, {
   openOpener: async (spec) => {
@@ -20,7 +21,8 @@ await serveWorker(parentPort!, workerData as WorkerInit, {
       open: (object) => {
         if (log !== undefined) appendFileSync(log, `${object.path}\n`);
         if (object.path.endsWith('crash')) process.exit(7);
-        if (object.path.endsWith('hang')) for (;;);
+        // It goes round for ever, at little cost.
+        if (object.path.endsWith('hang')) for (;;) Atomics.wait(cell, 0, 0, 20);
         return opener.open(object);
       },
       close: () => opener.close(),

@@ -9,7 +9,7 @@ import { seededRandom } from '../../src/runtime/random.ts';
 import type { ScanSummary } from '../../src/scan/result.ts';
 import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
 
-const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 100 : 8;
+const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 100 : 5;
 const SEED = Number(process.env['HEDDLE_PROPERTY_SEED'] ?? 20_260_101);
 const FILES = 1200;
 
