@@ -4,7 +4,7 @@ import type { CompiledRules } from '../detect/compile-rules.ts';
 import { CountBudget } from '../graph/count-budget.ts';
 import { ObjectFrontier } from '../graph/frontier.ts';
 import { liveCounts } from '../graph/live.ts';
-import { addPackedMetrics, emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
+import { addPackedMetrics, mergeMetrics } from '../graph/metrics.ts';
 import type { ScanOptions } from '../options.ts';
 import { pathFilter } from '../path-filter.ts';
 import type { Finding, Problem, ScanProgress, ScanSummary, TaskMetrics } from '../result.ts';
@@ -18,6 +18,7 @@ import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
 import { ReorderBuffer } from './reorder-buffer.ts';
 import { ResultTelling } from './result-telling.ts';
+import { progressOf, summaryOf, totalOf } from './run-figures.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';
 import { WORKER_ENTRY, type WorkerThread } from './worker-thread.ts';
@@ -343,39 +344,18 @@ export class ScanRun {
   }
 
   #metrics(): TaskMetrics {
-    const metrics = emptyMetrics();
-    for (const part of [this.#metricsBefore, this.#discovery.metrics, this.#workers.metrics])
-      mergeMetrics(metrics, part);
-    return metrics;
+    return totalOf([this.#metricsBefore, this.#discovery.metrics, this.#workers.metrics]);
   }
 
   #progress(): ScanProgress {
-    const metrics = this.#metrics();
-    const oldest = this.#workers.all
-      .map(({ outstanding }) => outstanding.values().next().value)
-      .reduce((a, b) => (a === undefined || (b !== undefined && b.index < a.index) ? b : a), undefined);
-    return {
-      objects_discovered: metrics.objects_discovered,
-      objects_completed: metrics.objects_completed,
-      bytes_scanned: metrics.bytes_scanned,
-      findings: this.#telling.findings,
-      problems: this.#telling.problems,
-      in_flight: this.#budget.inUse,
-      ...(oldest === undefined ? {} : { current: oldest.path }),
-      discovery_done: this.#discovery.isDone,
-    };
+    const first = this.#workers.all.map(({ outstanding }) => outstanding.values().next().value);
+    const at = { in_flight: this.#budget.inUse, discovery_done: this.#discovery.isDone };
+    return progressOf(this.#metrics(), this.#telling, first, at);
   }
 
-  #summary(durationMs: number): ScanSummary {
-    return {
-      outcome: this.#abortReason !== null ? 'aborted' : this.#telling.gaps > 0 ? 'incomplete' : 'complete',
-      ...(this.#abortReason === null ? {} : { reason: this.#abortReason }),
-      findings: this.#telling.findings,
-      problems: this.#telling.problems,
-      metrics: this.#metrics(),
-      frontier_peak: this.#budget.peak,
-      duration_ms: durationMs,
-    };
+  #summary(duration_ms: number): ScanSummary {
+    const figures = { metrics: this.#metrics(), frontier_peak: this.#budget.peak, duration_ms };
+    return summaryOf(this.#abortReason, this.#telling, figures);
   }
 }
 

@@ -1,0 +1,45 @@
+import { emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
+import type { ScanProgress, ScanSummary, TaskMetrics } from '../result.ts';
+import type { NumberedObject } from './numbered-object.ts';
+import type { ResultTelling } from './result-telling.ts';
+
+export function totalOf(parts: readonly TaskMetrics[]): TaskMetrics {
+  const total = emptyMetrics();
+  for (const part of parts) mergeMetrics(total, part);
+  return total;
+}
+
+/** How far a run is. `first`: of each thread the object that it has for longest. */
+export function progressOf(
+  metrics: TaskMetrics,
+  { findings, problems }: ResultTelling,
+  first: readonly (NumberedObject | undefined)[],
+  at: Pick<ScanProgress, 'in_flight' | 'discovery_done'>,
+): ScanProgress {
+  const { objects_discovered, objects_completed, bytes_scanned } = metrics;
+  const oldest = first.reduce((a, b) => (a === undefined || (b !== undefined && b.index < a.index) ? b : a), undefined);
+  return {
+    objects_discovered,
+    objects_completed,
+    bytes_scanned,
+    findings,
+    problems,
+    ...(oldest === undefined ? {} : { current: oldest.path }),
+    ...at,
+  };
+}
+
+/** What a run came to. `abortReason`: null where it came to its end. */
+export function summaryOf(
+  abortReason: string | null,
+  { findings, problems, gaps }: ResultTelling,
+  figures: Pick<ScanSummary, 'metrics' | 'frontier_peak' | 'duration_ms'>,
+): ScanSummary {
+  return {
+    outcome: abortReason !== null ? 'aborted' : gaps > 0 ? 'incomplete' : 'complete',
+    ...(abortReason === null ? {} : { reason: abortReason }),
+    findings,
+    problems,
+    ...figures,
+  };
+}
