@@ -33,6 +33,8 @@ export interface ScanRequest {
   /** What the rules of the file look for, for subjects that know no rules. */
   patterns: readonly string[];
   threads: number;
+  /** Files as they are: nothing is unpacked or decoded, as of subjects that cannot. */
+  plain: boolean;
   /** Secrets that were planted, to count those found. */
   planted: readonly string[];
 }
