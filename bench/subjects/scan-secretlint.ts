@@ -16,7 +16,7 @@ export function createSubject(): Subject {
           COMMAND,
           '--no-gitignore',
           '--format',
-          'json',
+          'compact',
           '--secretlintrcJSON',
           CONFIGURATION,
           `${directory}/**/*`,

@@ -106,5 +106,5 @@ export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
   object_bytes_max: 0,
   threads: 1,
   frontier_capacity: 256,
-  chunk_bytes: MIB,
+  chunk_bytes: MIB / 2,
 };

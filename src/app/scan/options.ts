@@ -13,7 +13,7 @@ export const SCAN_DEFAULTS = {
   object_bytes_max: 0,
   threads: Math.min(THREADS_DEFAULT_MAX, availableParallelism()),
   frontier_capacity: 1024,
-  chunk_bytes: MIB,
+  chunk_bytes: MIB / 2,
   decode_depth: 2,
   rule_timeout_ms: 5_000,
   archives: ARCHIVE_BUDGETS_DEFAULT,

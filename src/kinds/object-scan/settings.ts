@@ -70,7 +70,7 @@ export function readScanSettings(options: Members | null): ScanSettings {
     object_bytes_max: options?.integer('object_bytes_max', 0, BYTES_MAX) ?? 0,
     accept: (options === null ? undefined : textsMember(options, 'accept', { max: 50, maxChars: 50 })) ?? [],
     frontier_capacity: 256,
-    chunk_bytes: MIB,
+    chunk_bytes: MIB / 2,
   };
 }
 
