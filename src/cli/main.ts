@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 
-import { keepCompiledCode } from '../app/compile-cache.ts';
 import { EXIT, sentenceOf } from '../app/failure.ts';
 import { isNodeSupported, NODE_MIN } from '../app/package.ts';
 
@@ -11,9 +10,10 @@ async function run(argv: readonly string[]): Promise<number> {
     process.stderr.write(`heddle: Node ${NODE_MIN} or newer is needed, this is ${process.versions.node}\n`);
     return EXIT.failed;
   }
-  keepCompiledCode(process.env);
   try {
-    // Loaded only now: what it is made of does not even parse on an older Node.
+    // Loaded only now: what these are made of does not even load on an older Node.
+    const { keepCompiledCode } = await import('../app/compile-cache.ts');
+    keepCompiledCode(process.env);
     const { createProgram } = await import('./program.ts');
     await createProgram().parseAsync(argv);
     return Number(process.exitCode ?? EXIT.ok);
