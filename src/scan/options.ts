@@ -99,12 +99,12 @@ export interface ScanOptions {
 
 /** What a scan does unless it is told otherwise. Threads are chosen by who starts it: those of the machine, up to 8. */
 export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
-  detection: { rules: [], decode_depth: 2, inline_ignores: true, rule_timeout_ms: 1000 },
+  detection: { rules: [], decode_depth: 2, inline_ignores: true, rule_timeout_ms: 5000 },
   archives: { enabled: true, policy: 'partial', budgets: ARCHIVE_BUDGETS_DEFAULT },
   exclude: [],
   include: [],
   object_bytes_max: 0,
   threads: 1,
-  frontier_capacity: 256,
+  frontier_capacity: 1024,
   chunk_bytes: MIB / 2,
 };

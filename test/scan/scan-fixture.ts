@@ -43,8 +43,9 @@ export function write(path: string, content: string | Uint8Array): void {
 export function optionsFor(path: string, changes: Partial<ScanOptions> = {}): ScanOptions {
   return {
     ...SCAN_DEFAULTS,
+    frontier_capacity: 256,
     sources: [{ type: 'path', path }],
-    detection: { ...SCAN_DEFAULTS.detection, rules: RULES },
+    detection: { ...SCAN_DEFAULTS.detection, rule_timeout_ms: 1000, rules: RULES },
     threads: 2,
     ...changes,
   };

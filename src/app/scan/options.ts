@@ -1,23 +1,17 @@
 import { availableParallelism } from 'node:os';
 
 import { pathFilter } from '../../scan/path-filter.ts';
-import { ARCHIVE_BUDGETS_DEFAULT, type RuleText, type ScanOptions, type SourceSpec } from '../../scan/options.ts';
+import { SCAN_DEFAULTS as DEFAULTS, type RuleText, type ScanOptions, type SourceSpec } from '../../scan/options.ts';
 import { refused } from './exit.ts';
 import type { ScanRequest } from './request.ts';
 
-const MIB = 1024 * 1024;
 const THREADS_DEFAULT_MAX = 8;
 
 /** What holds where the command line does not say. */
-export const SCAN_DEFAULTS = {
-  object_bytes_max: 0,
+export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
+  ...DEFAULTS,
   threads: Math.min(THREADS_DEFAULT_MAX, availableParallelism()),
-  frontier_capacity: 1024,
-  chunk_bytes: MIB / 2,
-  decode_depth: 2,
-  rule_timeout_ms: 5_000,
-  archives: ARCHIVE_BUDGETS_DEFAULT,
-} as const;
+};
 
 export interface ScanParts {
   sources: readonly SourceSpec[];
@@ -48,7 +42,7 @@ export function optionsOf(request: ScanRequest, { sources, rules }: ScanParts): 
       enabled: archives.enabled,
       policy: archives.policy,
       budgets: {
-        ...ARCHIVE_BUDGETS_DEFAULT,
+        ...DEFAULTS.archives.budgets,
         depth_max: archives.depth,
         entries_max: archives.entries,
         entry_bytes_max: archives.entryBytes,

@@ -8,7 +8,7 @@ const KIB = 1024;
 const MIB = KIB * KIB;
 const PIB = 1024 ** 5;
 
-const { archives: BUDGETS } = SCAN_DEFAULTS;
+const { budgets: BUDGETS } = SCAN_DEFAULTS.archives;
 
 /** The values of the options as commander gives them. */
 export interface ScanFlags {
@@ -98,7 +98,7 @@ function addRuleOptions(command: Command): void {
       '--decode-depth <count>',
       'how often decoded text is decoded again',
       amount(0, 8),
-      SCAN_DEFAULTS.decode_depth,
+      SCAN_DEFAULTS.detection.decode_depth,
     )
     .option('--no-inline-ignores', 'comments that exempt their line count for nothing')
     .option('--baseline <file>', 'findings that are known are not reported', nonEmpty)
@@ -122,7 +122,7 @@ function addBoundOptions(command: Command): void {
       '--rule-timeout <time>',
       'a rule that takes longer on one object is stopped',
       milliseconds(1, 3_600_000),
-      SCAN_DEFAULTS.rule_timeout_ms,
+      SCAN_DEFAULTS.detection.rule_timeout_ms,
     )
     .option('--state <file>', 'keep the progress here; the same command goes on from it', nonEmpty);
 }

@@ -5,6 +5,7 @@ import {
   type ArchiveBudgets,
   type ArchiveOptions,
   type ScanOptions,
+  SCAN_DEFAULTS,
 } from '../../scan/options.ts';
 import { objectMember, objectsMember, textsMember } from './schema.ts';
 
@@ -19,7 +20,8 @@ const PATH_CHARACTERS_MAX = 4096;
 const BYTES_MAX = Number.MAX_SAFE_INTEGER;
 const DECODE_DEPTH_MAX = 10;
 const RULE_TIMEOUT_MS_MAX = 600_000;
-const MIB = 1024 * 1024;
+/** Fewer than a scan alone has under way: a process may run several such tasks beside its other work. */
+const FRONTIER_CAPACITY = 256;
 
 /** A rule set in the input itself, or in a file of the machine that scans. */
 export type RuleSource = { name: string; toml: string } | { path: string };
@@ -33,6 +35,7 @@ export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 
 }
 
 const ARCHIVE_POLICIES = ['skip', 'partial', 'fail-run'] as const;
+const DETECTION = SCAN_DEFAULTS.detection;
 const BUDGETS = Object.keys(ARCHIVE_BUDGETS_DEFAULT) as (keyof ArchiveBudgets)[];
 
 const MEMBERS = [
@@ -60,17 +63,17 @@ export function readScanSettings(options: Members | null): ScanSettings {
     detection: {
       ...(enable === undefined ? {} : { enable }),
       ...(disable === undefined ? {} : { disable }),
-      decode_depth: options?.integer('decode_depth', 0, DECODE_DEPTH_MAX) ?? 2,
-      inline_ignores: options?.boolean('inline_ignores') ?? true,
-      rule_timeout_ms: options?.integer('rule_timeout_ms', 1, RULE_TIMEOUT_MS_MAX) ?? 5000,
+      decode_depth: options?.integer('decode_depth', 0, DECODE_DEPTH_MAX) ?? DETECTION.decode_depth,
+      inline_ignores: options?.boolean('inline_ignores') ?? DETECTION.inline_ignores,
+      rule_timeout_ms: options?.integer('rule_timeout_ms', 1, RULE_TIMEOUT_MS_MAX) ?? DETECTION.rule_timeout_ms,
     },
     archives: readArchives(options === null ? null : objectMember(options, 'archives')),
     exclude: options === null ? [] : readGlobs(options, 'exclude'),
     include: options === null ? [] : readGlobs(options, 'include'),
-    object_bytes_max: options?.integer('object_bytes_max', 0, BYTES_MAX) ?? 0,
+    object_bytes_max: options?.integer('object_bytes_max', 0, BYTES_MAX) ?? SCAN_DEFAULTS.object_bytes_max,
     accept: (options === null ? undefined : textsMember(options, 'accept', { max: 50, maxChars: 50 })) ?? [],
-    frontier_capacity: 256,
-    chunk_bytes: MIB / 2,
+    frontier_capacity: FRONTIER_CAPACITY,
+    chunk_bytes: SCAN_DEFAULTS.chunk_bytes,
   };
 }
 
