@@ -6,32 +6,18 @@ import type { Batch } from './batch.ts';
 import type { ManagerContext } from './context.ts';
 import { faultOf } from './faults.ts';
 
-/** Up to so many workflows hand out their first tasks in the commit that stores them; larger sets go for throughput. */
-const DISPATCHED_ALONG_MAX = 10;
-/** Tasks that one such commit hands out; the rest is left to step 7. */
-const DISPATCH_MAX = 100;
-
 /**
  * Step 3: stores workflows, containers first. Storing one a second time changes nothing. Where one is refused for good,
  * the job that sent it learns so and goes on with its next run.
- *
- * @returns how many tasks were handed out along with it
  */
-export async function createTaskCollections(context: ManagerContext, batch: Batch, now: number): Promise<number> {
-  // By the set that they came with: a transaction that runs again counts anew.
-  const dispatched = new Map<CreateTaskCollectionMessage, number>();
+export async function createTaskCollections(context: ManagerContext, batch: Batch, now: number): Promise<void> {
   await applyOnce(context, batch, now, batch.of('CreateTaskCollection'), {
     async apply(engine, messages) {
       const stored = await engine.submitWorkflows(messages.map(submissionOf));
-      // A commit fewer between a workflow's message and its first tasks.
-      if (messages.length <= DISPATCHED_ALONG_MAX) {
-        dispatched.set(messages[0]!, (await engine.dispatch(context.holder, DISPATCH_MAX)).length);
-      }
       return stored.map(({ replayed }) => ({ outcome: replayed ? 'repeated' : 'applied' }));
     },
   });
   await tellJobs(context, batch);
-  return [...dispatched.values()].reduce((sum, count) => sum + count, 0);
 }
 
 /** A job that cannot be told keeps no message of the batch back; its next trigger or an operator finds it. */

@@ -119,13 +119,13 @@ async function runSteps(
     return count;
   };
   if (upkeep) counts.timed_out = await step('process_task_timeouts', () => processTaskTimeouts(context));
-  counts.dispatched = await createTaskCollections(context, batch, now);
+  await createTaskCollections(context, batch, now);
   await createTasksFromGenerators(context, batch, now);
   await processTaskCompletions(context, batch, now);
   if (upkeep || batch.mayCompleteGenerators) {
     counts.generators_completed = await step('complete_generator_tasks', () => completeGeneratorTasks(context, batch));
   }
-  counts.dispatched += await step('schedule_next_tasks', () => scheduleNextTasks(context, batch));
+  counts.dispatched = await step('schedule_next_tasks', () => scheduleNextTasks(context, batch));
   if (!upkeep) return;
   counts.finalized = await step('finalize_task_collections', () => finalizeTaskCollections(context));
   counts.jobs_started = await step('start_due_task_collections', () => startDueTaskCollections(context));
