@@ -1,0 +1,165 @@
+/**
+ * What probes report: one JSON object a line on the command line, elements of results in workflows. Names are those that
+ * users of naabu, dnsx and tlsx know. Times are ISO 8601 in UTC with milliseconds, durations milliseconds.
+ */
+
+/** `method` says which scan found it: raw SYN packets, or whole connections. */
+export type PortMethod = 'syn' | 'connect';
+
+export type PortState = 'open' | 'closed' | 'filtered';
+
+export interface PortRecord {
+  type: 'port';
+  /** As the target named it: a name, or the address itself. */
+  host: string;
+  ip: string;
+  port: number;
+  protocol: 'tcp';
+  state: PortState;
+  /** What the state was concluded from: `syn-ack`, `rst`, `no-response`, `icmp-unreachable`, `connected`, `refused`, … */
+  reason: string;
+  method: PortMethod;
+  /** Null where nothing answered. */
+  rtt_ms: number | null;
+  /** What the service said by itself, at most 1,024 bytes, what is not printable escaped; only where it was asked for. */
+  banner?: string;
+  timestamp: string;
+}
+
+export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'NS' | 'TXT' | 'SOA' | 'SRV' | 'CAA' | 'PTR';
+
+export interface MxAnswer {
+  preference: number;
+  exchange: string;
+}
+
+export interface SoaAnswer {
+  mname: string;
+  rname: string;
+  serial: number;
+  refresh: number;
+  retry: number;
+  expire: number;
+  minimum: number;
+}
+
+export interface SrvAnswer {
+  priority: number;
+  weight: number;
+  port: number;
+  target: string;
+}
+
+export interface CaaAnswer {
+  flags: number;
+  tag: string;
+  value: string;
+}
+
+/** One name and one type. Members of answers are there where there are any. */
+export interface DnsRecord {
+  type: 'dns';
+  host: string;
+  /** `ip:port` of the server whose answer it is; null where none answered. */
+  resolver: string | null;
+  query_type: DnsType;
+  /** NOERROR, NXDOMAIN, SERVFAIL, REFUSED, …; TIMEOUT and MALFORMED where there was no usable answer. */
+  status_code: string;
+  a?: string[];
+  aaaa?: string[];
+  cname?: string[];
+  mx?: MxAnswer[];
+  ns?: string[];
+  txt?: string[];
+  soa?: SoaAnswer[];
+  srv?: SrvAnswer[];
+  caa?: CaaAnswer[];
+  ptr?: string[];
+  /** The smallest of the answers', seconds; null without answers. */
+  ttl: number | null;
+  /** What the zone answers for names that do not exist, too. */
+  wildcard?: boolean;
+  /** Over TCP because the answer did not fit. */
+  tcp?: boolean;
+  rtt_ms: number | null;
+  timestamp: string;
+}
+
+export type TlsVersion = 'ssl30' | 'tls10' | 'tls11' | 'tls12' | 'tls13';
+
+export interface TlsCertificate {
+  subject_dn: string;
+  subject_cn: string | null;
+  /** Names and addresses of the certificate. */
+  subject_an: string[];
+  issuer_dn: string;
+  issuer_cn: string | null;
+  serial: string;
+  not_before: string;
+  not_after: string;
+  key_type: string;
+  key_bits: number | null;
+  signature_algorithm: string;
+  fingerprint_hash: { md5: string; sha1: string; sha256: string };
+  self_signed: boolean;
+}
+
+export type TlsFinding =
+  | 'expired'
+  | 'not_yet_valid'
+  | 'self_signed'
+  | 'mismatched'
+  | 'untrusted'
+  | 'weak_key'
+  | 'weak_signature'
+  | 'weak_version'
+  | 'weak_cipher'
+  | 'broken_chain';
+
+/** Members beyond `error` are there where `probe_status` is true. */
+export interface TlsRecord {
+  type: 'tls';
+  host: string;
+  ip: string;
+  port: number;
+  sni: string | null;
+  /** Whether a handshake was answered. */
+  probe_status: boolean;
+  error?: string;
+  tls_version?: TlsVersion;
+  cipher?: string;
+  alpn?: string | null;
+  /** Whether the server stapled an OCSP answer. */
+  ocsp_stapled?: boolean;
+  /** What the server takes, where it was asked for. */
+  version_enum?: TlsVersion[];
+  cipher_enum?: Partial<Record<TlsVersion, string[]>>;
+  subject_dn?: string;
+  subject_cn?: string | null;
+  subject_an?: string[];
+  issuer_dn?: string;
+  issuer_cn?: string | null;
+  serial?: string;
+  not_before?: string;
+  not_after?: string;
+  key_type?: string;
+  key_bits?: number | null;
+  signature_algorithm?: string;
+  fingerprint_hash?: { md5: string; sha1: string; sha256: string };
+  wildcard_certificate?: boolean;
+  expired?: boolean;
+  self_signed?: boolean;
+  /** The certificate does not name the host. */
+  mismatched?: boolean;
+  untrusted?: boolean;
+  findings?: TlsFinding[];
+  /** The chain above the leaf, as sent. */
+  chain?: TlsCertificate[];
+  ja3s_hash?: string;
+  /** What was spoken before the handshake. */
+  starttls?: 'smtp' | 'imap' | 'ftp';
+  rtt_ms: number | null;
+  timestamp: string;
+}
+
+export type ReconRecord = PortRecord | DnsRecord | TlsRecord;
