@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { StateFile } from '../../src/scan/coordinator/state-file.ts';
+import { startScan } from '../../src/scan/scan.ts';
 import { optionsFor, places, scan, temporaryFolder, write } from './scan-fixture.ts';
 
 /** What a process writes that holds the state file, on the line of its lock. */
@@ -27,6 +30,28 @@ test('a scan that waits for data of a pipe ends when it is stopped', async (t) =
   stopping.abort();
   const { summary } = await running;
   assert.equal(summary.outcome, 'aborted');
+});
+
+test('the end of a thread that read a pipe closes nothing of what was opened since', async (t) => {
+  const folder = temporaryFolder(t);
+  const pipe = join(folder, 'pipe');
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  const descriptors: number[] = [];
+  t.after(() => descriptors.forEach((descriptor) => closeSync(descriptor)));
+  const running = startScan(
+    optionsFor(pipe, { threads: 1 }),
+    {
+      // The thread has closed the pipe by now, so that its number is given out again.
+      onFinding: () => {
+        for (let count = 0; count < 50; count += 1) descriptors.push(openSync(folder, 'r'));
+      },
+      onProblem: ({ message }) => assert.fail(message),
+    },
+    { clock: systemClock },
+  );
+  await Promise.all([running, writeFile(pipe, 'MADEUP-000001\n')]);
+  assert.equal(descriptors.length, 50);
+  for (const descriptor of descriptors) assert.ok(fstatSync(descriptor).isDirectory());
 });
 
 test('a state file is of one scan at a time; what a killed one left behind is taken over', async (t) => {

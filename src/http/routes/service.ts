@@ -51,10 +51,14 @@ function healthRoutes(app: App, { database, breaker, config, clock, streams }: R
   const timeoutMs = config.healthTimeoutMs ?? HEALTH_TIMEOUT_DEFAULT_MS;
   const answers = async (): Promise<boolean> => {
     const gaveUp = new AbortController();
-    const pinged = database.ping().then(
-      () => true,
-      () => false,
-    );
+    // That a connection broke is found out by using it: only the second failure speaks of the database.
+    const pinged = database
+      .ping()
+      .catch(() => database.ping())
+      .then(
+        () => true,
+        () => false,
+      );
     const healthy = await Promise.race([pinged, clock.sleep(timeoutMs, gaveUp.signal).then(() => false)]);
     gaveUp.abort();
     return healthy;

@@ -41,6 +41,8 @@ export class WorkerThread {
       workerData: init,
       name: `scan ${init.slot}`,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+      // Node would close once more, when the thread ends, what a socket of its has closed: somebody else's by then.
+      trackUnmanagedFds: false,
     });
     this.#worker.on('message', (message: FromWorker) => events.message(this, message));
     this.#worker.on('error', (error) => {
