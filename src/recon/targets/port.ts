@@ -12,10 +12,19 @@ export interface TargetHost {
   readonly port: number | null;
 }
 
-/** Hosts by number. The order is that of the texts; each host stands once, exclusions are gone. */
+/**
+ * Hosts by number: addresses in ascending order, then names, then those that name their own port. Each stands once,
+ * exclusions are gone.
+ */
 export interface TargetSet {
   readonly size: number;
+  /** How many of them, at the end, name their own port. */
+  readonly pinned: number;
   at(index: number): TargetHost;
+  /** Whether the host (a name or an address) stands in it without a port of its own. */
+  hasHost(host: string): boolean;
+  /** Whether an address was excluded: holds for what names resolve to. */
+  excludes(ip: string): boolean;
 }
 
 /** One thing to probe. */
