@@ -1,5 +1,6 @@
 import type { ContainerId, TaskId } from './ids.ts';
 import type { JsonObject, JsonValue } from './json.ts';
+import type { WorkflowNotification } from './notification/notification.ts';
 import type { NewContainerNode, NewNode } from './workflow.ts';
 
 /** The name of the queue that the manager reads. */
@@ -21,7 +22,7 @@ export type ManagerMessage =
 /** A workflow to store and start. */
 export interface CreateTaskCollectionMessage {
   type: 'CreateTaskCollection';
-  collection: { name: string | null; root: NewContainerNode };
+  collection: { name: string | null; root: NewContainerNode; notify?: readonly WorkflowNotification[] };
   /** The run of a job that it belongs to; null for any other. */
   job_run_id: string | null;
 }

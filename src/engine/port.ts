@@ -3,6 +3,7 @@ import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
+import type { NoticeAction, WorkflowNotification } from '../domain/notification/notification.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type {
@@ -45,6 +46,8 @@ export interface IdempotencyKey {
 export interface WorkflowSubmission {
   name: string | null;
   root: NewContainerNode;
+  /** Who is told when it ends; nobody where absent. */
+  notify?: readonly WorkflowNotification[] | undefined;
   traceparent: string | null;
   idempotency: IdempotencyKey | null;
   /** The run of a job that it belongs to; null for any other. */
@@ -156,8 +159,20 @@ export interface Report {
   expected_created?: number;
   /** Of a failure: trying again is in vain, and the retry policy has no say. */
   final?: boolean;
+  /** Of a success: what to tell whom, in the same transaction. */
+  notices?: TaskNotices;
   /** Where the claim said that the task belongs; spares the report from looking it up. */
   workflow?: { id: WorkflowId; linked: boolean };
+}
+
+/** Notices that a task's success sends off. */
+export interface TaskNotices {
+  actions: readonly NoticeAction[];
+  /**
+   * Only the first such task of a workflow sends its own, once again after each retry of the workflow; the member `sent`
+   * of the result of any other becomes false.
+   */
+  once_per_workflow: boolean;
 }
 
 /**

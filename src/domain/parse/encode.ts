@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { ManagerMessage, StartTaskMessage } from '../message.ts';
+import type { CreateTaskCollectionMessage, ManagerMessage, StartTaskMessage } from '../message.ts';
 import type { NewNode, NewTaskNode } from '../workflow.ts';
 import { encodeActions } from './actions.ts';
+import { encodeWorkflowNotifications } from './notification.ts';
 import { isGeneratorKind, TIMEOUT_DEFAULT_SECS } from './node.ts';
 import { encodeRetry } from './retry.ts';
 import { encodeRule } from './rules.ts';
@@ -57,7 +58,7 @@ export function encodeManagerMessage(message: ManagerMessage): string {
     case 'CreateTaskCollection':
       return JSON.stringify({
         ...message,
-        collection: { name: message.collection.name, root: encodeNode(message.collection.root) },
+        collection: encodeCollection(message.collection),
       });
     case 'CreateTask':
       return JSON.stringify({ ...message, task: encodeNode(message.task) });
@@ -66,6 +67,11 @@ export function encodeManagerMessage(message: ManagerMessage): string {
     case 'WorkerSeen':
       return JSON.stringify(message);
   }
+}
+
+function encodeCollection({ name, root, notify = [] }: CreateTaskCollectionMessage['collection']): JsonObject {
+  const encoded: JsonObject = { name, root: encodeNode(root) };
+  return notify.length === 0 ? encoded : { ...encoded, notify: encodeWorkflowNotifications(notify) };
 }
 
 /** The body of a message to a worker. */

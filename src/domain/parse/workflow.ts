@@ -1,7 +1,9 @@
+import type { WorkflowNotification } from '../notification/notification.ts';
 import type { NewContainerNode, NewNode } from '../workflow.ts';
 import { Faults, isObject, shown } from './faults.ts';
 import { Members } from './members.ts';
 import { NAME_CHARS_MAX } from './node.ts';
+import { readWorkflowNotifications } from './notification.ts';
 import { placeOf } from './path.ts';
 import type { Place } from './path.ts';
 import { TreeReader } from './tree.ts';
@@ -14,13 +16,15 @@ export const CREATION_NODES_MAX = 1000;
 export interface ParsedWorkflow {
   name: string | null;
   root: NewContainerNode;
+  /** Who is told when it ends. */
+  notify: readonly WorkflowNotification[];
 }
 
 export type WorkflowParse = ({ ok: true } & ParsedWorkflow) | { ok: false; faults: string[] };
 export type NodeParse = { ok: true; node: NewNode } | { ok: false; faults: string[] };
 
 /**
- * Parses `{ name?, root }`.
+ * Parses `{ name?, root, notify? }`.
  *
  * @param newId makes an id for each node that has none; called once for each of them, in the order of the document
  * @returns the workflow, or every fault (at most 100) as `root.children[2].mode: must be …`
@@ -56,15 +60,16 @@ export function readWorkflow(
   }
   const rootAt = placeOf(place, 'root');
   const members = place === null ? new TopLevel(value, faults) : new Members(value, place, faults);
-  members.refuseOthers(['name', 'root']);
+  members.refuseOthers(['name', 'root', 'notify']);
   members.requireAll('root');
   const name = members.text('name', NAME_CHARS_MAX);
+  const notify = readWorkflowNotifications(members);
   if (!members.has('root')) return null;
   const root = new TreeReader(faults, newId, SUBMISSION_NODES_MAX).read(members.raw('root'), rootAt);
   if (root?.type === 'task') {
     faults.add(rootAt, 'must be a container, not a task; wrap it in { "mode": "sequential", "children": [...] }');
   }
-  return root?.type !== 'container' || faults.list.length > before ? null : { name, root };
+  return root?.type !== 'container' || faults.list.length > before ? null : { name, root, notify };
 }
 
 export function readCreatedNode(value: unknown, place: Place, faults: Faults, newId: () => string): NewNode | null {

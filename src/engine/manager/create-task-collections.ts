@@ -36,5 +36,6 @@ async function tellJobs(context: ManagerContext, batch: Batch): Promise<void> {
 }
 
 function submissionOf({ collection, job_run_id }: CreateTaskCollectionMessage): WorkflowSubmission {
-  return { name: collection.name, root: collection.root, traceparent: null, idempotency: null, job_run_id };
+  const { name, root, notify } = collection;
+  return { name, root, notify, traceparent: null, idempotency: null, job_run_id };
 }

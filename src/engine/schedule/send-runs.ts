@@ -64,7 +64,7 @@ function messageOf(context: JobContext, { run_id, job_name, workflow }: RunToSta
   if (!read.ok) throw new Error(`the definition of job ${job_name} was checked and is not valid: ${read.faults[0]}`);
   return encodeManagerMessage({
     type: 'CreateTaskCollection',
-    collection: { name: read.name ?? job_name, root: { ...read.root, id: run_id } },
+    collection: { name: read.name ?? job_name, root: { ...read.root, id: run_id }, notify: read.notify },
     job_run_id: run_id,
   });
 }

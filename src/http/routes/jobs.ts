@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { HeddleError } from '../../domain/errors.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
-import { requireAllowedAddresses } from '../submit/check-tree.ts';
+import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { readIdempotencyKey } from '../submit/submission.ts';
 import { requireFit } from '../validation/check.ts';
 import { REFERENCE_NAME } from '../wire/action.ts';
@@ -67,7 +67,10 @@ export function jobRoutes(app: App, context: RouteContext): void {
 /** What is wrong with the workflow otherwise is the engine's to say. */
 function requireCallable(workflow: unknown, { newId, config }: RouteContext): void {
   const parsed = parseWorkflow(workflow, newId);
-  if (parsed.ok) requireAllowedAddresses(parsed.root, placeOf(placeOf(null, 'workflow'), 'root'), config.ssrf);
+  if (!parsed.ok) return;
+  const place = placeOf(null, 'workflow');
+  requireAllowedAddresses(parsed.root, placeOf(place, 'root'), config.ssrf);
+  requireAllowedNotifications(parsed.notify, place, config.ssrf);
 }
 
 function createRoute(app: App, context: RouteContext): void {

@@ -7,7 +7,7 @@ import { placeOf } from '../../domain/parse/path.ts';
 import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import type { Engine } from '../../engine/port.ts';
-import { requireAllowedAddresses } from '../submit/check-tree.ts';
+import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { Count } from '../wire/basics.ts';
 import { NewWorkflowDto } from '../wire/new-workflow.ts';
@@ -62,11 +62,13 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   const { body } = request;
   const parsed = parseWorkflow(body, context.newId);
   if (!parsed.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: parsed.faults });
-  const { name, root } = parsed;
+  const { name, root, notify } = parsed;
   requireAllowedAddresses(root, placeOf(null, 'root'), context.config.ssrf);
+  requireAllowedNotifications(notify, null, context.config.ssrf);
   const result = await context.operations.submitWorkflow({
     name,
     root,
+    notify,
     traceparent: request.heddle.traceparent,
     idempotency: idempotencyOf(readIdempotencyKey(request.headers['idempotency-key']), body),
     job_run_id: null,

@@ -1,4 +1,5 @@
 import { HeddleError } from '../../domain/errors.ts';
+import type { WorkflowNotification } from '../../domain/notification/notification.ts';
 import { ACTION_MEMBER } from '../../domain/parse/actions.ts';
 import { pathOf, placeOf, type Place } from '../../domain/parse/path.ts';
 import type { NewNode } from '../../domain/workflow.ts';
@@ -12,6 +13,26 @@ import type { NewNode } from '../../domain/workflow.ts';
 export function requireAllowedAddresses(root: NewNode, place: Place, ssrf: (url: string) => string | null): void {
   const faults = addressFaults(root, place, ssrf);
   if (faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults });
+}
+
+/**
+ * Throws where what is to be told of a workflow's end may not go where it is to go.
+ *
+ * @param place what the workflow is called in the request; null where it is the whole of it
+ * @throws HeddleError VALIDATION_FAILED that names each address
+ */
+export function requireAllowedNotifications(
+  notify: readonly WorkflowNotification[],
+  place: Place | null,
+  ssrf: (url: string) => string | null,
+): void {
+  const details = notify.flatMap(({ channel }, index) => {
+    const fault = channel.type === 'email' ? null : ssrf(channel.url);
+    if (fault === null) return [];
+    const to = placeOf(placeOf(placeOf(place, 'notify'), index), 'to');
+    return [`${pathOf(placeOf(placeOf(to, channel.type), 'url'))}: ${fault}`];
+  });
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
 }
 
 function addressFaults(root: NewNode, at: Place, ssrf: (url: string) => string | null): string[] {

@@ -16,6 +16,7 @@ import {
 import { NewActionDto } from './action.ts';
 import { Metadata, oneOf } from './basics.ts';
 import { DELAY_MAX_SECS } from './new-task.ts';
+import { WorkflowNotificationDto } from './notification.ts';
 import { RetryDto } from './retry.ts';
 import { RuleDto } from './rule.ts';
 
@@ -127,6 +128,9 @@ export const NewWorkflowDto = Type.Object(
       Type.String({ minLength: 1, maxLength: NAME_CHARS_MAX, description: 'What people call the workflow.' }),
     ),
     root: Type.Unsafe<NewContainerDto>({ $ref: 'WorkflowNode#', description: 'A container.' }),
+    notify: Type.Optional(
+      Type.Array(WorkflowNotificationDto, { maxItems: 16, description: 'Who is told when the workflow ends.' }),
+    ),
   },
   { additionalProperties: false, title: 'NewWorkflowDto' },
 );
