@@ -1,0 +1,53 @@
+import type { Endpoint, EndpointSource } from '../targets/port.ts';
+import { Fifo } from './fifo.ts';
+
+/** Reads ahead of the scan, so that it need not wait for names to be resolved; never asks for a batch before the last. */
+export class EndpointFeed {
+  readonly #source: EndpointSource;
+  readonly #signal: AbortSignal;
+  readonly #batch: number;
+  readonly #arrived: () => void;
+  readonly #waiting = new Fifo<Endpoint>();
+  #reading = false;
+  #ended = false;
+  #failure: { reason: unknown } | undefined;
+
+  /**
+   * @param batch endpoints asked for at once; at most twice as many wait
+   * @param arrived called when there is more, or the end is known
+   */
+  constructor(source: EndpointSource, signal: AbortSignal, batch: number, arrived: () => void) {
+    this.#source = source;
+    this.#signal = signal;
+    this.#batch = batch;
+    this.#arrived = arrived;
+  }
+
+  /** Whether everything was taken. */
+  get ended(): boolean {
+    return this.#ended && this.#waiting.length === 0;
+  }
+
+  /** The next one; undefined where none is there (yet). Throws what the source threw. */
+  take(): Endpoint | undefined {
+    if (this.#failure !== undefined) throw this.#failure.reason;
+    if (!this.#reading && !this.#ended && this.#waiting.length < this.#batch) this.#read();
+    return this.#waiting.shift();
+  }
+
+  #read(): void {
+    this.#reading = true;
+    this.#source.next(this.#batch, this.#signal).then(
+      (endpoints) => {
+        this.#reading = false;
+        this.#ended = endpoints.length === 0;
+        for (const endpoint of endpoints) this.#waiting.push(endpoint);
+        this.#arrived();
+      },
+      (reason: unknown) => {
+        this.#failure = { reason };
+        this.#arrived();
+      },
+    );
+  }
+}

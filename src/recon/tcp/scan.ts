@@ -1,0 +1,42 @@
+import type { ProbeEnvironment, TcpOptions } from '../options.ts';
+import type { PortRecord } from '../records.ts';
+import { ConnectScan } from './connect/connect-scan.ts';
+import { PortReport } from './port-report.ts';
+import { RecordQueue } from './record-queue.ts';
+
+/** Records that wait for the consumer; from there on nothing more is sent, and only what is under way is added. */
+const RECORDS_MAX = 4096;
+
+/**
+ * Scans TCP ports: one record for each endpoint whose state is among `options.states`, in no order, as they are settled.
+ *
+ * - Backpressure: a consumer that does not read stops the sending. At most 4,096 records wait, and those of the probes
+ *   that were under way.
+ * - Ending the iteration early releases every socket and timer before it resolves.
+ * - `environment.signal` ends the iteration with the signal's reason.
+ *
+ * @throws HeddleError (VALIDATION_FAILED) where `method` is `syn` and this process cannot, naming what is missing; what
+ *   the source of endpoints threw
+ */
+export async function* scanTcp(
+  options: TcpOptions,
+  environment: ProbeEnvironment,
+): AsyncGenerator<PortRecord, void, void> {
+  environment.signal.throwIfAborted();
+  const ending = new AbortController();
+  const signal = AbortSignal.any([environment.signal, ending.signal]);
+  const queue = new RecordQueue<PortRecord>(RECORDS_MAX);
+  const report = new PortReport(environment, queue, { states: options.states, total: options.endpoints.size });
+  const aborted = (): void => queue.fail(signal.reason);
+  signal.addEventListener('abort', aborted, { once: true });
+  const running = new ConnectScan({ options, environment, signal, report }).run().then(
+    () => queue.end(),
+    (error: unknown) => queue.fail(error),
+  );
+  try {
+    yield* queue.read();
+  } finally {
+    ending.abort();
+    await running;
+  }
+}
