@@ -23,8 +23,10 @@ export type {
   DeliveryRecord,
   DeliveryResult,
   DeliveryState,
+  DeliveryTrigger,
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
+export type { ModelBooks, Models, RecordChunkKey, RunEnding } from './models/port.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
 export interface Submission {

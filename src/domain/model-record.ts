@@ -1,0 +1,116 @@
+import { canonicalJson, type JsonObject, type JsonValue } from './json.ts';
+
+/**
+ * What became of a thing over the runs that looked for it: `new` in the latest run that saw it, `changed` where that run
+ * saw other data than the one before, `known` where it saw the same, `gone` since a run that looked at everything.
+ */
+export const MODEL_STATES = ['new', 'changed', 'known', 'gone'] as const;
+export type ModelState = (typeof MODEL_STATES)[number];
+
+/** Models that recon fills. Users' own may have any name of `MODEL_NAME_PATTERN`. */
+export const RECON_MODELS = ['host', 'service', 'name', 'tls', 'certificate'] as const;
+export type ReconModel = (typeof RECON_MODELS)[number];
+
+export const MODEL_NAME_PATTERN = '^[A-Za-z][A-Za-z0-9._-]{0,99}$';
+export const MODEL_NAME_MEANING = '1 to 100 of the characters A-Z a-z 0-9 . _ -, the first a letter';
+export const MODEL_KEY_CHARACTERS_MAX = 500;
+export const MODEL_TARGET_CHARACTERS_MAX = 200;
+/** Of the JSON of one model's data. */
+export const MODEL_DATA_BYTES_MAX = 64 * 1024;
+
+/** One thing as one run saw it. */
+export interface ReportedModel {
+  /** What sort of thing. */
+  model: string;
+  /** Tells it from others of its sort: an address, a name. */
+  key: string;
+  data: JsonObject;
+}
+
+/** One member of a model's data, before and after; null where it was absent. Long values are cut to texts. */
+export interface ModelChange {
+  field: string;
+  old: JsonValue;
+  new: JsonValue;
+}
+
+/** One thing of one target over all its runs. Times are milliseconds since the epoch. */
+export interface TrackedModel extends ReportedModel {
+  id: string;
+  target: string;
+  state: ModelState;
+  /** Runs that saw it. */
+  runs: number;
+  first_seen: number;
+  last_seen: number;
+  /** Start of the latest run that it was new, changed or gone in. */
+  changed_at: number;
+  /** Null unless it is gone. */
+  gone_at: number | null;
+  /** Numbers of runs. */
+  first_run: number;
+  last_run: number;
+  changed_run: number;
+  /** What was different in `changed_run`; empty where it was new then, or is gone. */
+  changes: readonly ModelChange[];
+}
+
+export interface ModelCounts {
+  new: number;
+  changed: number;
+  known: number;
+  gone: number;
+}
+
+/** What one run made of its target. */
+export interface ModelRun extends ModelCounts {
+  /** The task that merged it. */
+  id: string;
+  target: string;
+  /** From 1, by target. */
+  number: number;
+  started_at: number;
+  /** Null while it is being merged. */
+  ended_at: number | null;
+  /** Whether it looked at everything that it was to look at: only then are models gone. */
+  complete: boolean;
+  by_model: readonly ({ model: string } & ModelCounts)[];
+}
+
+/** Everything that is kept under one name. */
+export interface ModelTarget {
+  target: string;
+  runs: number;
+  last_run: ModelRun | null;
+}
+
+export interface ModelFilter {
+  target?: string;
+  model?: string;
+  states?: readonly ModelState[];
+  key_prefix?: string;
+  /** New, changed or gone in a run that began at or after this moment, milliseconds since the epoch. */
+  changed_since?: number;
+}
+
+const CHANGES_MAX = 50;
+const VALUE_CHARACTERS_MAX = 1000;
+
+/** What is different, member by member, by name; at most 50 of them. */
+export function changesBetween(old: JsonObject | null, data: JsonObject): ModelChange[] {
+  if (old === null) return [];
+  const fields = [...new Set([...Object.keys(old), ...Object.keys(data)])].sort();
+  const changes: ModelChange[] = [];
+  for (const field of fields) {
+    if (changes.length >= CHANGES_MAX) break;
+    const [before, after] = [old[field] ?? null, data[field] ?? null];
+    if (canonicalJson(before) === canonicalJson(after)) continue;
+    changes.push({ field, old: shortened(before), new: shortened(after) });
+  }
+  return changes;
+}
+
+function shortened(value: JsonValue): JsonValue {
+  const text = JSON.stringify(value);
+  return text.length <= VALUE_CHARACTERS_MAX ? value : `${text.slice(0, VALUE_CHARACTERS_MAX - 1).toWellFormed()}…`;
+}

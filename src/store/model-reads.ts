@@ -1,0 +1,131 @@
+import type { JsonObject } from '../domain/json.ts';
+import {
+  changesBetween,
+  type ModelFilter,
+  type ModelRun,
+  type ModelState,
+  type ModelTarget,
+  type TrackedModel,
+} from '../domain/model-record.ts';
+import type { Queryable, Statement } from './database.ts';
+
+const MODEL_COLUMNS = `m.id, t.name as target, m.model, m.key, m.data, m.state, m.runs, m.first_seen, m.last_seen,
+  m.changed_at, m.gone_at, m.first_run, m.last_run, m.changed_run, m.previous`;
+
+export const MODEL_RUN_COLUMNS = `r.id, t.name as target, r.number, r.started_at, r.ended_at, r.complete,
+  r.new_models as new, r.changed_models as changed, r.known_models as known, r.gone_models as gone, r.by_model`;
+
+const GET_MODEL: Statement = {
+  name: 'models.get',
+  text: `select ${MODEL_COLUMNS} from recon.models m join recon.model_target t on t.id = m.target_id where m.id = $1`,
+};
+
+const LIST_TARGETS: Statement = {
+  name: 'models.list_targets',
+  text: `select ${MODEL_RUN_COLUMNS}, t.runs
+    from (select * from recon.model_target order by name limit $1 offset $2) t
+    left join recon.model_run r on r.target_id = t.id and r.number = t.runs
+    order by t.name`,
+};
+
+const LIST_CHANGES: Statement = {
+  name: 'models.list_changes',
+  text: `select ${MODEL_COLUMNS}
+    from recon.model_run r join recon.model_target t on t.id = r.target_id
+    join recon.models m on m.target_id = r.target_id and m.changed_run = r.number
+    where r.id = $1 order by m.id limit $2`,
+};
+
+/** What each filter adds to the statement, so that what is not asked for does not keep an index from being used. */
+const CONDITIONS = {
+  after: (at) => `m.id < ${at}::uuid`,
+  target: (at) => `m.target_id = (select id from recon.model_target where name = ${at})`,
+  model: (at) => `m.model = ${at}`,
+  states: (at) => `m.state = any(${at}::text[])`,
+  key: (at) => `m.key >= ${at} collate "C" and m.key < ${at} || chr(1114111) and starts_with(m.key, ${at})`,
+  changed_since: (at) => `m.changed_at >= ${at}::timestamptz`,
+} satisfies Record<string, (parameter: string) => string>;
+
+type Condition = keyof typeof CONDITIONS;
+
+const statements = new Map<string, Statement>();
+
+/** The statement of a set of filters: as many as there are sets in use. Newest first; `$1` is the limit. */
+function listOf(conditions: readonly Condition[]): Statement {
+  const name = ['models.list', ...conditions].join('.');
+  const known = statements.get(name);
+  if (known !== undefined) return known;
+  const where = conditions.map((each, index) => CONDITIONS[each](`$${index + 2}`)).join(' and ');
+  const text = `select ${MODEL_COLUMNS} from (
+      select * from recon.models m ${where === '' ? '' : `where ${where}`} order by m.id desc limit $1) m
+    join recon.model_target t on t.id = m.target_id order by m.id desc`;
+  const statement = { name, text };
+  statements.set(name, statement);
+  return statement;
+}
+
+interface ModelRow {
+  id: string;
+  target: string;
+  model: string;
+  key: string;
+  data: JsonObject;
+  state: ModelState;
+  runs: number;
+  first_seen: number;
+  last_seen: number;
+  changed_at: number;
+  gone_at: number | null;
+  first_run: number;
+  last_run: number;
+  changed_run: number;
+  previous: JsonObject | null;
+}
+
+function modelOf({ previous, ...row }: ModelRow): TrackedModel {
+  return { ...row, changes: changesBetween(previous, row.data) };
+}
+
+export async function findModel(queryable: Queryable, id: string): Promise<TrackedModel | null> {
+  const [row] = await queryable.query<ModelRow>(GET_MODEL, [id]);
+  return row === undefined ? null : modelOf(row);
+}
+
+/** Newest first, at most `limit` after the one with the id `after`. */
+export async function listModels(
+  queryable: Queryable,
+  filter: ModelFilter,
+  after: string | null,
+  limit: number,
+): Promise<TrackedModel[]> {
+  const { target, model, states, key_prefix, changed_since } = filter;
+  const given: Record<Condition, unknown> = {
+    after,
+    target,
+    model,
+    states: states === undefined ? undefined : [...states],
+    key: key_prefix === '' ? undefined : key_prefix,
+    changed_since: changed_since === undefined ? undefined : new Date(changed_since).toISOString(),
+  };
+  const present = (Object.keys(CONDITIONS) as Condition[]).filter(
+    (each) => given[each] !== undefined && given[each] !== null,
+  );
+  const values = present.map((each) => given[each]);
+  return (await queryable.query<ModelRow>(listOf(present), [limit, ...values])).map(modelOf);
+}
+
+/** What was new, changed or gone in a run and is so still, in the order in which it was first seen. */
+export async function listRunChanges(queryable: Queryable, runId: string, limit: number): Promise<TrackedModel[]> {
+  return (await queryable.query<ModelRow>(LIST_CHANGES, [runId, limit])).map(modelOf);
+}
+
+type TargetRow = { target: string; runs: number } & (Omit<ModelRun, 'target'> | { id: null });
+
+/** By name, each with its latest run. */
+export async function listModelTargets(
+  queryable: Queryable,
+  page: { offset: number; limit: number },
+): Promise<ModelTarget[]> {
+  const rows = await queryable.query<TargetRow>(LIST_TARGETS, [page.limit, page.offset]);
+  return rows.map(({ runs, ...run }) => ({ target: run.target, runs, last_run: run.id === null ? null : run }));
+}

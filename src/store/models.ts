@@ -1,0 +1,208 @@
+import type { JsonValue } from '../domain/json.ts';
+import type { ModelRun, ReportedModel } from '../domain/model-record.ts';
+import type { Queryable, Statement } from './database.ts';
+import { MODEL_RUN_COLUMNS } from './model-reads.ts';
+
+/** Makes the target where it is new, and keeps others from starting a run of it until the transaction ends. */
+const LOCK_TARGET: Statement = {
+  name: 'models.lock_target',
+  text: `insert into recon.model_target (name) values ($1)
+    on conflict (name) do update set name = excluded.name returning id, runs`,
+};
+
+const INSERT_RUN: Statement = {
+  name: 'models.insert_run',
+  text: `insert into recon.model_run (id, target_id, number, started_at)
+    values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp())) on conflict (id) do nothing returning id`,
+};
+
+const COUNT_RUN: Statement = {
+  name: 'models.count_run',
+  text: `update recon.model_target set runs = $2 where id = $1`,
+};
+
+const GET_RUN: Statement = {
+  name: 'models.get_run',
+  text: `select ${MODEL_RUN_COLUMNS}, r.number = t.runs as latest
+    from recon.model_run r join recon.model_target t on t.id = r.target_id where r.id = $1`,
+};
+
+const MERGE: Statement = {
+  name: 'models.merge',
+  text: `select merge_models($1, $2::jsonb)`,
+};
+
+const COVER: Statement = {
+  name: 'models.cover',
+  text: `insert into recon.model_cover as c (target_id, model, number, started_at)
+    select r.target_id, m, r.number, r.started_at from recon.model_run r, unnest($2::text[]) m where r.id = $1
+    order by m
+    on conflict (target_id, model) do update set number = excluded.number, started_at = excluded.started_at
+    where c.number < excluded.number`,
+};
+
+/** Rows of one step are looked at in the order of their ids, so that all steps together read each row once. */
+const MARK_GONE: Statement = {
+  name: 'models.mark_gone',
+  text: `with missed as (
+      select m.id, c.number, c.started_at
+      from recon.model_run r join recon.models m on m.target_id = r.target_id
+      join recon.model_cover c on c.target_id = m.target_id and c.model = m.model
+      where r.id = $1 and m.id > $2::uuid and m.state <> 'gone' and m.last_run < c.number
+      order by m.id limit $3 for update of m
+    ), marked as (
+      update recon.models m set state = 'gone', gone_run = g.number, gone_at = g.started_at, changed_run = g.number,
+        changed_at = g.started_at, previous = null, held = null
+      from missed g where m.id = g.id returning m.id
+    )
+    select count(*) as n, max(id::text) as last from marked`,
+};
+
+const FINISH: Statement = {
+  name: 'models.finish',
+  text: `with counts as (
+      select m.model,
+        count(*) filter (where m.last_run = r.number and m.state = 'new') as new,
+        count(*) filter (where m.last_run = r.number and m.state = 'changed') as changed,
+        count(*) filter (where m.last_run = r.number and m.state = 'known') as known,
+        count(*) filter (where m.gone_run = r.number) as gone
+      from recon.model_run r join recon.models m on m.target_id = r.target_id
+      where r.id = $1 and (m.last_run = r.number or m.gone_run = r.number)
+      group by m.model
+    ), totals as (
+      select coalesce(sum(new), 0) as new, coalesce(sum(changed), 0) as changed, coalesce(sum(known), 0) as known,
+        coalesce(sum(gone), 0) as gone,
+        coalesce((select jsonb_agg(to_jsonb(x) order by x.model) from (select * from counts order by model limit $4) x), '[]')
+          as by_model
+      from counts
+    )
+    update recon.model_run r set ended_at = coalesce($3::timestamptz, clock_timestamp()), complete = $2,
+      new_models = c.new, changed_models = c.changed, known_models = c.known, gone_models = c.gone, by_model = c.by_model
+    from totals c where r.id = $1`,
+};
+
+const PUT_CHUNK: Statement = {
+  name: 'models.put_chunk',
+  text: `insert into recon.scan_chunk (task_id, attempt, ordinal, findings, created_at)
+    values ($1, $2, $3, $4::jsonb, coalesce($5::timestamptz, clock_timestamp()))
+    on conflict (task_id, attempt, ordinal) do update
+      set findings = excluded.findings, created_at = excluded.created_at`,
+};
+
+const GET_CHUNK: Statement = {
+  name: 'models.get_chunk',
+  text: `select findings as records from recon.scan_chunk where task_id = $1 and attempt = $2 and ordinal = $3`,
+};
+
+const DELETE_GONE: Statement = {
+  name: 'models.delete_gone',
+  text: `delete from recon.models where id in (
+    select id from recon.models where gone_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
+    order by gone_at limit $2 for update skip locked)`,
+};
+
+/** The latest run of a target stays, however old: numbers count on. */
+const DELETE_RUNS: Statement = {
+  name: 'models.delete_runs',
+  text: `delete from recon.model_run where id in (
+    select r.id from recon.model_run r join recon.model_target t on t.id = r.target_id
+    where r.number < t.runs
+      and r.started_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond' limit $2)`,
+};
+
+const DELETE_CHUNKS: Statement = {
+  name: 'models.delete_chunks',
+  text: `delete from recon.scan_chunk where (task_id, attempt, ordinal) in (
+    select task_id, attempt, ordinal from recon.scan_chunk
+    where created_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
+    order by created_at limit $2)`,
+};
+
+/** Models that the books of a run name; what was seen is kept whatever its model. */
+const MODELS_MAX = 1000;
+
+/** A run with whether no later one has begun. */
+export type NumberedModelRun = ModelRun & { latest: boolean };
+
+export interface RecordChunkKey {
+  task_id: string;
+  attempt: number;
+  ordinal: number;
+}
+
+/** Begins a run of a target, within a transaction; one that was begun before goes on. */
+export async function insertModelRun(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
+  const [locked] = await tx.query<{ id: number; runs: number }>(LOCK_TARGET, [target]);
+  const number = locked!.runs + 1;
+  const inserted = await tx.query(INSERT_RUN, [id, locked!.id, number, now]);
+  if (inserted.length > 0) await tx.query(COUNT_RUN, [locked!.id, number]);
+}
+
+export async function findModelRun(queryable: Queryable, id: string): Promise<NumberedModelRun | null> {
+  const [run] = await queryable.query<NumberedModelRun>(GET_RUN, [id]);
+  return run ?? null;
+}
+
+/** Merges one page, each with an id for the case that it is new; the same key may stand in it several times. */
+export async function mergeModels(
+  queryable: Queryable,
+  runId: string,
+  models: readonly (ReportedModel & { id: string })[],
+): Promise<void> {
+  await queryable.query(MERGE, [runId, JSON.stringify(models)]);
+}
+
+/** The run has looked at everything of these models. */
+export async function coverModels(queryable: Queryable, runId: string, models: readonly string[]): Promise<void> {
+  await queryable.query(COVER, [runId, [...models]]);
+}
+
+/** Marks at most `limit` rows after `after` that the latest covering run has not seen; null: there are no more. */
+export async function markGoneModels(
+  queryable: Queryable,
+  runId: string,
+  after: string,
+  limit: number,
+): Promise<string | null> {
+  const [marked] = await queryable.query<{ n: number; last: string | null }>(MARK_GONE, [runId, after, limit]);
+  return marked!.n < limit ? null : marked!.last;
+}
+
+/** Counts what the run saw and closes it. */
+export async function finishModelRun(
+  queryable: Queryable,
+  runId: string,
+  complete: boolean,
+  now: string | null,
+): Promise<void> {
+  await queryable.query(FINISH, [runId, complete, now, MODELS_MAX]);
+}
+
+export async function putRecordChunk(
+  queryable: Queryable,
+  { task_id, attempt, ordinal }: RecordChunkKey,
+  records: readonly JsonValue[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(PUT_CHUNK, [task_id, attempt, ordinal, JSON.stringify(records), now]);
+}
+
+export async function findRecordChunk(
+  queryable: Queryable,
+  { task_id, attempt, ordinal }: RecordChunkKey,
+): Promise<readonly JsonValue[] | null> {
+  const [row] = await queryable.query<{ records: JsonValue[] }>(GET_CHUNK, [task_id, attempt, ordinal]);
+  return row?.records ?? null;
+}
+
+/** Deletes at most `limit` of each: what is gone and runs that began `keepMs` ago, chunks of `chunksMs` ago. */
+export async function deleteOldModels(
+  queryable: Queryable,
+  { keepMs, chunksMs }: { keepMs: number; chunksMs: number },
+  limit: number,
+  now: string | null,
+): Promise<void> {
+  await queryable.query(DELETE_GONE, [keepMs, limit, now]);
+  await queryable.query(DELETE_RUNS, [keepMs, limit, now]);
+  await queryable.query(DELETE_CHUNKS, [chunksMs, limit, now]);
+}
