@@ -3,17 +3,19 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Random } from '../runtime/random.ts';
-import { redactText } from '../runtime/redact.ts';
 import type { Tracing } from '../runtime/trace.ts';
-import type { Action } from '../domain/task.ts';
+import type { Action, WebhookParams } from '../domain/task.ts';
 import type { Delivery, DeliveryResult } from '../engine/port.ts';
 import { readCancelAction } from './cancel-action.ts';
-import { giveUpAtMs, nextTryDelayMs, retryAfterMs, scheduleOf } from './retry-schedule.ts';
+import { mailTry } from './mail-try.ts';
+import type { MailServer } from './mail.ts';
+import { giveUpAtMs, retryAfterMs, scheduleOf } from './retry-schedule.ts';
 import type { RetrySchedules } from './retry-schedule.ts';
 import { sendWebhook } from './send.ts';
 import type { Answer, SendFailure } from './send.ts';
 import { validateWebhookUrl } from './ssrf.ts';
 import type { SsrfPolicy } from './ssrf.ts';
+import { dead, excerpt, retryOrGiveUp } from './try-result.ts';
 import { buildWebhookRequest, wireTriggerOf } from './webhook-request.ts';
 import type { WebhookIdentity, WebhookRequest } from './webhook-request.ts';
 
@@ -24,6 +26,8 @@ export interface DeliverDependencies {
   agent: Dispatcher;
   policy: SsrfPolicy;
   identity: WebhookIdentity;
+  /** Where notifications by mail are handed over; null: nowhere. */
+  mail?: MailServer | null | undefined;
   schedules: RetrySchedules;
   /** Longest time of one try, milliseconds. */
   tryLimitMs: number;
@@ -36,7 +40,6 @@ export interface DeliverDependencies {
 
 /** One try gets at least this much time, however close the end of the whole delivery is. */
 const TRY_LIMIT_MIN_MS = 1000;
-const EXCERPT_CHARACTERS = 200;
 
 /**
  * One try of a delivery: checks the target, sends, and says what came of it. `delivery.tries` counts this try already,
@@ -75,12 +78,29 @@ async function attempt(
   traceparent: string | null,
   stop: AbortSignal | undefined,
 ): Promise<DeliveryResult> {
-  const { clock, policy, identity, schedules } = dependencies;
-  const refusal = validateWebhookUrl(delivery.action.params.url, policy);
-  if (refusal !== null) return dead(delivery, null, `the target is not allowed: ${refusal}`);
-  const webhook = buildWebhookRequest(delivery, identity, clock.now(), traceparent);
+  const { clock, schedules } = dependencies;
   const leftMs = giveUpAtMs(delivery, scheduleOf(schedules, delivery.trigger), clock.now()) - clock.now();
   const limitMs = Math.min(dependencies.tryLimitMs, Math.max(TRY_LIMIT_MIN_MS, leftMs));
+  const { action } = delivery;
+  if ('mail' in action) return mailTry(delivery, action.mail, limitMs, dependencies, stop);
+  return webhookTry(delivery, action.params, { ...dependencies, limitMs, traceparent, stop });
+}
+
+interface WebhookTry extends DeliverDependencies {
+  limitMs: number;
+  traceparent: string | null;
+  stop: AbortSignal | undefined;
+}
+
+async function webhookTry(
+  delivery: Delivery,
+  params: WebhookParams,
+  dependencies: WebhookTry,
+): Promise<DeliveryResult> {
+  const { clock, policy, identity, limitMs, traceparent, stop } = dependencies;
+  const refusal = validateWebhookUrl(params.url, policy);
+  if (refusal !== null) return dead(delivery, null, `the target is not allowed: ${refusal}`);
+  const webhook = buildWebhookRequest(delivery, params, identity, clock.now(), traceparent);
   const sent = await sendWebhook(webhook, dependencies.agent, { limitMs, clock, stop });
   if ('failure' in sent) return settleFailure(delivery, sent, webhook, dependencies);
   return settleAnswer(delivery, sent, webhook, dependencies);
@@ -132,23 +152,6 @@ function settleAnswer(
   return retryOrGiveUp(delivery, status, error, askedMs, dependencies);
 }
 
-function retryOrGiveUp(
-  delivery: Delivery,
-  status: number | null,
-  error: string,
-  askedMs: number | null,
-  { clock, random, schedules }: DeliverDependencies,
-): DeliveryResult {
-  const schedule = scheduleOf(schedules, delivery.trigger);
-  const delayMs = nextTryDelayMs(delivery, schedule, clock.now(), askedMs, () => random.next());
-  if (delayMs === null) return dead(delivery, status, error);
-  return { id: delivery.id, tries: delivery.tries, outcome: 'retry', status, error, delay_ms: delayMs };
-}
-
-function dead(delivery: Delivery, status: number | null, error: string): DeliveryResult {
-  return { id: delivery.id, tries: delivery.tries, outcome: 'dead', status, error };
-}
-
 function cancelActionOf(delivery: Delivery, answer: Answer, { policy, log }: DeliverDependencies): Action | null {
   const about = { delivery_id: delivery.id, task_id: delivery.task_id, status: answer.status };
   if (answer.cut !== null) {
@@ -163,22 +166,4 @@ function cancelActionOf(delivery: Delivery, answer: Answer, { policy, log }: Del
     log.warn({ ...about, fault: read.fault }, 'the cancel action in the answer of a start webhook is ignored');
   }
   return read.reading === 'action' ? read.action : null;
-}
-
-/** The start of a text answer, on one line, without what the request itself kept secret. */
-function excerpt(text: string, secrets: readonly string[]): string {
-  let shown = text;
-  for (const secret of secrets.flatMap(spellings)) shown = shown.replaceAll(secret, '[redacted]');
-  shown = redactText(shown)
-    .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
-    .trim();
-  if (shown === '') return '';
-  const cut = shown.length > EXCERPT_CHARACTERS ? `${shown.slice(0, EXCERPT_CHARACTERS)}…` : shown;
-  return `: ${cut.toWellFormed()}`;
-}
-
-/** A target may echo a header whole (`Bearer abc…`) or its word alone; words too short to be secrets stay readable. */
-function spellings(secret: string): string[] {
-  const words = secret.split(/[\s,;]+/).filter((word) => word.length >= 8);
-  return secret.length >= 4 ? [secret, ...words] : words;
 }

@@ -1,7 +1,6 @@
 import { backoffMs } from '../runtime/backoff.ts';
 import type { BackoffPolicy } from '../runtime/backoff.ts';
-import type { ActionTrigger } from '../domain/task.ts';
-import type { Delivery } from '../engine/port.ts';
+import type { Delivery, DeliveryTrigger } from '../engine/port.ts';
 
 /** How long a delivery is tried. An action's own `max_tries` and `give_up_secs` come first. */
 export interface RetrySchedule {
@@ -17,7 +16,7 @@ export interface RetrySchedule {
 export interface RetrySchedules {
   /** A task waits for its start, so a start gives up soon. */
   start: RetrySchedule;
-  /** Nobody waits for an end or a cancel; the target may be down for hours. */
+  /** Nobody waits for an end, a cancel or a notification; the target may be down for hours. */
   end: RetrySchedule;
 }
 
@@ -38,7 +37,7 @@ export const DEFAULT_RETRY_SCHEDULES: RetrySchedules = {
   },
 };
 
-export function scheduleOf(schedules: RetrySchedules, trigger: ActionTrigger): RetrySchedule {
+export function scheduleOf(schedules: RetrySchedules, trigger: DeliveryTrigger): RetrySchedule {
   return trigger === 'start' ? schedules.start : schedules.end;
 }
 

@@ -1,18 +1,20 @@
 import { handleUrl, standardWebhookHeaders } from '../runtime/signing.ts';
-import type { ActionTrigger } from '../domain/task.ts';
-import type { Delivery } from '../engine/port.ts';
+import { tellsOfWorkflow } from '../domain/notification/notification.ts';
+import type { WebhookParams } from '../domain/task.ts';
+import type { Delivery, DeliveryTrigger } from '../engine/port.ts';
 
-/** The triggers as the wire and the metrics name them: a task ends by success or by failure. */
-export type WireTrigger = 'start' | 'end' | 'cancel';
+/** The triggers as the wire and the metrics name them: a task ends by success or by failure, `notify` is any notification. */
+export type WireTrigger = 'start' | 'end' | 'cancel' | 'notify';
 
 const WIRE_TRIGGER = {
   start: 'start',
   success: 'end',
   failure: 'end',
   cancel: 'cancel',
-} as const satisfies Record<ActionTrigger, WireTrigger>;
+  notify: 'notify',
+} as const satisfies Record<DeliveryTrigger, WireTrigger>;
 
-export function wireTriggerOf(trigger: ActionTrigger): WireTrigger {
+export function wireTriggerOf(trigger: DeliveryTrigger): WireTrigger {
   return WIRE_TRIGGER[trigger];
 }
 
@@ -59,6 +61,7 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'user-agent',
   'x-task-id',
   'x-task-trigger',
+  'x-workflow-id',
 ]);
 const RESERVED_PREFIXES: readonly string[] = ['proxy-', 'webhook-'];
 
@@ -82,16 +85,17 @@ export function validateWebhookHeader(name: string, value: string): string | nul
 /**
  * Builds the request of one try.
  *
+ * @param params what its action says of the request
  * @param nowMs milliseconds since the epoch, for the signature's time
  * @param traceparent W3C trace context of the try; null where there is none
  */
 export function buildWebhookRequest(
   delivery: Delivery,
+  params: WebhookParams,
   identity: WebhookIdentity,
   nowMs: number,
   traceparent: string | null,
 ): WebhookRequest {
-  const { params } = delivery.action;
   const url = new URL(params.url);
   const secrets: string[] = [];
   if (delivery.trigger === 'start') {
@@ -99,6 +103,8 @@ export function buildWebhookRequest(
     setHandle(url, handle);
     secrets.push(new URL(handle).searchParams.get('signature') ?? handle);
   }
+  // Whoever knows the path of a Slack webhook may post to it.
+  if ('channel' in delivery.action && delivery.action.channel === 'slack') secrets.push(url.pathname);
   // JSON.stringify of null would send the four letters; an absent body and a null one are the same here.
   const hasBody = params.verb !== 'Get' && params.body !== undefined && params.body !== null;
   const body = hasBody ? JSON.stringify(params.body) : null;
@@ -109,12 +115,19 @@ export function buildWebhookRequest(
     ...own,
     'user-agent': `heddle/${identity.version}`,
     'idempotency-key': delivery.idempotency_key,
-    'x-task-id': delivery.task_id,
+    ...subjectOf(delivery),
     'x-task-trigger': wireTriggerOf(delivery.trigger),
     ...standardWebhookHeaders(delivery.id, Math.floor(nowMs / 1000), body ?? '', identity.signingKeys),
     ...(traceparent === null ? {} : { traceparent }),
   };
   return { url, method: METHOD_OF_VERB[params.verb], headers, body, secrets };
+}
+
+/** What the request tells of: a task, and with a notification its workflow too, or that alone. */
+function subjectOf(delivery: Delivery): Record<string, string> {
+  const { trigger, task_id, workflow_id } = delivery;
+  const task = tellsOfWorkflow(delivery) ? {} : { 'x-task-id': task_id };
+  return trigger === 'notify' ? { ...task, 'x-workflow-id': workflow_id } : task;
 }
 
 /** Appends the handle and keeps the rest of the query byte for byte, which `searchParams` would not. */

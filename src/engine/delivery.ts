@@ -1,18 +1,23 @@
 import type { TaskId, WorkflowId } from '../domain/ids.ts';
-import type { Action, ActionTrigger } from '../domain/task.ts';
+import type { NoticeAction } from '../domain/notification/notification.ts';
+import type { Action } from '../domain/task.ts';
 
-/** One webhook delivery: a row of the outbox. */
+/** What fires a delivery: a trigger of a task's actions, or a notification. */
+export type DeliveryTrigger = Action['trigger'] | NoticeAction['trigger'];
+
+/** One delivery, by webhook or by mail: a row of the outbox. */
 export interface Delivery {
   id: string;
+  /** The workflow's own id where it tells of the workflow. */
   task_id: TaskId;
   workflow_id: WorkflowId;
   attempt: number;
-  trigger: ActionTrigger;
-  /** Where among the actions of its trigger. */
+  trigger: DeliveryTrigger;
+  /** Where among the actions of its trigger; of notifications, among the recipients. */
   ordinal: number;
   /** Scheme, host and port of the target: what fairness counts by. */
   origin: string;
-  action: Action;
+  action: Action | NoticeAction;
   tries: number;
   first_try_at: number | null;
   traceparent: string | null;

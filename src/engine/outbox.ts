@@ -8,13 +8,14 @@ import {
   type DeliveryResultRow,
   type DeliveryRow,
 } from '../store/deliveries.ts';
+import { MAIL_ORIGIN, type NoticeAction } from '../domain/notification/notification.ts';
 import type { Action } from '../domain/task.ts';
 import type { EngineContext } from './context.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './port.ts';
 
 /** The stored form of an action: with its origin beside it, so that fairness needs no look into URLs. */
-export function storedAction(action: Action): Action & { origin: string } {
-  return { ...action, origin: new URL(action.params.url).origin };
+export function storedAction<Stored extends Action | NoticeAction>(action: Stored): Stored & { origin: string } {
+  return { ...action, origin: 'mail' in action ? MAIL_ORIGIN : new URL(action.params.url).origin };
 }
 
 function deliveryOf(row: DeliveryRow): Delivery {

@@ -13,7 +13,7 @@ import { CappedCounter, CappedHistogram, CappedLabel, SnapshotGauge } from './ca
 /** Label values that are known beforehand; series of them exist with 0 from the first scrape. */
 export const TASK_OUTCOMES = ['success', 'failure'] as const;
 export const PARENT_OUTCOMES = ['success', 'failure', 'canceled'] as const;
-export const WEBHOOK_TRIGGERS = ['start', 'end', 'cancel'] as const;
+export const WEBHOOK_TRIGGERS = ['start', 'end', 'cancel', 'notify'] as const;
 export const WEBHOOK_OUTCOMES = ['success', 'failure'] as const;
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
 export const DELIVERY_STATES = ['held', 'due', 'dead'] as const;

@@ -1,4 +1,5 @@
-import type { Action, ActionTrigger } from '../domain/task.ts';
+import type { NoticeAction } from '../domain/notification/notification.ts';
+import type { Action } from '../domain/task.ts';
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray, type Moved } from './transitions.ts';
 
@@ -54,10 +55,10 @@ export interface DeliveryRow {
   task_id: string;
   workflow_id: string;
   attempt: number;
-  trigger: ActionTrigger;
+  trigger: (Action | NoticeAction)['trigger'];
   ordinal: number;
   origin: string;
-  action: Action & { origin?: string };
+  action: (Action | NoticeAction) & { origin?: string };
   tries: number;
   first_try_at: number | null;
   traceparent: string | null;

@@ -72,7 +72,7 @@ export async function startTarget(
 
 export function delivery(url: string, changes: Partial<Delivery> & { params?: Partial<WebhookParams> } = {}): Delivery {
   const { params, ...rest } = changes;
-  const trigger: ActionTrigger = changes.trigger ?? 'success';
+  const trigger = (changes.trigger ?? 'success') as ActionTrigger;
   const action: Action = { trigger, params: { url, verb: 'Post', ...params } };
   return {
     id: DELIVERY_ID,

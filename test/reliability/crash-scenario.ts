@@ -187,7 +187,8 @@ export class Driver {
     for (const delivery of deliveries) this.#receive(delivery);
     await this.#engine.renewDeliveries(deliveries, LEASE_MS);
     await this.#engine.settleDeliveries(
-      deliveries.map(({ id, tries, trigger, action }) => {
+      deliveries.map(({ id, tries, trigger, action: sent }) => {
+        const action = sent as Action;
         const delivered = { id, tries, outcome: 'delivered', status: 200 } as const;
         if (trigger !== 'start' || nameOf(action) !== 'canceled') return delivered;
         return { ...delivered, cancel_action: { ...action, trigger: 'cancel' as const } };
@@ -197,7 +198,7 @@ export class Driver {
 
   /** As a target takes it: before the server knows. */
   #receive({ task_id, attempt, trigger, idempotency_key: key, action }: Delivery): void {
-    const name = nameOf(action);
+    const name = nameOf(action as Action);
     if (trigger === 'start') this.#journal.note({ event: 'started', name, task_id, attempt, key });
     else this.#journal.note({ event: 'ended', name, task_id, trigger, key });
   }

@@ -76,8 +76,11 @@ function writeDeliveries(output: Output, deliveries: readonly Delivery[]): void 
     [
       { header: 'ID', value: ({ id }) => id },
       { header: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_STYLES[state] },
-      { header: 'TRIGGER', value: ({ action }) => action.condition ?? action.trigger },
-      { header: 'TARGET', value: ({ action }) => `${action.params.verb} ${action.params.url}`, flexible: true },
+      {
+        header: 'TRIGGER',
+        value: ({ action }) => ('condition' in action ? action.condition : undefined) ?? action.trigger,
+      },
+      { header: 'TARGET', value: ({ action }) => targetOf(action), flexible: true },
       { header: 'TRIES', value: ({ tries }) => String(tries), align: 'right' },
       {
         header: 'ANSWER',
@@ -88,4 +91,9 @@ function writeDeliveries(output: Output, deliveries: readonly Delivery[]): void 
     ],
     deliveries,
   );
+}
+
+function targetOf(action: Delivery['action']): string {
+  if (action.params !== undefined) return `${action.params.verb} ${action.params.url}`;
+  return 'mail' in action && action.mail !== undefined ? `mail to ${action.mail.recipient}` : '-';
 }

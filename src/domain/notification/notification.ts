@@ -58,8 +58,6 @@ export interface MailMessage {
 /** What is stored in the outbox for a notification, as an action is for a task's end. */
 export type NoticeAction = {
   trigger: 'notify';
-  /** Scheme, host and port of the target: what fairness counts by. */
-  origin: string;
   /** As those of an action; never set so far, so that the server's hold. */
   max_tries?: number;
   give_up_secs?: number;
@@ -67,3 +65,8 @@ export type NoticeAction = {
 
 /** The one origin of all mail: the operator's server, which no row needs to name. */
 export const MAIL_ORIGIN = 'smtp:';
+
+/** Whether a delivery tells of a workflow as a whole, rather than of one of its tasks: it then has the workflow's id twice. */
+export function tellsOfWorkflow({ task_id, workflow_id }: { task_id: string; workflow_id: string }): boolean {
+  return task_id === workflow_id;
+}

@@ -191,5 +191,5 @@ export function encodeWorkflowNotifications(entries: readonly WorkflowNotificati
 
 function encodeChannel({ type, ...channel }: Channel): JsonObject {
   const members = Object.entries(channel).filter(([, value]) => value !== null);
-  return { [type]: Object.fromEntries(members) as JsonObject };
+  return { [type]: Object.fromEntries<JsonValue>(members as [string, JsonValue][]) };
 }

@@ -69,7 +69,7 @@ const WIRE_TRIGGER = {
 } as const satisfies Record<ActionTrigger, Pick<ActionDto, 'trigger' | 'condition'>>;
 
 /** Values of headers that carry secrets are for the target alone: a reader sees that they are set. */
-function paramsToWire({ headers, ...params }: Action['params']): ActionDto['params'] {
+export function paramsToWire({ headers, ...params }: Action['params']): ActionDto['params'] {
   return headers === undefined ? params : { ...params, headers: redactFields(headers) as Record<string, string> };
 }
 

@@ -1,7 +1,9 @@
 import { Type, type Static } from 'typebox';
 
+import { tellsOfWorkflow } from '../../domain/notification/notification.ts';
 import type { DeliveryRecord } from '../../engine/port.ts';
 import { ActionDto, actionToWire } from './action.ts';
+import { NoticeDto, noticeToWire } from './notification.ts';
 import { isoTime, isoTimeOrNull, nullable, oneOf, Timestamp, Uuid } from './basics.ts';
 
 export const DELIVERY_STATES = ['held', 'due', 'delivered', 'dead'] as const;
@@ -9,10 +11,10 @@ export const DELIVERY_STATES = ['held', 'due', 'delivered', 'dead'] as const;
 export const DeliveryDto = Type.Object(
   {
     id: Type.String(),
-    task_id: Uuid('The task it tells of.'),
-    batch_id: Uuid('The batch of the task.'),
+    task_id: nullable(Uuid('The task it tells of; null where it tells of the end of a workflow.')),
+    batch_id: Uuid('The batch or workflow of the task.'),
     attempt: Type.Integer(),
-    action: ActionDto,
+    action: Type.Union([ActionDto, NoticeDto]),
     state: oneOf([...DELIVERY_STATES]),
     tries: Type.Integer(),
     idempotency_key: Type.String(),
@@ -20,7 +22,9 @@ export const DeliveryDto = Type.Object(
     first_try_at: nullable(Timestamp('When it was first tried')),
     next_try_at: nullable(Timestamp('When it is tried next')),
     delivered_at: nullable(Timestamp('When it was delivered')),
-    last_status: nullable(Type.Integer({ description: 'HTTP status of the last answer.' })),
+    last_status: nullable(
+      Type.Integer({ description: 'HTTP status of the last answer; of mail, what SMTP answered.' }),
+    ),
     last_error: nullable(Type.String()),
   },
   { additionalProperties: false, title: 'DeliveryDto' },
@@ -35,10 +39,10 @@ export const ReplayedDto = Type.Object(
 export function deliveryToWire(record: DeliveryRecord): DeliveryDto {
   return {
     id: record.id,
-    task_id: record.task_id,
+    task_id: tellsOfWorkflow(record) ? null : record.task_id,
     batch_id: record.workflow_id,
     attempt: record.attempt,
-    action: actionToWire(record.action),
+    action: record.action.trigger === 'notify' ? noticeToWire(record.action) : actionToWire(record.action),
     state: record.state,
     tries: record.tries,
     idempotency_key: record.idempotency_key,

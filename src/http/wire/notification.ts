@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 
-import { NOTIFY_STATES, NOTIFY_STATES_DEFAULT } from '../../domain/notification/notification.ts';
+import { NOTIFY_STATES, NOTIFY_STATES_DEFAULT, type NoticeAction } from '../../domain/notification/notification.ts';
+import { paramsToWire, WebhookParamsDto } from './action.ts';
 import { oneOf } from './basics.ts';
 
 const closed = { additionalProperties: false };
@@ -60,3 +61,37 @@ export const WorkflowNotificationDto = Type.Object(
   { ...closed, title: 'WorkflowNotification' },
 );
 export type WorkflowNotificationDto = Static<typeof WorkflowNotificationDto>;
+
+/** A notification in the outbox. */
+export const NoticeDto = Type.Object(
+  {
+    kind: oneOf(['Webhook', 'Slack', 'Email']),
+    trigger: oneOf(['Notify']),
+    params: Type.Optional(WebhookParamsDto),
+    mail: Type.Optional(
+      Type.Object(
+        { recipient: Type.String(), subject: Type.String(), text: Type.String() },
+        { ...closed, description: 'With `Email`.' },
+      ),
+    ),
+  },
+  { ...closed, title: 'NoticeDto' },
+);
+export type NoticeDto = Static<typeof NoticeDto>;
+
+const NOTICE_KIND = { webhook: 'Webhook', slack: 'Slack', email: 'Email' } as const;
+
+export function noticeToWire(notice: NoticeAction): NoticeDto {
+  const common = { kind: NOTICE_KIND[notice.channel], trigger: 'Notify' as const };
+  if (notice.channel === 'email') {
+    const { recipient, subject, text } = notice.mail;
+    return { ...common, mail: { recipient, subject, text } };
+  }
+  const params = paramsToWire(notice.params);
+  return { ...common, params: notice.channel === 'slack' ? { ...params, url: withoutPath(params.url) } : params };
+}
+
+/** Whoever knows the path of a Slack webhook may post to it. */
+function withoutPath(url: string): string {
+  return `${new URL(url).origin}/[redacted]`;
+}

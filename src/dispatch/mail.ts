@@ -1,0 +1,170 @@
+import type { ConnectionOptions } from 'node:tls';
+
+import type { Transporter } from 'nodemailer';
+
+import type { MailMessage } from '../domain/notification/notification.ts';
+import { oneLine } from '../domain/notification/one-line.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { MailSender, SmtpAddress } from './smtp-address.ts';
+
+export interface OutgoingMail {
+  message: MailMessage;
+  /** Names the mail across its tries, so that a mailbox can tell a repeat. */
+  id: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * What came of one try. `refused`: the server will never take this mail; `failed`: it may, later; `stopped`: this process
+ * gave it up.
+ */
+export type MailAnswer =
+  | { answer: 'accepted'; status: number }
+  | { answer: 'refused' | 'failed' | 'stopped'; status: number | null; error: string };
+
+/** Hands mail over to one server. */
+export interface MailServer {
+  /** What errors call it. */
+  readonly name: string;
+  /** Texts that must not stand in an error. */
+  readonly secrets: readonly string[];
+  /** One try within `limitMs`; never throws for what the server does. */
+  send(mail: OutgoingMail, limitMs: number, stop?: AbortSignal): Promise<MailAnswer>;
+  /** Ends its connections, also those at work. */
+  close(): Promise<void>;
+}
+
+export interface MailServerOptions {
+  address: SmtpAddress;
+  sender: MailSender;
+  /** Connections at once; nobody may send more mails at once. */
+  connectionsMax: number;
+  /** Longest silence of the server, milliseconds. */
+  timeoutMs: number;
+  clock: Clock;
+  /** Beside what Node trusts. */
+  tls?: ConnectionOptions;
+}
+
+/** A mail server by SMTP; connections are kept and used again. */
+export function smtpServer(options: MailServerOptions): MailServer {
+  const { address, clock } = options;
+  let opening: Promise<Transporter> | undefined;
+  return {
+    name: `the mail server ${address.host}:${address.port}`,
+    secrets: secretsOf(address),
+    async send(mail, limitMs, stop) {
+      const abort = new AbortController();
+      let ended: 'time' | 'stop' | undefined;
+      const end = (why: 'time' | 'stop'): void => {
+        ended ??= why;
+        abort.abort();
+      };
+      const onStop = (): void => end('stop');
+      if (stop?.aborted === true) return stopped;
+      stop?.addEventListener('abort', onStop, { once: true });
+      const cancelTimer = clock.after(limitMs, () => end('time'));
+      try {
+        const transport = await (opening ??= openTransport(options));
+        const info = await transport.sendMail({ ...composed(mail, options), signal: abort.signal });
+        return { answer: 'accepted', status: statusOf(info.response) ?? 250 };
+      } catch (error) {
+        // What TypeScript cannot see: the timer and the signal set it meanwhile.
+        switch (ended as 'time' | 'stop' | undefined) {
+          case 'stop':
+            return stopped;
+          case 'time':
+            return { answer: 'failed', status: null, error: `no answer within ${Math.ceil(limitMs / 1000)} s` };
+          case undefined:
+            return judged(error);
+        }
+      } finally {
+        cancelTimer();
+        stop?.removeEventListener('abort', onStop);
+      }
+    },
+    async close() {
+      const transport = await opening?.catch(() => undefined);
+      transport?.close();
+    },
+  };
+}
+
+const stopped: MailAnswer = { answer: 'stopped', status: null, error: 'the server stopped during this try' };
+
+async function openTransport(options: MailServerOptions): Promise<Transporter> {
+  const { address, connectionsMax, timeoutMs, tls } = options;
+  // Loaded when the first mail leaves: most processes send none.
+  const { createTransport } = await import('nodemailer');
+  const { host, port, secure, starttls, user, password } = address;
+  return createTransport({
+    pool: true,
+    maxConnections: connectionsMax,
+    host,
+    port,
+    secure,
+    requireTLS: starttls === 'required' && !secure,
+    ignoreTLS: starttls === 'off',
+    ...(user === null ? {} : { auth: { user, pass: password ?? '' } }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    // A template must not be able to attach files of this machine.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(tls === undefined ? {} : { tls }),
+  }) as Transporter;
+}
+
+function composed({ message, id, headers }: OutgoingMail, { sender, clock }: MailServerOptions) {
+  const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
+  return {
+    from: sender,
+    to: [...message.to],
+    envelope: { from: sender.address, to: message.recipient },
+    subject: oneLine(message.subject),
+    text: message.text,
+    date: new Date(clock.now()),
+    messageId: `<${id}@${domain}>`,
+    // Out-of-office answers to a machine help nobody.
+    headers: { ...headers, 'Auto-Submitted': 'auto-generated' },
+  };
+}
+
+/** Of nodemailer's errors: what the server said, or the code of what failed on the way. */
+interface SmtpFailure {
+  code?: unknown;
+  response?: unknown;
+  responseCode?: unknown;
+  message?: unknown;
+}
+
+/**
+ * A 5xx to the envelope or to the message is the server's last word on this mail. One to the greeting or to the login is
+ * not about the mail: the operator mends that, and the mail leaves then.
+ */
+function judged(error: unknown): MailAnswer {
+  const { code, response, responseCode, message } = error as SmtpFailure;
+  const status = typeof responseCode === 'number' && responseCode > 0 ? responseCode : statusOf(response);
+  const aboutTheMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  const refused = aboutTheMail && (status === null || status >= 500);
+  const said = typeof response === 'string' && response !== '' ? response : String(message);
+  const words = status === null ? `${String(code ?? 'failure')}: ${said}` : said;
+  return { answer: refused ? 'refused' : 'failed', status, error: words };
+}
+
+function statusOf(response: unknown): number | null {
+  const code = typeof response === 'string' ? /^[2-5]\d\d\b/.exec(response)?.[0] : undefined;
+  return code === undefined ? null : Number(code);
+}
+
+/** The password as it is written, and as it goes over the wire. */
+function secretsOf({ user, password }: SmtpAddress): string[] {
+  if (password === null) return [];
+  return [password, base64(password), base64(`\0${user}\0${password}`)];
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

@@ -1,0 +1,50 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { redactText } from '../runtime/redact.ts';
+import type { Delivery, DeliveryResult } from '../engine/port.ts';
+import { nextTryDelayMs, scheduleOf, type RetrySchedules } from './retry-schedule.ts';
+
+export interface RetryDependencies {
+  schedules: RetrySchedules;
+  clock: Clock;
+  random: Random;
+}
+
+const EXCERPT_CHARACTERS = 200;
+
+/** A try that another one may make good, as long as the delivery's schedule has one left. */
+export function retryOrGiveUp(
+  delivery: Delivery,
+  status: number | null,
+  error: string,
+  askedMs: number | null,
+  { clock, random, schedules }: RetryDependencies,
+): DeliveryResult {
+  const schedule = scheduleOf(schedules, delivery.trigger);
+  const delayMs = nextTryDelayMs(delivery, schedule, clock.now(), askedMs, () => random.next());
+  if (delayMs === null) return dead(delivery, status, error);
+  return { id: delivery.id, tries: delivery.tries, outcome: 'retry', status, error, delay_ms: delayMs };
+}
+
+/** A delivery that no further try would help. */
+export function dead(delivery: Delivery, status: number | null, error: string): DeliveryResult {
+  return { id: delivery.id, tries: delivery.tries, outcome: 'dead', status, error };
+}
+
+/** The start of a text answer, on one line, without what the request itself kept secret. */
+export function excerpt(text: string, secrets: readonly string[]): string {
+  let shown = text;
+  for (const secret of secrets.flatMap(spellings)) shown = shown.replaceAll(secret, '[redacted]');
+  shown = redactText(shown)
+    .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
+    .trim();
+  if (shown === '') return '';
+  const cut = shown.length > EXCERPT_CHARACTERS ? `${shown.slice(0, EXCERPT_CHARACTERS)}…` : shown;
+  return `: ${cut.toWellFormed()}`;
+}
+
+/** A target may echo a header whole (`Bearer abc…`) or its word alone; words too short to be secrets stay readable. */
+function spellings(secret: string): string[] {
+  const words = secret.split(/[\s,;]+/).filter((word) => word.length >= 8);
+  return secret.length >= 4 ? [secret, ...words] : words;
+}
