@@ -1,0 +1,50 @@
+import { DER_TAG, DerReader, oidText, stringText } from './der.ts';
+import { ATTRIBUTE_NAMES } from './object-identifiers.ts';
+
+const COMMON_NAME = '2.5.4.3';
+const VALUE_CHARACTERS_MAX = 1024;
+const ATTRIBUTES_MAX = 64;
+
+/** The text of a name as RFC 4514 writes it: last attribute first, `CN=example.org,O=Example,C=CH`. */
+export function distinguishedName(content: Uint8Array): string {
+  const relative = attributesOf(content).map((attributes) =>
+    attributes.map(({ oid, text }) => `${ATTRIBUTE_NAMES[oid] ?? oid}=${escaped(text)}`).join('+'),
+  );
+  return relative.toReversed().join(',');
+}
+
+/** The last common name, which is the most specific one. */
+export function commonNameOf(content: Uint8Array): string | null {
+  const named = attributesOf(content)
+    .flat()
+    .filter(({ oid }) => oid === COMMON_NAME);
+  return named.at(-1)?.text ?? null;
+}
+
+function attributesOf(content: Uint8Array): { oid: string; text: string }[][] {
+  const parts: { oid: string; text: string }[][] = [];
+  const sets = new DerReader(content);
+  while (sets.hasMore && parts.length < ATTRIBUTES_MAX) {
+    const set = new DerReader(sets.expect(DER_TAG.set).content);
+    const attributes: { oid: string; text: string }[] = [];
+    while (set.hasMore && attributes.length < ATTRIBUTES_MAX) {
+      const attribute = set.sequence();
+      const oid = oidText(attribute.expect(DER_TAG.oid).content);
+      attributes.push({ oid, text: printable(stringText(attribute.next()).slice(0, VALUE_CHARACTERS_MAX)) });
+    }
+    parts.push(attributes);
+  }
+  return parts;
+}
+
+/** Terminals and tables show these texts: control characters have no place in them. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}|\p{Cs}/gu, '\ufffd');
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll(/[\\,+"<>;=]/g, '\\$&')
+    .replace(/^[ #]/, '\\$&')
+    .replace(/ $/, '\\ ');
+}

@@ -1,0 +1,214 @@
+import type { ProbeEnvironment, TlsOptions } from '../options.ts';
+import type { TlsRecord, TlsVersion } from '../records.ts';
+import type { Endpoint } from '../targets/port.ts';
+import type { CertificateReader } from './certificate-record.ts';
+import { cipherName, FIRST_OFFER } from './cipher-suites.ts';
+import type { Offer } from './client-hello.ts';
+import type { Line } from './conversation.ts';
+import { enumerateCiphers, enumerateVersions } from './enumeration.ts';
+import type { Ask } from './enumeration.ts';
+import { TlsFault } from './fault.ts';
+import { protocolFindings } from './findings.ts';
+import { greet } from './greeting.ts';
+import type { Greeting, GreetingOptions } from './greeting.ts';
+import { serverNameOf } from './host-name.ts';
+import type { ProbeKeys } from './key-exchange.ts';
+import { GROUP } from './protocol.ts';
+import { startTlsOfPort } from './starttls.ts';
+import type { StartTlsProtocol } from './starttls.ts';
+import { wholeHandshake } from './whole-handshake.ts';
+import type { WholeHandshake } from './whole-handshake.ts';
+
+export interface ProbeContext {
+  readonly options: TlsOptions;
+  readonly environment: ProbeEnvironment;
+  readonly signal: AbortSignal;
+  readonly keys: ProbeKeys;
+  readonly certificates: CertificateReader;
+  /** Told of each connection. */
+  readonly onConnection: () => void;
+}
+
+/** The time of all connections to one endpoint, as a multiple of the time of one. */
+const ENDPOINT_TIMEOUTS_MAX = 24;
+
+const RANDOM_BYTES = 64;
+
+/**
+ * Everything that was asked about one endpoint, as its record.
+ *
+ * @throws the signal's reason
+ */
+export async function probeEndpoint(endpoint: Endpoint, context: ProbeContext): Promise<TlsRecord> {
+  const probe = new EndpointProbe(endpoint, context);
+  const record = probe.emptyRecord();
+  const first = await probe.first();
+  const whole = probe.needsWhole(first) ? await probe.whole() : null;
+  const enumerated = await probe.enumerate(record, versionIn(first, whole), first);
+  const greeting = first.server_hello === null && enumerated !== null ? enumerated : first;
+  if (whole !== null) probe.fillFromWhole(record, whole);
+  else if (greeting.server_hello !== null) probe.fillFromGreeting(record, greeting);
+  if (greeting.server_hello !== null) record.ja3s_hash = greeting.server_hello.ja3s_hash;
+  if (record.probe_status) probe.addProtocolFindings(record);
+  if (whole === null && greeting.fault !== null) record.error ??= greeting.fault.message;
+  record.rtt_ms = first.rtt_ms === null ? null : Math.round(first.rtt_ms * 1000) / 1000;
+  return record;
+}
+
+function versionIn(first: Greeting, whole: WholeHandshake | null): TlsVersion | null {
+  return whole?.version ?? first.server_hello?.version ?? null;
+}
+
+class EndpointProbe {
+  readonly #endpoint: Endpoint;
+  readonly #context: ProbeContext;
+  readonly #sni: string | null;
+  readonly #starttls: StartTlsProtocol | null;
+  #timeLeft: number;
+  #hasAnswered = false;
+
+  constructor(endpoint: Endpoint, context: ProbeContext) {
+    const { starttls, timeout_ms } = context.options;
+    this.#endpoint = endpoint;
+    this.#context = context;
+    this.#sni = serverNameOf(endpoint.host);
+    if (starttls === 'auto') this.#starttls = startTlsOfPort(endpoint.port);
+    else this.#starttls = starttls === 'off' ? null : starttls;
+    this.#timeLeft = timeout_ms * ENDPOINT_TIMEOUTS_MAX;
+  }
+
+  emptyRecord(): TlsRecord {
+    const { host, ip, port } = this.#endpoint;
+    const timestamp = new Date(this.#context.environment.clock.now()).toISOString();
+    const starttls = this.#starttls === null ? {} : { starttls: this.#starttls };
+    return { type: 'tls', host, ip, port, sni: this.#sni, probe_status: false, ...starttls, rtt_ms: null, timestamp };
+  }
+
+  /** All versions, and what a modern client would offer beside what an old one would. */
+  async first(): Promise<Greeting> {
+    const { certificates, alpn } = this.#context.options;
+    const key_share = this.#context.keys.share(GROUP.x25519);
+    const offer = { version: 'tls13' as const, ciphers: FIRST_OFFER, key_share };
+    const goal = certificates ? 'certificates' : 'hello';
+    const greeting = await this.#greet({ ...offer, alpn }, goal);
+    // Who takes none of these protocols may well take no protocol.
+    if (greeting.fault?.alert !== 'no_application_protocol') return greeting;
+    return this.#greet({ ...offer, alpn: [] }, goal);
+  }
+
+  /** Where the answer cannot be computed, or there was none to what could be offered. */
+  needsWhole({ server_hello, chain, fault }: Greeting): boolean {
+    if (!this.#context.options.certificates || this.#starttls !== null || chain !== null) return false;
+    if (server_hello === null) return fault?.kind === 'refused';
+    return server_hello.version === 'tls13' && fault === null;
+  }
+
+  async whole(): Promise<WholeHandshake | null> {
+    const { alpn } = this.#context.options;
+    return this.#timed((line) => wholeHandshake(this.#endpoint, { ...line, sni: this.#sni, alpn }));
+  }
+
+  /** Fills what was enumerated; the best answer on the way, for servers that refused the first offer. */
+  async enumerate(record: TlsRecord, known: TlsVersion | null, first: Greeting): Promise<Greeting | null> {
+    const { enumerate_versions, enumerate_ciphers } = this.#context.options;
+    const isWorthIt = known !== null || first.fault?.kind === 'refused';
+    if (!isWorthIt) return null;
+    const found = enumerate_versions ? await enumerateVersions(this.#ask, known) : null;
+    if (found?.fault) record.error = `versions: ${found.fault.message}`;
+    if (found !== null && found.versions.length > 0) record.version_enum = found.versions;
+    const versions = record.version_enum ?? (known === null ? [] : [known]);
+    if (!enumerate_ciphers || versions.length === 0) return found?.best ?? null;
+    record.cipher_enum = {};
+    for (const version of versions) {
+      const { ciphers, fault } = await enumerateCiphers(this.#ask, version);
+      record.cipher_enum[version] = ciphers;
+      if (fault !== null) record.error = `ciphers of ${version}: ${fault.message}`;
+    }
+    return found?.best ?? null;
+  }
+
+  fillFromGreeting(record: TlsRecord, { server_hello, chain, alpn }: Greeting): void {
+    record.probe_status = true;
+    record.tls_version = server_hello!.version;
+    record.cipher = cipherName(server_hello!.cipher);
+    if (alpn !== undefined) record.alpn = alpn;
+    if (chain === null) return;
+    record.ocsp_stapled = chain.ocsp_stapled;
+    this.#addCertificates(record, chain.certificates);
+  }
+
+  fillFromWhole(record: TlsRecord, { version, cipher, alpn, certificates, ocsp_stapled }: WholeHandshake): void {
+    record.probe_status = true;
+    record.tls_version = version;
+    record.cipher = cipher;
+    record.alpn = alpn;
+    record.ocsp_stapled = ocsp_stapled;
+    this.#addCertificates(record, certificates);
+  }
+
+  addProtocolFindings(record: TlsRecord): void {
+    const ciphers = [record.cipher!, ...Object.values(record.cipher_enum ?? {}).flat()];
+    const versions = [record.tls_version!, ...(record.version_enum ?? [])];
+    record.findings = [...(record.findings ?? []), ...protocolFindings(versions, ciphers)];
+  }
+
+  #addCertificates(record: TlsRecord, certificates: readonly Uint8Array[]): void {
+    const now = this.#context.environment.clock.now();
+    Object.assign(record, this.#context.certificates.describe(certificates, this.#endpoint.host, now));
+  }
+
+  /** Without a key share a server of TLS 1.3 only names the group that it wants, and has nothing to compute. */
+  readonly #ask: Ask = ({ version, ciphers }) =>
+    this.#greet({ version, only_tls13: version === 'tls13', ciphers, alpn: [], key_share: null }, 'hello');
+
+  async #greet(offer: Omit<Offer, 'sni' | 'random'>, goal: GreetingOptions['goal']): Promise<Greeting> {
+    const { environment, keys } = this.#context;
+    const random = environment.random.bytes(RANDOM_BYTES);
+    const greeting = await this.#timed((line) =>
+      greet(this.#endpoint, {
+        ...line,
+        offer: { ...offer, sni: this.#sni, random },
+        goal,
+        starttls: this.#starttls,
+        keys,
+      }),
+    );
+    if (greeting === null) {
+      const fault = new TlsFault('silent', `not finished within ${ENDPOINT_TIMEOUTS_MAX} times the timeout`);
+      return { server_hello: null, chain: null, alpn: undefined, fault, rtt_ms: null };
+    }
+    this.#observe(greeting);
+    return greeting;
+  }
+
+  /** One connection in its turn, within the time that is left; null where none is. */
+  async #timed<T>(connect: (line: Line) => Promise<T>): Promise<T | null> {
+    const { environment, options, signal, onConnection } = this.#context;
+    if (this.#timeLeft <= 0) return null;
+    await this.#turn();
+    onConnection();
+    const startedAt = environment.clock.monotonic();
+    const timeout_ms = Math.min(options.timeout_ms, this.#timeLeft);
+    try {
+      return await connect({ clock: environment.clock, timeout_ms, signal });
+    } finally {
+      this.#timeLeft -= environment.clock.monotonic() - startedAt;
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const { environment, signal } = this.#context;
+    for (let waitMs = 1; waitMs > 0;) {
+      signal.throwIfAborted();
+      waitMs = environment.pace.take(this.#endpoint.ip);
+      if (waitMs > 0) await environment.clock.sleep(waitMs, signal);
+    }
+  }
+
+  /** Only who answered before can be said to have lost something on the way. */
+  #observe({ rtt_ms, fault }: Greeting): void {
+    const isAnswered = rtt_ms !== null || fault?.kind === 'refused';
+    if (this.#hasAnswered) this.#context.environment.pace.observe(1, isAnswered ? 1 : 0);
+    this.#hasAnswered ||= isAnswered;
+  }
+}

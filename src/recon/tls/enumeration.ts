@@ -1,0 +1,66 @@
+import type { TlsVersion } from '../records.ts';
+import { cipherName, ciphersOf } from './cipher-suites.ts';
+import type { TlsFault } from './fault.ts';
+import type { Greeting } from './greeting.ts';
+import { TLS_VERSIONS } from './protocol.ts';
+
+/** What an enumeration asks: whether anything of this is taken. */
+export interface Question {
+  readonly version: TlsVersion;
+  readonly ciphers: readonly number[];
+}
+
+export type Ask = (question: Question) => Promise<Greeting>;
+
+export interface VersionEnumeration {
+  /** Newest first. */
+  readonly versions: TlsVersion[];
+  /** The answer in the newest one of them that was asked for here. */
+  readonly best: Greeting | null;
+  /** Why it is not complete. */
+  readonly fault: TlsFault | null;
+}
+
+/** How often a server may be silent before it is not asked any more. */
+const SILENCES_MAX = 2;
+
+/** @param known the version that the server chose when all were on offer; null where it refused them all */
+export async function enumerateVersions(ask: Ask, known: TlsVersion | null): Promise<VersionEnumeration> {
+  const versions: TlsVersion[] = known === null ? [] : [known];
+  let best: Greeting | null = null;
+  let silences = 0;
+  for (const version of TLS_VERSIONS.toReversed()) {
+    const oldest = versions.at(-1);
+    if (oldest !== undefined && TLS_VERSIONS.indexOf(version) >= TLS_VERSIONS.indexOf(oldest)) continue;
+    const greeting = await ask({ version, ciphers: ciphersOf(version) });
+    const answered = greeting.server_hello?.version;
+    if (answered !== undefined && TLS_VERSIONS.indexOf(answered) <= TLS_VERSIONS.indexOf(version)) {
+      // An older one than was asked for says that those in between are not taken.
+      versions.push(answered);
+      best ??= greeting;
+    } else if (isSilent(greeting.fault) && ++silences >= SILENCES_MAX) return { versions, best, fault: greeting.fault };
+  }
+  return { versions, best, fault: null };
+}
+
+/** Names of the suites that a server takes in one version, in the order in which it prefers them among what was left. */
+export async function enumerateCiphers(
+  ask: Ask,
+  version: TlsVersion,
+): Promise<{ ciphers: string[]; fault: TlsFault | null }> {
+  const left = new Set(ciphersOf(version));
+  const ciphers: string[] = [];
+  let silences = 0;
+  while (left.size > 0) {
+    const { server_hello, fault } = await ask({ version, ciphers: [...left] });
+    if (server_hello?.version === version && left.delete(server_hello.cipher)) {
+      ciphers.push(cipherName(server_hello.cipher));
+    } else if (!isSilent(fault)) break;
+    else if (++silences >= SILENCES_MAX) return { ciphers, fault };
+  }
+  return { ciphers, fault: null };
+}
+
+function isSilent(fault: TlsFault | null): boolean {
+  return fault?.kind === 'silent' || fault?.kind === 'unreachable';
+}

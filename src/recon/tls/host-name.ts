@@ -1,0 +1,47 @@
+import { isIP, SocketAddress } from 'node:net';
+import { domainToASCII } from 'node:url';
+
+import type { ParsedCertificate } from './certificate.ts';
+
+const NAME_CHARACTERS_MAX = 253;
+
+/** The name that is asked for by SNI: in ASCII, without the dot at its end; null for addresses, which have none. */
+export function serverNameOf(host: string): string | null {
+  if (isIP(host) !== 0) return null;
+  const name = domainToASCII(host.replace(/\.$/, ''));
+  // Names with underscores exist and work; what is not a name at all is not sent.
+  const isName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/i.test(name) && name.length <= NAME_CHARACTERS_MAX;
+  return isName ? name : null;
+}
+
+/**
+ * Whether a certificate speaks for a host, by the rules of RFC 6125: DNS names with at most one wildcard, which is the
+ * whole of the leftmost label; addresses only where they are listed; the common name only where no name is.
+ */
+export function speaksFor({ dns_names, addresses, record }: ParsedCertificate, host: string): boolean {
+  const family = isIP(host);
+  if (family !== 0) return addresses.some((address) => canonical(address) === canonical(host));
+  const name = (serverNameOf(host) ?? host).toLowerCase();
+  if (dns_names.length > 0 || addresses.length > 0) return dns_names.some((pattern) => covers(pattern, name));
+  return record.subject_cn !== null && covers(record.subject_cn, name);
+}
+
+export function isWildcard({ dns_names, addresses, record }: ParsedCertificate): boolean {
+  const names = dns_names.length > 0 || addresses.length > 0 ? dns_names : [record.subject_cn ?? ''];
+  return names.some((name) => name.startsWith('*.'));
+}
+
+function covers(pattern: string, name: string): boolean {
+  const wanted = pattern.toLowerCase().replace(/\.$/, '');
+  if (!wanted.startsWith('*.')) return wanted === name;
+  const parent = wanted.slice(2);
+  const dot = name.indexOf('.');
+  // `*.org` would speak for everybody below a top-level domain.
+  return parent.includes('.') && !parent.includes('*') && dot > 0 && name.slice(dot + 1) === parent;
+}
+
+function canonical(address: string): string {
+  const family = isIP(address);
+  if (family !== 6) return address;
+  return new SocketAddress({ address: address.replace(/%.*$/, ''), family: 'ipv6' }).address;
+}

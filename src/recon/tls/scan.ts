@@ -1,0 +1,83 @@
+import { HeddleError } from '../../domain/errors.ts';
+import type { ProbeEnvironment, ProbeProgress, TlsOptions } from '../options.ts';
+import type { TlsRecord } from '../records.ts';
+import { CertificateReader } from './certificate-record.ts';
+import { probeEndpoint } from './endpoint-probe.ts';
+import { ProbeKeys } from './key-exchange.ts';
+import { probePool } from './probe-pool.ts';
+import { TrustStore } from './trust.ts';
+
+const PROGRESS_MS = 250;
+const PROTOCOL_BYTES_MAX = 255;
+const PROTOCOLS_MAX = 32;
+
+/**
+ * One record for each endpoint, as they are settled. At most `concurrency` connections are open, and as many records wait
+ * to be read; while nobody reads, nothing new begins. Leaving the iteration closes what is open.
+ *
+ * @throws HeddleError VALIDATION_FAILED where the options are not usable; the signal's reason when it aborts
+ */
+export async function* scanTls(
+  options: TlsOptions,
+  environment: ProbeEnvironment,
+): AsyncGenerator<TlsRecord, void, undefined> {
+  checkOptions(options);
+  const shared = {
+    options,
+    environment,
+    keys: new ProbeKeys(environment.random),
+    certificates: new CertificateReader(new TrustStore(options.roots)),
+  };
+  const progress = new Progress(options, environment);
+  const onConnection = (): void => progress.sent();
+  const records = probePool({
+    endpoints: options.endpoints,
+    concurrency: options.concurrency,
+    signal: environment.signal,
+    run: (endpoint, signal) => probeEndpoint(endpoint, { ...shared, signal, onConnection }),
+  });
+  for await (const record of records) {
+    progress.settled(record);
+    yield record;
+  }
+  progress.report();
+}
+
+function checkOptions({ alpn, concurrency, timeout_ms }: TlsOptions): void {
+  const faults: string[] = [];
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1) faults.push('concurrency: must be at least 1');
+  if (!(timeout_ms > 0)) faults.push('timeout_ms: must be more than 0');
+  if (alpn.length > PROTOCOLS_MAX) faults.push(`alpn: at most ${PROTOCOLS_MAX} protocols`);
+  for (const name of alpn) {
+    const isUsable = /^[\x21-\x7e]+$/.test(name) && name.length <= PROTOCOL_BYTES_MAX;
+    if (!isUsable) faults.push(`alpn: ${JSON.stringify(name)} must be 1 to ${PROTOCOL_BYTES_MAX} printable characters`);
+  }
+  if (faults.length > 0) throw new HeddleError('VALIDATION_FAILED', faults.join('; '), { details: faults });
+}
+
+class Progress {
+  readonly #environment: ProbeEnvironment;
+  readonly #state: ProbeProgress;
+  #reportedAt: number;
+
+  constructor({ endpoints }: TlsOptions, environment: ProbeEnvironment) {
+    this.#environment = environment;
+    this.#state = { done: 0, total: endpoints.size, sent: 0, found: 0 };
+    this.#reportedAt = environment.clock.monotonic();
+  }
+
+  sent(): void {
+    this.#state.sent += 1;
+  }
+
+  settled({ probe_status }: TlsRecord): void {
+    this.#state.done += 1;
+    if (probe_status) this.#state.found += 1;
+    if (this.#environment.clock.monotonic() - this.#reportedAt >= PROGRESS_MS) this.report();
+  }
+
+  report(): void {
+    this.#reportedAt = this.#environment.clock.monotonic();
+    this.#environment.onProgress?.({ ...this.#state });
+  }
+}

@@ -1,0 +1,140 @@
+import { X509Certificate } from 'node:crypto';
+import { getCACertificates } from 'node:tls';
+
+import { parseCertificate } from './certificate.ts';
+import type { ParsedCertificate } from './certificate.ts';
+import { DerFault } from './der.ts';
+
+/** What is known of a chain as it was sent. */
+export interface ChainVerdict {
+  /** By position in the chain. */
+  readonly self_signed: readonly boolean[];
+  /** No path of valid signatures leads from the first certificate to a known root. */
+  readonly untrusted: boolean;
+  /** Followed in the order in which it was sent, the chain does not lead to a known root, nor to a certificate that signed itself. */
+  readonly broken: boolean;
+}
+
+const SIGNATURES_MAX = 64;
+const REMEMBERED_MAX = 4096;
+
+/** Roots that certificates are traced to, and what was found out about signatures. One serves a whole scan. */
+export class TrustStore {
+  readonly #roots: ReadonlyMap<string, readonly ParsedCertificate[]>;
+  readonly #signatures = new Map<string, boolean>();
+  #checksLeft = 0;
+
+  /** @param extra roots in PEM, beside those of Node.js and of the system */
+  constructor(extra: readonly string[] = []) {
+    const own = extra.map((pem) => parsedRoot(pem)).filter((root) => root !== null);
+    this.#roots = own.length === 0 ? knownRoots() : bySubject([...[...knownRoots().values()].flat(), ...own]);
+  }
+
+  /** @param now milliseconds since the epoch */
+  judge(chain: readonly ParsedCertificate[], now: number): ChainVerdict {
+    // A chain of a hostile server may have many certificates of one name: the work stays bounded.
+    this.#checksLeft = SIGNATURES_MAX;
+    const self_signed = chain.map((certificate) => this.#isSignedBy(certificate, certificate));
+    const leaf = chain[0];
+    if (leaf === undefined) return { self_signed, untrusted: true, broken: true };
+    return {
+      self_signed,
+      untrusted: !leaf.is_for_servers || !this.#leadsToRoot(leaf, chain.slice(1), now),
+      broken: !this.#isInOrder(chain, self_signed),
+    };
+  }
+
+  #leadsToRoot(leaf: ParsedCertificate, others: readonly ParsedCertificate[], now: number): boolean {
+    // Each authority is looked at once, so that certificates which all sign each other make no maze.
+    const unvisited = new Set(others);
+    let level = [leaf];
+    for (let depth = 0; level.length > 0; depth++) {
+      if (level.some((certificate) => this.#isRooted(certificate, now))) return true;
+      const issuers = [...unvisited].filter(
+        (issuer) =>
+          mayIssue(issuer, depth) &&
+          isValid(issuer, now) &&
+          level.some((certificate) => this.#isSignedBy(certificate, issuer)),
+      );
+      for (const issuer of issuers) unvisited.delete(issuer);
+      level = issuers;
+    }
+    return false;
+  }
+
+  #isRooted(certificate: ParsedCertificate, now: number): boolean {
+    const sameName = this.#roots.get(certificate.subject) ?? [];
+    if (sameName.some((root) => Buffer.compare(root.der, certificate.der) === 0)) return true;
+    return this.#rootsOf(certificate).some((root) => isValid(root, now));
+  }
+
+  #isInOrder(chain: readonly ParsedCertificate[], selfSigned: readonly boolean[]): boolean {
+    for (const [index, certificate] of chain.entries()) {
+      if (selfSigned[index] === true || this.#rootsOf(certificate).length > 0) return true;
+      const issuer = chain[index + 1];
+      if (issuer === undefined || !this.#isSignedBy(certificate, issuer)) return false;
+    }
+    return false;
+  }
+
+  #rootsOf(certificate: ParsedCertificate): ParsedCertificate[] {
+    const roots = this.#roots.get(certificate.issuer) ?? [];
+    return roots.filter((root) => this.#isSignedBy(certificate, root));
+  }
+
+  #isSignedBy(certificate: ParsedCertificate, issuer: ParsedCertificate): boolean {
+    if (certificate.issuer !== issuer.subject) return false;
+    const key = `${certificate.record.fingerprint_hash.sha256} ${issuer.record.fingerprint_hash.sha256}`;
+    const known = this.#signatures.get(key);
+    if (known !== undefined) return known;
+    if (this.#checksLeft === 0) return false;
+    this.#checksLeft -= 1;
+    const isSigned = verify(certificate, issuer);
+    if (this.#signatures.size >= REMEMBERED_MAX) this.#signatures.clear();
+    this.#signatures.set(key, isSigned);
+    return isSigned;
+  }
+}
+
+function mayIssue({ is_authority, path_length }: ParsedCertificate, authoritiesBelow: number): boolean {
+  return is_authority && (path_length === null || authoritiesBelow <= path_length);
+}
+
+function isValid({ not_before_ms, not_after_ms }: ParsedCertificate, now: number): boolean {
+  return not_before_ms <= now && now <= not_after_ms;
+}
+
+function verify(certificate: ParsedCertificate, issuer: ParsedCertificate): boolean {
+  try {
+    return new X509Certificate(certificate.der).verify(new X509Certificate(issuer.der).publicKey);
+  } catch {
+    // Keys and algorithms that OpenSSL does not know cannot be vouched for.
+    return false;
+  }
+}
+
+let roots: ReadonlyMap<string, readonly ParsedCertificate[]> | null = null;
+
+/** Read once: there are some hundreds, and no scan can change them. */
+function knownRoots(): ReadonlyMap<string, readonly ParsedCertificate[]> {
+  if (roots !== null) return roots;
+  const texts = new Set([...getCACertificates('default'), ...getCACertificates('system')].map((pem) => pem.trim()));
+  roots = bySubject([...texts].map((pem) => parsedRoot(pem)).filter((root) => root !== null));
+  return roots;
+}
+
+function parsedRoot(pem: string): ParsedCertificate | null {
+  const base64 = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/.exec(pem)?.[1];
+  if (base64 === undefined) return null;
+  try {
+    return parseCertificate(Buffer.from(base64, 'base64'));
+  } catch (error) {
+    // A root of the system that nobody can read is one that signs nothing.
+    if (error instanceof DerFault) return null;
+    throw error;
+  }
+}
+
+function bySubject(certificates: readonly ParsedCertificate[]): Map<string, ParsedCertificate[]> {
+  return Map.groupBy(certificates, ({ subject }) => subject);
+}

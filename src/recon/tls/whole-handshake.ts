@@ -1,0 +1,101 @@
+import { connect as connectTcp } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import type { X509Certificate } from 'node:crypto';
+
+import type { TlsVersion } from '../records.ts';
+import type { Endpoint } from '../targets/port.ts';
+import type { Line } from './conversation.ts';
+import { READ_LIMITS } from './protocol.ts';
+
+export interface WholeHandshake {
+  readonly version: TlsVersion;
+  /** IANA's name. */
+  readonly cipher: string;
+  readonly alpn: string | null;
+  readonly certificates: readonly Uint8Array[];
+  readonly ocsp_stapled: boolean;
+}
+
+const VERSIONS: Readonly<Record<string, TlsVersion>> = {
+  'TLSv1.3': 'tls13',
+  'TLSv1.2': 'tls12',
+  'TLSv1.1': 'tls11',
+  TLSv1: 'tls10',
+};
+
+/**
+ * A handshake by Node.js itself, to its end: for the servers whose offers a probe cannot compute, which OpenSSL can. The
+ * certificates are those that it could put into order, which may be less than was sent. Null where it fails, too.
+ *
+ * @throws the signal's reason
+ */
+export function wholeHandshake(
+  endpoint: Endpoint,
+  { sni, alpn, ...line }: Line & { sni: string | null; alpn: readonly string[] },
+): Promise<WholeHandshake | null> {
+  const socket = connectTcp({ host: endpoint.ip, port: endpoint.port, family: endpoint.family });
+  const secure = connectTls({
+    socket,
+    rejectUnauthorized: false,
+    // Weak keys and old versions are what is looked for.
+    ciphers: 'ALL:COMPLEMENTOFALL:@SECLEVEL=0',
+    minVersion: 'TLSv1',
+    requestOCSP: true,
+    ...(sni === null ? {} : { servername: sni }),
+    ...(alpn.length === 0 ? {} : { ALPNProtocols: [...alpn] }),
+  });
+  return settle(socket, secure, line);
+}
+
+function settle(
+  socket: Socket,
+  secure: TLSSocket,
+  { clock, timeout_ms, signal }: Line,
+): Promise<WholeHandshake | null> {
+  return new Promise((resolve, reject) => {
+    let isStapled = false;
+    const leave = (): void => {
+      stopTimer();
+      signal.removeEventListener('abort', onAbort);
+      for (const one of [secure, socket]) one.removeAllListeners().on('error', () => undefined);
+      secure.destroy();
+      socket.destroy();
+    };
+    const finish = (result: WholeHandshake | null): void => {
+      leave();
+      resolve(result);
+    };
+    const onAbort = (): void => {
+      leave();
+      const reason: unknown = signal.reason;
+      reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }));
+    };
+    const stopTimer = clock.after(timeout_ms, () => finish(null));
+    signal.addEventListener('abort', onAbort, { once: true });
+    secure.on('OCSPResponse', (answer: Buffer | null) => (isStapled = answer !== null && answer.length > 0));
+    secure.on('secureConnect', () => finish(resultOf(secure, isStapled)));
+    for (const event of ['error', 'end', 'close']) secure.on(event, () => finish(null));
+    if (signal.aborted) onAbort();
+  });
+}
+
+function resultOf(secure: TLSSocket, isStapled: boolean): WholeHandshake | null {
+  const version = VERSIONS[secure.getProtocol() ?? ''];
+  if (version === undefined) return null;
+  const certificates: Uint8Array[] = [];
+  let certificate: X509Certificate | undefined = secure.getPeerX509Certificate();
+  while (certificate !== undefined && certificates.length < READ_LIMITS.chain_max) {
+    certificates.push(certificate.raw);
+    const issuer: X509Certificate | undefined = certificate.issuerCertificate;
+    certificate = issuer?.fingerprint256 === certificate.fingerprint256 ? undefined : issuer;
+  }
+  return {
+    version,
+    cipher: secure.getCipher().standardName,
+    alpn: secure.alpnProtocol === false ? null : secure.alpnProtocol,
+    certificates,
+    ocsp_stapled: isStapled,
+  };
+}
