@@ -1,3 +1,5 @@
+import type { AddressSet } from './address-set.ts';
+
 /**
  * What probes are aimed at. Sets are described, never written out: a /8 costs as much memory as one address.
  */
@@ -20,6 +22,8 @@ export interface TargetSet {
   readonly size: number;
   /** How many of them, at the end, name their own port. */
   readonly pinned: number;
+  /** All addresses without ports of their own, where they are known as ranges. */
+  readonly addresses?: AddressSet;
   at(index: number): TargetHost;
   /** Whether the host (a name or an address) stands in it without a port of its own. */
   hasHost(host: string): boolean;
@@ -50,6 +54,8 @@ export interface EndpointSource {
 export type ScopeVerdict = { allowed: true } | { allowed: false; reason: string };
 
 export interface Scope {
+  /** All addresses that it allows by address, where they are known as ranges. */
+  readonly addresses?: AddressSet;
   /** Whether an address may be probed; `name`: by which name it was found. */
   check(ip: string, name: string | null): ScopeVerdict;
   /** Whether a name may be looked up and followed. */

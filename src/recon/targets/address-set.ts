@@ -1,0 +1,85 @@
+import { formatIpv4, formatIpv6, parseAddress, type Address } from './address.ts';
+import { IntervalSet, type Interval } from './interval-set.ts';
+
+/** A range of addresses of one family; both ends are part of it. */
+export type AddressRange =
+  | { readonly family: 4; readonly first: number; readonly last: number }
+  | { readonly family: 6; readonly first: bigint; readonly last: bigint };
+
+/** Addresses of both families, as ranges. Never changed. */
+export class AddressSet {
+  readonly v4: IntervalSet<number>;
+  readonly v6: IntervalSet<bigint>;
+
+  static of(ranges: readonly AddressRange[]): AddressSet {
+    const v4 = ranges.filter((range) => range.family === 4);
+    const v6 = ranges.filter((range) => range.family === 6);
+    return new AddressSet(IntervalSet.numbers(v4), IntervalSet.bigints(v6));
+  }
+
+  constructor(v4: IntervalSet<number>, v6: IntervalSet<bigint>) {
+    this.v4 = v4;
+    this.v6 = v6;
+  }
+
+  /** How many addresses. */
+  get count(): bigint {
+    return this.v4.count + this.v6.count;
+  }
+
+  get ranges(): AddressRange[] {
+    return [
+      ...this.v4.intervals.map((each): AddressRange => ({ family: 4, ...each })),
+      ...this.v6.intervals.map((each): AddressRange => ({ family: 6, ...each })),
+    ];
+  }
+
+  has(address: Address): boolean {
+    return address.family === 4 ? this.v4.has(address.value) : this.v6.has(address.value);
+  }
+
+  /** Whether it is an address, and in the set. */
+  hasText(text: string): boolean {
+    const address = parseAddress(text);
+    return address !== null && this.has(address);
+  }
+
+  union(other: AddressSet): AddressSet {
+    return new AddressSet(this.v4.union(other.v4), this.v6.union(other.v6));
+  }
+
+  intersect(other: AddressSet): AddressSet {
+    return new AddressSet(this.v4.intersect(other.v4), this.v6.intersect(other.v6));
+  }
+
+  without(other: AddressSet): AddressSet {
+    return new AddressSet(this.v4.without(other.v4), this.v6.without(other.v6));
+  }
+}
+
+export function rangeSize(range: AddressRange): bigint {
+  return range.family === 4 ? BigInt(range.last - range.first) + 1n : range.last - range.first + 1n;
+}
+
+/** `10.0.0.1`, or `10.0.0.1-10.0.0.9`. */
+export function rangeText(range: AddressRange): string {
+  const [first, last] =
+    range.family === 4
+      ? [formatIpv4(range.first), formatIpv4(range.last)]
+      : [formatIpv6(range.first), formatIpv6(range.last)];
+  return first === last ? first : `${first}-${last}`;
+}
+
+/** The addresses that begin with the first bits of one. */
+export function networkOf(address: Address, length: number): AddressRange {
+  if (address.family === 4) {
+    const size = 2 ** (32 - length);
+    const first = Math.floor(address.value / size) * size;
+    return { family: 4, first, last: first + size - 1 };
+  }
+  const size = 1n << BigInt(128 - length);
+  const first = (address.value / size) * size;
+  return { family: 6, first, last: first + size - 1n };
+}
+
+export type { Interval };

@@ -1,0 +1,97 @@
+/**
+ * IPv4 addresses as numbers, IPv6 addresses as BigInt. Only the spellings that every resolver and socket reads alike are
+ * taken: what one reads as octal and another as decimal would slip past a scope.
+ */
+
+export const IPV4_MAX = 0xffff_ffff;
+export const IPV6_MAX = 2n ** 128n - 1n;
+
+/** An address of either family. */
+export type Address = { family: 4; value: number } | { family: 6; value: bigint };
+
+const OCTETS = Array.from({ length: 256 }, (_, octet) => String(octet));
+
+/** `10.0.0.1` as a number; null for everything that is not four decimal numbers without leading zeros. */
+export function parseIpv4(text: string): number | null {
+  const length = text.length;
+  if (length < 7 || length > 15) return null;
+  let value = 0;
+  let octet = -1;
+  let dots = 0;
+  for (let at = 0; at < length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 46) {
+      if (octet < 0 || dots === 3) return null;
+      value = value * 256 + octet;
+      octet = -1;
+      dots += 1;
+      continue;
+    }
+    // A leading zero is octal to some and decimal to others.
+    if (code < 48 || code > 57 || octet === 0) return null;
+    octet = (octet < 0 ? 0 : octet) * 10 + code - 48;
+    if (octet > 255) return null;
+  }
+  return dots === 3 && octet >= 0 ? value * 256 + octet : null;
+}
+
+export function formatIpv4(value: number): string {
+  return `${OCTETS[value >>> 24]!}.${OCTETS[(value >>> 16) & 255]!}.${OCTETS[(value >>> 8) & 255]!}.${OCTETS[value & 255]!}`;
+}
+
+/** An IPv6 address, with its last 32 bits in IPv4 notation where it is written so; null for anything else, zone ids included. */
+export function parseIpv6(text: string): bigint | null {
+  if (text.length < 2 || text.length > 45 || !/^[0-9a-f:.]+$/i.test(text)) return null;
+  const halves = text.split('::');
+  if (halves.length > 2) return null;
+  const [head, tail] = [groupsOf(halves[0]!, halves.length === 1), groupsOf(halves[1] ?? '', true)];
+  if (head === null || tail === null) return null;
+  const missing = 8 - head.length - tail.length;
+  if (halves.length === 1 ? missing !== 0 : missing < 1) return null;
+  let value = 0n;
+  for (const group of [...head, ...new Array<number>(missing).fill(0), ...tail]) value = (value << 16n) | BigInt(group);
+  return value;
+}
+
+/** @param last whether an IPv4 notation may end it */
+function groupsOf(text: string, last: boolean): number[] | null {
+  if (text === '') return [];
+  const parts = text.split(':');
+  const groups: number[] = [];
+  for (const [at, part] of parts.entries()) {
+    if (/^[0-9a-f]{1,4}$/i.test(part)) {
+      groups.push(Number.parseInt(part, 16));
+      continue;
+    }
+    const inner = last && at === parts.length - 1 ? parseIpv4(part) : null;
+    if (inner === null) return null;
+    groups.push(inner >>> 16, inner & 0xffff);
+  }
+  return groups;
+}
+
+/** As RFC 5952 writes it: lower case, the longest run of zeros left out. */
+export function formatIpv6(value: bigint): string {
+  const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn));
+  let [start, run] = [-1, 1];
+  for (let at = 0; at < 8; at += 1) {
+    let length = 0;
+    while (at + length < 8 && groups[at + length] === 0) length += 1;
+    if (length > run) [start, run] = [at, length];
+  }
+  const hex = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
+  if (start < 0) return hex(groups);
+  return `${hex(groups.slice(0, start))}::${hex(groups.slice(start + run))}`;
+}
+
+/** Reads an address of either family; null where it is neither. */
+export function parseAddress(text: string): Address | null {
+  const v4 = parseIpv4(text);
+  if (v4 !== null) return { family: 4, value: v4 };
+  const v6 = parseIpv6(text);
+  return v6 === null ? null : { family: 6, value: v6 };
+}
+
+export function formatAddress(address: Address): string {
+  return address.family === 4 ? formatIpv4(address.value) : formatIpv6(address.value);
+}

@@ -1,0 +1,198 @@
+import { HeddleError } from '../../domain/errors.ts';
+import { formatAddress, formatIpv4, formatIpv6, parseAddress } from './address.ts';
+import { AddressSet, rangeSize, rangeText, type AddressRange } from './address-set.ts';
+import { isWithin, normalizeName } from './host-name.ts';
+import type { Scope, TargetHost, TargetSet } from './port.ts';
+import { Faults, placed, type PlacedText } from './target-lines.ts';
+import { readTarget, type PinnedHost } from './target-text.ts';
+
+/** Indexes are numbers, so no set may be larger. */
+export const TARGETS_MAX = 2n ** 53n;
+
+/** What a scope does not allow. */
+export interface Refusal {
+  /** A name, an address, or a range of addresses. */
+  readonly target: string;
+  /** How many hosts it stands for. */
+  readonly hosts: bigint;
+  readonly reason: string;
+}
+
+interface TargetParts {
+  readonly addresses: AddressSet;
+  readonly names: readonly string[];
+  readonly pinned: readonly PinnedHost[];
+}
+
+interface Exclusions {
+  readonly addresses: AddressSet;
+  readonly names: ReadonlySet<string>;
+  /** Domains whose names below them are excluded, too. */
+  readonly domains: readonly string[];
+}
+
+const REFUSALS_MAX = 1000;
+
+/**
+ * Reads targets: see `readTarget` for one of them; an entry may hold several, separated by commas or blanks, and comments.
+ *
+ * @param options.exclude the same notations without ports; `*.example.com` excludes all names below
+ * @throws HeddleError VALIDATION_FAILED with place, text and remedy of each fault, or where there are more than 2^53 hosts
+ */
+export function parseTargets(
+  texts: Iterable<string | PlacedText>,
+  options: { exclude?: Iterable<string | PlacedText> } = {},
+): TargetList {
+  const faults = new Faults();
+  const ranges: AddressRange[] = [];
+  const names = new Set<string>();
+  const pinned = new Map<string, PinnedHost>();
+  for (const entry of placed(texts, 'targets')) {
+    const target = readTarget(entry.text);
+    if (target.kind === 'fault') faults.add(entry, target.fault);
+    else if (target.kind === 'range') ranges.push(target.range);
+    else if (target.kind === 'name') names.add(target.name);
+    else {
+      const host = canonical(target.pinned);
+      pinned.set(`${host.host} ${host.port}`, host);
+    }
+  }
+  const excluded = readExclusions(options.exclude ?? [], faults);
+  faults.throwIfAny();
+  const keeps = (host: string): boolean => !isExcluded(host, excluded);
+  const parts: TargetParts = {
+    addresses: AddressSet.of(ranges).without(excluded.addresses),
+    names: [...names].filter(keeps),
+    pinned: [...pinned.values()].filter(({ host }) => keeps(host)),
+  };
+  const list = new TargetList(parts, excluded);
+  if (list.count > TARGETS_MAX) throw tooMany(list.count);
+  return list;
+}
+
+/** Targets as ranges, names, and hosts with ports. Never changed. */
+export class TargetList implements TargetSet {
+  readonly addresses: AddressSet;
+  readonly names: readonly string[];
+  readonly pinnedHosts: readonly PinnedHost[];
+  /** How many hosts. */
+  readonly count: bigint;
+  readonly size: number;
+  readonly #nameSet: ReadonlySet<string>;
+  readonly #excluded: Exclusions;
+  readonly #v4Count: number;
+  readonly #addressCount: number;
+  readonly #plainCount: number;
+
+  constructor({ addresses, names, pinned }: TargetParts, excluded: Exclusions) {
+    this.addresses = addresses;
+    this.names = names;
+    this.pinnedHosts = pinned;
+    this.#nameSet = new Set(names);
+    this.#excluded = excluded;
+    this.count = addresses.count + BigInt(names.length + pinned.length);
+    this.size = Number(this.count);
+    this.#v4Count = Number(addresses.v4.count);
+    this.#addressCount = Number(addresses.count);
+    this.#plainCount = this.#addressCount + names.length;
+  }
+
+  get pinned(): number {
+    return this.pinnedHosts.length;
+  }
+
+  at(index: number): TargetHost {
+    if (index < this.#v4Count) {
+      const ip = formatIpv4(this.addresses.v4.at(index));
+      return { host: ip, ip, port: null };
+    }
+    if (index < this.#addressCount) {
+      const ip = formatIpv6(this.addresses.v6.at(index - this.#v4Count));
+      return { host: ip, ip, port: null };
+    }
+    if (index < this.#plainCount) return { host: this.names[index - this.#addressCount]!, ip: null, port: null };
+    return this.pinnedHosts[index - this.#plainCount]!;
+  }
+
+  hasHost(host: string): boolean {
+    return this.#nameSet.has(host) || this.addresses.hasText(host);
+  }
+
+  excludes(ip: string): boolean {
+    return this.#excluded.addresses.hasText(ip);
+  }
+
+  /**
+   * What a scope leaves of it. Addresses are cut as ranges, so that a scope that allows little of a /8 costs nothing; what
+   * names resolve to is only known, and checked, later.
+   *
+   * @returns `refused`: what fell out, at most 1,000 entries; `refusedHosts`: how many hosts in all
+   */
+  within(scope: Scope): { targets: TargetList; refused: Refusal[]; refusedHosts: bigint } {
+    const refused: Refusal[] = [];
+    const refuse = (refusal: Refusal): void => {
+      if (refused.length < REFUSALS_MAX) refused.push(refusal);
+    };
+    const addresses = scope.addresses === undefined ? this.addresses : this.addresses.intersect(scope.addresses);
+    for (const range of this.addresses.without(addresses).ranges) {
+      const first = formatAddress({ family: range.family, value: range.first } as Parameters<typeof formatAddress>[0]);
+      const verdict = scope.check(first, null);
+      if (!verdict.allowed) {
+        refuse({ target: rangeText(range), hosts: rangeSize(range), reason: verdict.reason });
+      }
+    }
+    const allows = (host: string, ip: string | null): boolean => {
+      const verdict = ip === null ? scope.checkName(host) : scope.check(ip, null);
+      if (!verdict.allowed) refuse({ target: host, hosts: 1n, reason: verdict.reason });
+      return verdict.allowed;
+    };
+    const names = this.names.filter((name) => allows(name, null));
+    const pinned = this.pinnedHosts.filter(({ host, ip }) => allows(host, ip));
+    const targets = new TargetList({ addresses, names, pinned }, this.#excluded);
+    return { targets, refused, refusedHosts: this.count - targets.count };
+  }
+}
+
+function readExclusions(texts: Iterable<string | PlacedText>, faults: Faults): Exclusions {
+  const ranges: AddressRange[] = [];
+  const names = new Set<string>();
+  const domains: string[] = [];
+  for (const entry of placed(texts, 'exclude')) {
+    if (entry.text.startsWith('*.')) {
+      const verdict = normalizeName(entry.text.slice(2));
+      if (verdict.ok) domains.push(verdict.name);
+      else faults.add(entry, verdict.fault);
+      continue;
+    }
+    const target = readTarget(entry.text);
+    if (target.kind === 'fault') faults.add(entry, target.fault);
+    else if (target.kind === 'range') ranges.push(target.range);
+    else if (target.kind === 'name') names.add(target.name);
+    else faults.add(entry, 'names a port; exclude the whole host, or leave the port out with !PORT among the ports');
+  }
+  return { addresses: AddressSet.of(ranges), names, domains };
+}
+
+function isExcluded(host: string, { addresses, names, domains }: Exclusions): boolean {
+  return (
+    names.has(host) ||
+    domains.some((domain) => host !== domain && isWithin(host, domain)) ||
+    (addresses.count > 0n && addresses.hasText(host))
+  );
+}
+
+/** The same address spelled twice is one host. */
+function canonical(pinned: PinnedHost): PinnedHost {
+  const address = pinned.ip === null ? null : parseAddress(pinned.ip);
+  if (address === null) return pinned;
+  const ip = formatAddress(address);
+  return { host: ip, ip, port: pinned.port };
+}
+
+function tooMany(count: bigint): HeddleError {
+  const text = String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+  return new HeddleError(
+    'VALIDATION_FAILED',
+    `the targets are ${text} hosts, and at most 2^53 can be counted; name smaller networks (of IPv6: /75 or longer)`,
+  );
+}
