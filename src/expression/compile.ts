@@ -1,0 +1,134 @@
+import type { JsonValue } from '../domain/json.ts';
+import { suggestName } from '../domain/suggest.ts';
+import { makeEnvironment } from './environment.ts';
+import { asExpressionError, ExpressionError } from './fault.ts';
+import { instrument } from './instrument.ts';
+import { Meter } from './meter.ts';
+import { collectReferences } from './references.ts';
+import type { References } from './references.ts';
+import { compilePattern } from './regex/pattern.ts';
+import { allNodes } from './syntax-tree.ts';
+import type { SyntaxNode } from './syntax-tree.ts';
+import { admit, toJson } from './values.ts';
+
+/** Characters that one expression may have. */
+export const EXPRESSION_CHARS_MAX = 4096;
+
+/** The values of variables by name; a Date is a timestamp. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** A compiled expression; it keeps nothing between evaluations and may be evaluated any number of times. */
+export interface Expression {
+  readonly text: string;
+  /** What it reads, by variable. */
+  readonly references: References;
+  /**
+   * Its value as JSON. Ends after at most a fraction of a second, whatever the expression and the values.
+   * @throws ExpressionError naming the place and the expression
+   */
+  evaluate(variables: Variables): JsonValue;
+}
+
+export interface CompileOptions {
+  /** The variables that it may use. */
+  variables: readonly string[];
+  /** Other names are allowed, too: they are looked up in the values given, and missing ones fail the evaluation. */
+  open?: boolean;
+}
+
+export type Compiled = { ok: true; expression: Expression } | { ok: false; fault: ExpressionError };
+
+/** What expressions in the inputs of tasks, in `Conditional` and in notifications may use. */
+export const FLOW_VARIABLES = ['nodes', 'data', 'workflow', 'task', 'now'] as const;
+
+const DEFAULTS: CompileOptions = { variables: FLOW_VARIABLES };
+
+/** Checks syntax, names, functions, patterns and, as far as they are known, types. */
+export function compileExpression(text: string, options: CompileOptions = DEFAULTS): Compiled {
+  try {
+    return { ok: true, expression: compile(text, options) };
+  } catch (error) {
+    return { ok: false, fault: asExpressionError(error, text) };
+  }
+}
+
+function compile(text: string, options: CompileOptions): Expression {
+  if (text.trim() === '') throw new ExpressionError(text, 'the expression is empty', null);
+  if (text.length > EXPRESSION_CHARS_MAX) {
+    throw new ExpressionError(text, `has ${text.length} characters; ${EXPRESSION_CHARS_MAX} are allowed`, null);
+  }
+  const meter = new Meter();
+  const parsed = makeEnvironment(options.variables, options.open === true, meter).parse(text);
+  const root = parsed.ast as unknown as SyntaxNode;
+  const nodes = allNodes(root);
+  for (const node of nodes) replaceMatches(node, text);
+  const references = collectReferences(root, text);
+  if (options.open !== true) refuseUnknown(references, options.variables, text);
+  const checked = parsed.check();
+  if (checked.error !== undefined) throw checked.error;
+  instrument(root, meter);
+  return {
+    text,
+    references,
+    evaluate: (variables) => {
+      meter.reset();
+      try {
+        return toJson(parsed(contextOf(variables, references)) as unknown);
+      } catch (error) {
+        throw asExpressionError(error, text);
+      }
+    },
+  };
+}
+
+/** Only what the expression reads: everything else is not even looked at. */
+function contextOf(variables: Variables, references: References): Map<string, unknown> {
+  const context = new Map<string, unknown>();
+  for (const name of references.keys()) {
+    if (Object.hasOwn(variables, name)) context.set(name, admit(variables[name]));
+  }
+  return context;
+}
+
+/** `matches` of the library goes back and forth for ever on some patterns; ours reads each character once. */
+function replaceMatches(node: SyntaxNode, text: string): void {
+  if (node.op !== 'rcall') return;
+  const call = node.args as [string, SyntaxNode, SyntaxNode[]];
+  if (call[0] !== 'matches') return;
+  call[0] = 'matches_pattern';
+  const pattern = call[2][0];
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return;
+  try {
+    compilePattern(pattern.args);
+  } catch (error) {
+    throw new ExpressionError(text, (error as Error).message, pattern.start, error);
+  }
+}
+
+function refuseUnknown(references: References, variables: readonly string[], text: string): void {
+  for (const [name, { members, whole_at }] of references) {
+    if (variables.includes(name) || BUILT_IN.has(name)) continue;
+    const near = suggestName(name, variables);
+    const hint = near === null ? `the variables are ${variables.join(', ')}` : `did you mean "${near}"?`;
+    const offset = whole_at ?? Math.min(...members.values());
+    throw new ExpressionError(text, `there is no variable "${name}"; ${hint}`, offset);
+  }
+}
+
+/** Names that the language itself brings: types, and the owners of its functions. */
+const BUILT_IN: ReadonlySet<string> = new Set([
+  'bool',
+  'bytes',
+  'cel',
+  'double',
+  'dyn',
+  'google',
+  'int',
+  'list',
+  'map',
+  'null_type',
+  'optional',
+  'string',
+  'type',
+  'uint',
+]);

@@ -1,0 +1,121 @@
+import type { Meter } from './meter.ts';
+import { allNodes } from './syntax-tree.ts';
+import type { Evaluate, SyntaxNode } from './syntax-tree.ts';
+
+/** Characters of a duration such as `1h30m`. */
+const DURATION_CHARS_MAX = 64;
+/** Characters that `join` may put together. */
+const JOINED_CHARS_MAX = 4_194_304;
+/** Finding the local time of a time zone takes a while. */
+const TIME_ZONE_COST = 500;
+
+const SEARCHES = new Set(['contains', 'indexOf', 'lastIndexOf', 'split', 'startsWith', 'endsWith']);
+/** Operations whose values are new; all others pass on what is there. */
+const MAKERS = new Set(['+', 'call', 'rcall']);
+const ACCESSES = new Set(['.', '.?', '[]', '[?]']);
+
+/**
+ * Puts the meter into a checked tree: each step over a node, and each operation on values before it begins, is
+ * counted; members are only read from JSON values.
+ */
+export function instrument(root: SyntaxNode, meter: Meter): void {
+  for (const node of allNodes(root)) {
+    meterEvaluation(node, meter);
+    if (node.handle === undefined) continue;
+    const charge = chargeOf(node, meter);
+    if (charge === null) continue;
+    const handle = node.handle;
+    node.handle = (...operands) => {
+      charge(operands);
+      const value = handle(...operands);
+      if (MAKERS.has(node.op)) meter.spendOn(value);
+      return value;
+    };
+  }
+}
+
+/** An own `evaluate` that cannot be replaced: the library would put its own one there at the first call. */
+function meterEvaluation(node: SyntaxNode, meter: Meter): void {
+  const { alternate, macro } = node.meta;
+  const inner: Evaluate =
+    alternate !== undefined
+      ? (evaluator, _node, context) => alternate.evaluate(evaluator, alternate, context)
+      : macro !== undefined
+        ? (evaluator, _node, context) => macro.evaluate(evaluator, macro, context)
+        : node.meta.evaluate;
+  const evaluate: Evaluate = (evaluator, _node, context) => {
+    meter.spend(1);
+    return inner(evaluator, node, context);
+  };
+  Object.defineProperty(node, 'evaluate', { value: evaluate, writable: false });
+}
+
+/** What is counted before an operation; null where the step over its node is all there is. */
+function chargeOf(node: SyntaxNode, meter: Meter): ((operands: unknown[]) => void) | null {
+  if (ACCESSES.has(node.op)) return ([owner]) => refuseForeignObject(owner);
+  switch (node.op) {
+    case '==':
+    case '!=':
+      return ([left, right]) => {
+        meter.spendOnComparing(typeof right === 'object' ? left : right);
+      };
+    case 'in':
+      return ([left, right]) => {
+        if (Array.isArray(right)) meter.spendOnComparing(right);
+        else meter.spendOnComparing(left);
+      };
+    case '+':
+    case 'comprehension':
+      return (operands) => {
+        meter.spendOn(operands[0]);
+        if (node.op === '+') meter.spendOn(operands[1]);
+      };
+    case 'call':
+      return ([values]) => {
+        chargeCall((node.args as [string])[0], values as unknown[], meter, false);
+      };
+    case 'rcall':
+      return ([values]) => {
+        chargeCall((node.args as [string])[0], values as unknown[], meter, true);
+      };
+    default:
+      return null;
+  }
+}
+
+function chargeCall(name: string, values: unknown[], meter: Meter, isMethod: boolean): void {
+  for (const value of values) meter.spendOn(value);
+  const [first, second] = values;
+  if (isMethod && SEARCHES.has(name) && typeof first === 'string' && typeof second === 'string') {
+    meter.spendOnSearching(first, second);
+  } else if (isMethod && name === 'join' && Array.isArray(first)) {
+    refuseLongJoin(first, typeof second === 'string' ? second.length : 0);
+  } else if (isMethod && name.startsWith('get') && typeof second === 'string') {
+    meter.spend(TIME_ZONE_COST);
+  } else if (name === 'duration' && typeof first === 'string' && first.length > DURATION_CHARS_MAX) {
+    throw new Error(`duration() takes at most ${DURATION_CHARS_MAX} characters`);
+  }
+}
+
+function refuseLongJoin(texts: readonly unknown[], separatorChars: number): void {
+  const chars = texts.reduce<number>(
+    (sum, text) => sum + separatorChars + (typeof text === 'string' ? text.length : 0),
+    0,
+  );
+  if (chars > JOINED_CHARS_MAX) throw new Error(`join() makes at most ${JOINED_CHARS_MAX} characters`);
+}
+
+/** Dates and durations of the language are objects of classes, whose members are none of the expression's business. */
+function refuseForeignObject(owner: unknown): void {
+  if (owner instanceof Date) throw new Error('a timestamp has no members; call its functions, such as getFullYear()');
+  if (typeof owner !== 'object' || owner === null || Array.isArray(owner) || owner instanceof Map) return;
+  const prototype: unknown = Object.getPrototypeOf(owner);
+  if (
+    prototype === Object.prototype ||
+    prototype === null ||
+    Object.prototype.toString.call(owner) === '[object optional]'
+  ) {
+    return;
+  }
+  throw new Error('this value has no members');
+}

@@ -1,0 +1,41 @@
+/**
+ * A node of the tree that the language's parser makes. Beside what the library declares, the fields that evaluation
+ * goes by: every evaluation of a node calls its `evaluate`, every operation on values its `handle`.
+ */
+export interface SyntaxNode {
+  op: string;
+  args: unknown;
+  start: number;
+  readonly meta: {
+    evaluate: Evaluate;
+    /** What a macro over lists stands for. */
+    alternate?: SyntaxNode;
+    macro?: { evaluate: (evaluator: unknown, macro: unknown, context: unknown) => unknown };
+  };
+  evaluate: Evaluate;
+  handle?: (...operands: unknown[]) => unknown;
+}
+
+export type Evaluate = (evaluator: unknown, node: SyntaxNode, context: unknown) => unknown;
+
+export function isSyntaxNode(value: unknown): value is SyntaxNode {
+  return typeof value === 'object' && value !== null && 'op' in value && 'meta' in value;
+}
+
+/** Every node that an evaluation may come by, what macros were turned into included. */
+export function allNodes(root: SyntaxNode): Set<SyntaxNode> {
+  const found = new Set<SyntaxNode>();
+  const seen = new Set<object>();
+  const pending: unknown[] = [root];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
+    seen.add(value);
+    if (isSyntaxNode(value)) {
+      found.add(value);
+      pending.push(value.args, value.meta.alternate, value.meta.macro);
+    } else if (Array.isArray(value)) pending.push(...(value as unknown[]));
+    else if (Object.getPrototypeOf(value) === Object.prototype) pending.push(...(Object.values(value) as unknown[]));
+  }
+  return found;
+}
