@@ -10,7 +10,6 @@ export class RecordQueue<T> {
   #ended = false;
   #failure: { reason: unknown } | undefined;
   #wake: (() => void) | undefined;
-  #onRoom: (() => void) | undefined;
 
   /** @param max records from which on it is full */
   constructor(max: number) {
@@ -24,11 +23,6 @@ export class RecordQueue<T> {
   push(item: T): void {
     this.#items.push(item);
     this.#wake?.();
-  }
-
-  /** Calls `run` whenever there is room again after the queue was full. */
-  onRoom(run: () => void): void {
-    this.#onRoom = run;
   }
 
   /** What was pushed can still be read. */
@@ -46,10 +40,8 @@ export class RecordQueue<T> {
   async *read(): AsyncGenerator<T, void> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure.reason;
-      const wasFull = this.full;
       const item = this.#items.shift();
       if (item !== undefined) {
-        if (wasFull && !this.full) this.#onRoom?.();
         yield item;
       } else if (this.#ended) {
         return;

@@ -1,8 +1,11 @@
+import { HeddleError } from '../../domain/errors.ts';
 import type { ProbeEnvironment, TcpOptions } from '../options.ts';
 import type { PortRecord } from '../records.ts';
-import { ConnectScan } from './connect/connect-scan.ts';
+import { ConnectScan, type ConnectScanParts } from './connect/connect-scan.ts';
 import { PortReport } from './port-report.ts';
 import { RecordQueue } from './record-queue.ts';
+import { openSyn } from './syn/open-syn.ts';
+import { SynScan } from './syn/syn-scan.ts';
 
 /** Records that wait for the consumer; from there on nothing more is sent, and only what is under way is added. */
 const RECORDS_MAX = 4096;
@@ -29,7 +32,7 @@ export async function* scanTcp(
   const report = new PortReport(environment, queue, { states: options.states, total: options.endpoints.size });
   const aborted = (): void => queue.fail(signal.reason);
   signal.addEventListener('abort', aborted, { once: true });
-  const running = new ConnectScan({ options, environment, signal, report }).run().then(
+  const running = run({ options, environment, signal, report }).then(
     () => queue.end(),
     (error: unknown) => queue.fail(error),
   );
@@ -39,4 +42,18 @@ export async function* scanTcp(
     ending.abort();
     await running;
   }
+}
+
+/** Scans by the method that was asked for, or by the best that this process may use. */
+async function run(parts: ConnectScanParts): Promise<void> {
+  const { options, environment, report } = parts;
+  if (options.method !== 'connect') {
+    const syn = await openSyn(environment.random);
+    if (syn.available) return new SynScan({ ...parts, openWire: syn.openWire }).run();
+    if (options.method === 'syn') {
+      throw new HeddleError('VALIDATION_FAILED', `a SYN scan is not possible: ${syn.missing}; method connect is`);
+    }
+    report.notice('method', `scanning by whole connections, which is slower than SYN packets: ${syn.missing}`);
+  }
+  return new ConnectScan(parts).run();
 }

@@ -1,0 +1,39 @@
+import { networkInterfaces } from 'node:os';
+
+import ipaddr from 'ipaddr.js';
+
+/** An address as 32-bit numbers: one for IPv4, four for IPv6. */
+export function addressWords(ip: string, family: 4 | 6, into: Uint32Array, at: number): void {
+  if (family === 4) {
+    into[at] = ipv4Word(ip);
+    into[at + 1] = into[at + 2] = into[at + 3] = 0;
+    return;
+  }
+  const { parts } = ipaddr.IPv6.parse(ip);
+  for (let word = 0; word < 4; word++) into[at + word] = ((parts[2 * word]! << 16) | parts[2 * word + 1]!) >>> 0;
+}
+
+function ipv4Word(ip: string): number {
+  let word = 0;
+  let part = 0;
+  for (let index = 0; index < ip.length; index++) {
+    const code = ip.charCodeAt(index);
+    if (code === 0x2e) {
+      word = (word << 8) | part;
+      part = 0;
+    } else {
+      part = part * 10 + (code - 0x30);
+    }
+  }
+  return ((word << 8) | part) >>> 0;
+}
+
+/** The number of the interface that `fe80::1%eth0` names; 0 where it names none. */
+export function scopeId(ip: string): number {
+  const percent = ip.indexOf('%');
+  if (percent < 0) return 0;
+  const zone = ip.slice(percent + 1);
+  if (/^\d+$/.test(zone)) return Number(zone);
+  for (const { scopeid } of networkInterfaces()[zone] ?? []) if (scopeid !== undefined && scopeid > 0) return scopeid;
+  return 0;
+}

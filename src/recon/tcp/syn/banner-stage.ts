@@ -1,0 +1,72 @@
+import type { ProbeEnvironment } from '../../options.ts';
+import type { Endpoint } from '../../targets/port.ts';
+import { Attempt } from '../connect/attempt.ts';
+import { Fifo } from '../fifo.ts';
+import type { PortReport } from '../port-report.ts';
+
+/** Open ports that wait for a connection; beyond that nothing more is sent until some have been read. */
+const WAITING_MAX = 1024;
+
+interface OpenPort {
+  endpoint: Endpoint;
+  rtt_ms: number;
+}
+
+/** Connects to ports that a SYN scan found open, to read their banners, and reports them. They stay open without one. */
+export class BannerStage {
+  readonly #environment: ProbeEnvironment;
+  readonly #report: PortReport;
+  readonly #limits: { timeout_ms: number; concurrency: number };
+  readonly #waiting = new Fifo<OpenPort>();
+  readonly #running = new Set<Attempt>();
+
+  constructor(environment: ProbeEnvironment, report: PortReport, limits: { timeout_ms: number; concurrency: number }) {
+    this.#environment = environment;
+    this.#report = report;
+    this.#limits = limits;
+  }
+
+  get idle(): boolean {
+    return this.#waiting.length + this.#running.size === 0;
+  }
+
+  get full(): boolean {
+    return this.#waiting.length >= WAITING_MAX;
+  }
+
+  add(port: OpenPort): void {
+    this.#waiting.push(port);
+  }
+
+  /** Ends connections whose time is over, and begins others. */
+  advance(now: number): void {
+    for (const attempt of this.#running) if (attempt.deadline <= now) attempt.expire();
+    while (this.#running.size < this.#limits.concurrency) {
+      const port = this.#waiting.shift();
+      if (port === undefined) return;
+      if (this.#environment.pace.take(port.endpoint.ip) === 0) {
+        this.#begin(port);
+      } else {
+        this.#waiting.push(port);
+        return;
+      }
+    }
+  }
+
+  abandon(): void {
+    for (const attempt of this.#running) attempt.abandon();
+    this.#running.clear();
+  }
+
+  #begin({ endpoint, rtt_ms }: OpenPort): void {
+    const { clock } = this.#environment;
+    const { timeout_ms } = this.#limits;
+    const attempt: Attempt = new Attempt(endpoint, { clock, timeout_ms, banner: true }, ({ banner }) => {
+      this.#running.delete(attempt);
+      const said = banner === undefined ? {} : { banner };
+      this.#report.settle(endpoint, 'syn', { state: 'open', reason: 'syn-ack', rtt_ms, ...said });
+    });
+    this.#running.add(attempt);
+    this.#report.sent(1);
+  }
+}

@@ -1,0 +1,67 @@
+import { endianness } from 'node:os';
+
+import type * as Koffi from 'koffi';
+
+/** Calls of the C library, with pointers as memory of typed arrays. Each returns -1 on failure; `errno` says why. */
+export interface Libc {
+  socket(family: number, type: number, protocol: number): number;
+  close(fd: number): number;
+  setsockopt(fd: number, level: number, name: number, value: Uint8Array, bytes: number): number;
+  connect(fd: number, address: Uint8Array, bytes: number): number;
+  getsockname(fd: number, address: Uint8Array, bytes: Uint8Array): number;
+  sendmmsg(fd: number, messages: Uint8Array, count: number, flags: number): number;
+  recvmmsg(fd: number, messages: Uint8Array, count: number, flags: number, timeout: null): number;
+  /** Of the last call that failed. */
+  errno(): number;
+  /** Where memory begins; it does not move while the array is held. */
+  address(memory: Uint8Array): bigint;
+}
+
+export const AF_INET = 2;
+export const AF_INET6 = 10;
+export const SOCK_DGRAM = 2;
+export const SOCK_RAW = 3;
+export const SOCK_NONBLOCK = 0o4000;
+export const SOCK_CLOEXEC = 0o2000000;
+export const MSG_DONTWAIT = 0x40;
+
+export const EPERM = 1;
+export const EAGAIN = 11;
+export const ENOMEM = 12;
+export const EACCES = 13;
+export const ENOBUFS = 105;
+
+export type LibcAccess = { available: true; libc: Libc } | { available: false; missing: string };
+
+/** The layout of messages is that of 64-bit Linux, the same for x64, arm64 and riscv64, glibc and musl. */
+const ARCHITECTURES: readonly string[] = ['x64', 'arm64', 'riscv64', 'loong64'];
+
+/** Binds the C library that this process runs on, through koffi; says what is missing where that does not work. */
+export async function openLibc(): Promise<LibcAccess> {
+  const missing = (text: string): LibcAccess => ({ available: false, missing: text });
+  if (process.platform !== 'linux') return missing(`raw sockets are used on Linux only, this is ${process.platform}`);
+  if (!ARCHITECTURES.includes(process.arch) || endianness() !== 'LE') {
+    return missing(`raw sockets are used on 64-bit machines only, this is ${process.arch}`);
+  }
+  try {
+    return { available: true, libc: bind(await import('koffi')) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return missing(`the optional package koffi cannot be loaded (npm install koffi): ${reason}`);
+  }
+}
+
+function bind(koffi: typeof Koffi): Libc {
+  const library = koffi.load(null);
+  return {
+    socket: library.func('int socket(int family, int type, int protocol)'),
+    close: library.func('int close(int fd)'),
+    setsockopt: library.func('int setsockopt(int fd, int level, int name, void *value, uint32_t bytes)'),
+    connect: library.func('int connect(int fd, void *address, uint32_t bytes)'),
+    getsockname: library.func('int getsockname(int fd, void *address, void *bytes)'),
+    sendmmsg: library.func('int sendmmsg(int fd, void *messages, uint32_t count, int flags)'),
+    recvmmsg: library.func('int recvmmsg(int fd, void *messages, uint32_t count, int flags, void *timeout)'),
+    errno: () => koffi.errno(),
+    address: (memory: Uint8Array) => koffi.address(memory),
+  };
+}

@@ -1,0 +1,129 @@
+import type { Endpoint } from '../../targets/port.ts';
+import { addressWords } from './address-words.ts';
+
+const NONE = -1;
+
+/** Where a slot is. */
+export const FREE = 0;
+/** Its packet may leave when the pace lets it. */
+export const READY = 1;
+/** Its packet left, and its answer may come. */
+export const WAITING = 2;
+
+export type Place = typeof READY | typeof WAITING;
+
+/** Slots in the order in which they came, by the links of `Slots`. */
+interface SlotList {
+  head: number;
+  tail: number;
+  length: number;
+}
+
+/**
+ * What is known of the probes under way, in arrays of numbers: some 60 bytes each beside the endpoint itself. A slot is
+ * free again as soon as its port is settled.
+ */
+export class Slots {
+  readonly capacity: number;
+  readonly endpoints: (Endpoint | undefined)[];
+  /** Four words of the address for each slot. */
+  readonly words: Uint32Array;
+  readonly ports: Uint16Array;
+  /** Packets that were sent. */
+  readonly tries: Uint8Array;
+  /** When the last one was, on the monotonic clock. */
+  readonly sentAt: Float64Array;
+  readonly #places: Uint8Array;
+  readonly #next: Int32Array;
+  readonly #previous: Int32Array;
+  readonly #lists: Record<Place, SlotList> = {
+    [READY]: { head: NONE, tail: NONE, length: 0 },
+    [WAITING]: { head: NONE, tail: NONE, length: 0 },
+  };
+  /** Free ones, as a stack; those above `#fresh` were never used. */
+  readonly #freed: Int32Array;
+  #freedCount = 0;
+  #fresh = 0;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+    this.endpoints = [];
+    this.words = new Uint32Array(4 * capacity);
+    this.ports = new Uint16Array(capacity);
+    this.tries = new Uint8Array(capacity);
+    this.sentAt = new Float64Array(capacity);
+    this.#places = new Uint8Array(capacity);
+    this.#next = new Int32Array(capacity);
+    this.#previous = new Int32Array(capacity);
+    this.#freed = new Int32Array(capacity);
+  }
+
+  get used(): number {
+    return this.#fresh - this.#freedCount;
+  }
+
+  get full(): boolean {
+    return this.used === this.capacity;
+  }
+
+  /** Takes a slot, not yet in a list. Only where it is not full. */
+  take(endpoint: Endpoint): number {
+    const slot = this.#freedCount > 0 ? this.#freed[--this.#freedCount]! : this.#fresh++;
+    this.endpoints[slot] = endpoint;
+    addressWords(endpoint.ip, endpoint.family, this.words, 4 * slot);
+    this.ports[slot] = endpoint.port;
+    this.tries[slot] = 0;
+    return slot;
+  }
+
+  /** Gives a slot back, from whichever list it is in. */
+  free(slot: number): void {
+    this.#unlink(slot);
+    this.endpoints[slot] = undefined;
+    this.#freed[this.#freedCount++] = slot;
+  }
+
+  /** Whether a slot holds this very endpoint and is not settled yet. */
+  holds(slot: number, word0: number, word1: number, word2: number, word3: number, port: number): boolean {
+    if (slot >= this.#fresh || this.#places[slot] === FREE || this.ports[slot] !== port) return false;
+    const { words } = this;
+    const at = 4 * slot;
+    return words[at] === word0 && words[at + 1] === word1 && words[at + 2] === word2 && words[at + 3] === word3;
+  }
+
+  /** The first of a list, or -1. */
+  first(place: Place): number {
+    return this.#lists[place].head;
+  }
+
+  lengthOf(place: Place): number {
+    return this.#lists[place].length;
+  }
+
+  /** Puts a slot at the end of a list, out of the one that it was in. */
+  append(slot: number, place: Place): void {
+    this.#unlink(slot);
+    const list = this.#lists[place];
+    this.#places[slot] = place;
+    this.#previous[slot] = list.tail;
+    this.#next[slot] = NONE;
+    if (list.tail === NONE) list.head = slot;
+    else this.#next[list.tail] = slot;
+    list.tail = slot;
+    list.length += 1;
+  }
+
+  #unlink(slot: number): void {
+    const place = this.#places[slot];
+    if (place !== READY && place !== WAITING) return;
+    const list = this.#lists[place];
+    const next = this.#next[slot]!;
+    const previous = this.#previous[slot]!;
+    if (previous === NONE) list.head = next;
+    else this.#next[previous] = next;
+    if (next === NONE) list.tail = previous;
+    else this.#previous[next] = previous;
+    list.length -= 1;
+    this.#places[slot] = FREE;
+  }
+}

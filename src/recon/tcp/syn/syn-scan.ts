@@ -1,0 +1,278 @@
+import { eventLoopTurn } from '../../../runtime/turn.ts';
+import type { ProbeEnvironment, TcpOptions } from '../../options.ts';
+import { EndpointFeed } from '../endpoint-feed.ts';
+import type { PortReport, PortVerdict } from '../port-report.ts';
+import { scopeId } from './address-words.ts';
+import { BannerStage } from './banner-stage.ts';
+import { CookieKey } from './cookie.ts';
+import { EACCES, EPERM } from './libc.ts';
+import { READY, Slots, WAITING } from './slots.ts';
+import { unreachableReason } from './unreachable.ts';
+import type { Answer, SendFaults, Wire } from './wire.ts';
+
+/** How long the loop runs before the rest of the process has its turn. */
+const TURN_MS = 4;
+/** How long it sleeps where there is nothing to send and nothing came. */
+const IDLE_MS = 1;
+const BATCH = 4096;
+const REFUSALS_MAX = 64;
+const OBSERVE_EVERY_MS = 50;
+
+/** Slots: what a second's worth of packets needs, within these. */
+export const SLOTS_MIN = 4096;
+export const SLOTS_MAX = 262_144;
+
+/** Tries beyond that cannot be told apart by their source port. */
+const TRIES_MAX = 16;
+
+export interface SynScanParts {
+  options: TcpOptions;
+  environment: ProbeEnvironment;
+  /** Ends the scan, for whatever reason. */
+  signal: AbortSignal;
+  report: PortReport;
+  /** The sockets of a family; throws where they cannot be had. Closed by the scan. */
+  openWire: (family: 4 | 6) => Wire;
+}
+
+/**
+ * Probes that are nothing but a SYN packet. Each endpoint has a slot until it is settled; there are as many slots as
+ * packets within a timeout at the pace's rate (4,096 to 262,144), which is the bound of memory beside two batches of
+ * 4,096 endpoints that were read ahead. What has not answered within the timeout is sent again, `retries` times.
+ */
+export class SynScan {
+  readonly #options: TcpOptions;
+  readonly #environment: ProbeEnvironment;
+  readonly #signal: AbortSignal;
+  readonly #report: PortReport;
+  readonly #openWire: (family: 4 | 6) => Wire;
+  readonly #wires: { 4?: Wire; 6?: Wire } = {};
+  readonly #slots: Slots;
+  readonly #slotMask: number;
+  readonly #key: CookieKey;
+  readonly #feed: EndpointFeed;
+  readonly #banners: BannerStage;
+  readonly #triesMax: number;
+  readonly #probe = { port: 0, attempt: 0, sequence: 0, scope: 0 };
+  readonly #faults: SendFaults = {
+    later: (slot) => this.#sendAgain(slot),
+    failed: (slot, errno) => this.#couldNotSend(slot, errno),
+  };
+  readonly #take = (answer: Answer): void => this.#answered(answer);
+  #now: number;
+  #received = 0;
+  #sentToAlive = 0;
+  #answeredByAlive = 0;
+  #observeAt = 0;
+
+  constructor({ options, environment, signal, report, openWire }: SynScanParts) {
+    this.#options = options;
+    this.#environment = environment;
+    this.#signal = signal;
+    this.#report = report;
+    this.#openWire = openWire;
+    this.#slots = new Slots(slotsFor(environment.pace.rate, options.timeout_ms, options.endpoints.size));
+    this.#slotMask = this.#slots.capacity - 1;
+    this.#key = new CookieKey(environment.random.bytes(8));
+    this.#feed = new EndpointFeed(options.endpoints, signal, BATCH, () => undefined);
+    this.#banners = new BannerStage(environment, report, options);
+    this.#triesMax = Math.min(TRIES_MAX, 1 + options.retries);
+    this.#now = environment.clock.monotonic();
+  }
+
+  /** Resolves when every endpoint is settled, or when the signal has aborted; no socket is open then. */
+  async run(): Promise<void> {
+    const { clock } = this.#environment;
+    const abandon = (): void => this.#banners.abandon();
+    this.#signal.addEventListener('abort', abandon, { once: true });
+    try {
+      while (!this.#signal.aborted && !this.#finished) {
+        const until = clock.monotonic() + TURN_MS;
+        let busy = true;
+        while (busy && this.#now < until) busy = this.#pass();
+        this.#report.progress(this.#now);
+        if (busy) await eventLoopTurn();
+        else await clock.sleep(IDLE_MS, this.#signal);
+        this.#now = clock.monotonic();
+      }
+      this.#observe();
+      this.#report.progress(this.#now, true);
+    } finally {
+      this.#signal.removeEventListener('abort', abandon);
+      abandon();
+      this.#wires[4]?.close();
+      this.#wires[6]?.close();
+    }
+  }
+
+  get #finished(): boolean {
+    return this.#slots.used === 0 && this.#feed.ended && this.#banners.idle;
+  }
+
+  /** Sends a batch and reads what came; returns whether there was anything to do. */
+  #pass(): boolean {
+    this.#now = this.#environment.clock.monotonic();
+    const sent = this.#send();
+    const drained = this.#receive();
+    // Nothing is given up while its answer may wait to be read.
+    if (drained) this.#expire();
+    if (this.#options.banner) this.#banners.advance(this.#now);
+    if (this.#now >= this.#observeAt) this.#observe();
+    return sent > 0 || this.#received > 0;
+  }
+
+  #send(): number {
+    const { pace } = this.#environment;
+    if (this.#report.full || this.#banners.full) return 0;
+    let room = pace.available(256);
+    let refusals = 0;
+    for (let left = Math.min(REFUSALS_MAX * 4, this.#slots.lengthOf(READY)); left > 0 && room > 0; left--) {
+      if (refusals >= REFUSALS_MAX || this.#batchFull) break;
+      if (this.#put(this.#slots.first(READY))) room -= 1;
+      else refusals += 1;
+    }
+    refusals = 0;
+    while (room > 0 && refusals < REFUSALS_MAX && !this.#slots.full && !this.#batchFull) {
+      const endpoint = this.#feed.take();
+      if (endpoint === undefined) break;
+      if (this.#put(this.#slots.take(endpoint))) room -= 1;
+      else refusals += 1;
+    }
+    return this.#flush();
+  }
+
+  get #batchFull(): boolean {
+    return this.#wires[4]?.full === true || this.#wires[6]?.full === true;
+  }
+
+  #flush(): number {
+    let sent = 0;
+    for (const wire of [this.#wires[4], this.#wires[6]]) {
+      if (wire !== undefined && wire.queued > 0) sent += wire.flush(this.#faults);
+    }
+    this.#report.sent(sent);
+    return sent;
+  }
+
+  /** Adds the packet of a slot to the batch of its family; false where the pace refused it. */
+  #put(slot: number): boolean {
+    const endpoint = this.#slots.endpoints[slot]!;
+    if (this.#environment.pace.take(endpoint.ip) > 0) {
+      this.#slots.append(slot, READY);
+      return false;
+    }
+    const { words, ports, tries } = this.#slots;
+    const wire = this.#wire(endpoint.family);
+    const at = 4 * slot;
+    const probe = this.#probe;
+    probe.port = ports[slot]!;
+    probe.attempt = tries[slot]!;
+    probe.sequence = this.#sequence(slot, words, at, probe.port);
+    probe.scope = endpoint.family === 6 ? scopeId(endpoint.ip) : 0;
+    if (!wire.put(slot, words, at, probe)) {
+      this.#report.notice('no-route', 'there is no route to some of the targets');
+      this.#settle(slot, { state: 'filtered', reason: 'net-unreachable', rtt_ms: null });
+      return true;
+    }
+    tries[slot] = probe.attempt + 1;
+    this.#slots.sentAt[slot] = this.#now;
+    this.#slots.append(slot, WAITING);
+    return true;
+  }
+
+  #wire(family: 4 | 6): Wire {
+    return (this.#wires[family] ??= this.#openWire(family));
+  }
+
+  /** The keyed hash of the target, with the slot's number laid over its lowest bits. */
+  #sequence(slot: number, words: Uint32Array, at: number, port: number): number {
+    return (this.#key.hash(words[at]!, words[at + 1]!, words[at + 2]!, words[at + 3]!, port) ^ slot) >>> 0;
+  }
+
+  /** Reads one batch of each family; returns whether nothing is left to read. */
+  #receive(): boolean {
+    this.#received = 0;
+    let drained = true;
+    for (const wire of [this.#wires[4], this.#wires[6]]) {
+      if (wire?.receive(this.#take) === true) drained = false;
+    }
+    return drained;
+  }
+
+  #answered(answer: Answer): void {
+    this.#received += 1;
+    const { words, port, sequence } = answer;
+    const hash = this.#key.hash(words[0]!, words[1]!, words[2]!, words[3]!, port);
+    const slot = (hash ^ sequence) >>> 0;
+    // Anything but a slot's number there is a forgery; a slot that holds something else had its answer already.
+    if (slot > this.#slotMask || !this.#slots.holds(slot, words[0]!, words[1]!, words[2]!, words[3]!, port)) return;
+    const missed = this.#slots.tries[slot]! - 1 - answer.attempt;
+    if (missed < 0) return;
+    // An answer to an earlier try: that one left about a timeout before the one after it.
+    const rtt_ms = Math.max(0, this.#now - this.#slots.sentAt[slot]! + missed * this.#options.timeout_ms);
+    if (answer.type !== 'unreachable') {
+      this.#sentToAlive += answer.attempt + 1;
+      this.#answeredByAlive += 1;
+    }
+    if (answer.type === 'syn-ack') this.#open(slot, rtt_ms);
+    else if (answer.type === 'rst') this.#settle(slot, { state: 'closed', reason: 'rst', rtt_ms });
+    else {
+      const reason = unreachableReason(this.#slots.endpoints[slot]!.family, answer.code);
+      this.#settle(slot, { state: 'filtered', reason, rtt_ms });
+    }
+  }
+
+  #open(slot: number, rtt_ms: number): void {
+    if (!this.#options.banner) {
+      this.#settle(slot, { state: 'open', reason: 'syn-ack', rtt_ms });
+      return;
+    }
+    this.#banners.add({ endpoint: this.#slots.endpoints[slot]!, rtt_ms });
+    this.#slots.free(slot);
+  }
+
+  #expire(): void {
+    const { tries, sentAt } = this.#slots;
+    for (let slot = this.#slots.first(WAITING); slot >= 0; slot = this.#slots.first(WAITING)) {
+      if (sentAt[slot]! + this.#options.timeout_ms > this.#now) return;
+      if (tries[slot]! < this.#triesMax) this.#slots.append(slot, READY);
+      else this.#settle(slot, { state: 'filtered', reason: 'no-response', rtt_ms: null });
+    }
+  }
+
+  #settle(slot: number, verdict: PortVerdict): void {
+    this.#report.settle(this.#slots.endpoints[slot]!, 'syn', verdict);
+    this.#slots.free(slot);
+  }
+
+  /** The system did not take it: that was no try. */
+  #sendAgain(slot: number): void {
+    this.#slots.tries[slot]! -= 1;
+    this.#slots.append(slot, READY);
+  }
+
+  #couldNotSend(slot: number, errno: number): void {
+    const held = errno === EPERM || errno === EACCES;
+    const reason = held ? 'not-permitted' : 'net-unreachable';
+    const notice = held
+      ? 'a packet filter of this machine keeps back packets to some targets'
+      : `some packets could not be sent (errno ${errno})`;
+    this.#report.notice(reason, notice);
+    this.#settle(slot, { state: 'filtered', reason, rtt_ms: null });
+  }
+
+  /** Each port that answered tells how many packets it took: that is loss, and silence need not be. */
+  #observe(): void {
+    this.#observeAt = this.#now + OBSERVE_EVERY_MS;
+    if (this.#answeredByAlive === 0) return;
+    this.#environment.pace.observe(this.#sentToAlive, this.#answeredByAlive);
+    this.#sentToAlive = 0;
+    this.#answeredByAlive = 0;
+  }
+}
+
+/** A power of two, so that a slot's number is the lowest bits of a word. */
+function slotsFor(rate: number, timeoutMs: number, endpoints: number): number {
+  const needed = Math.min(Math.max(SLOTS_MIN, (rate * timeoutMs * 1.25) / 1000), SLOTS_MAX, Math.max(1, endpoints));
+  return 2 ** Math.ceil(Math.log2(needed));
+}
