@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import fc from 'fast-check';
+
+import { parsePorts } from '../../../src/recon/targets/ports.ts';
+import { TOP_TCP_PORTS } from '../../../src/recon/targets/top-ports.ts';
+
+test('the list of top ports is a thousand different ports', () => {
+  assert.equal(TOP_TCP_PORTS.length, 1000);
+  assert.equal(new Set(TOP_TCP_PORTS).size, 1000);
+  assert.ok(TOP_TCP_PORTS.every((port) => Number.isInteger(port) && port >= 1 && port <= 65_535));
+  const first = new Set(TOP_TCP_PORTS.slice(0, 100));
+  for (const port of [21, 22, 25, 53, 80, 443, 445, 3306, 3389, 5432, 6379, 8080])
+    assert.ok(first.has(port), String(port));
+});
+
+test('ports, ranges, lists and what is left out of them', () => {
+  assert.deepEqual(parsePorts('22,80-82, 22'), [22, 80, 81, 82]);
+  assert.deepEqual(parsePorts('!81,80-82'), [80, 82]);
+  assert.deepEqual(parsePorts('top-3'), TOP_TCP_PORTS.slice(0, 3));
+  assert.equal(parsePorts('top-100,!443').length, 99);
+  assert.equal(parsePorts('all').length, 65_535);
+  assert.equal(parsePorts('-').length, 65_535);
+  assert.deepEqual(parsePorts('all,!top-1000,!1-65000').slice(0, 2), [65_001, 65_002]);
+});
+
+test('what is no port is refused with what it was and what is meant', () => {
+  for (const [text, fault] of [
+    ['80,0', /ports: "0" is no port from 1 to 65535/],
+    ['65536', /"65536" is no port/],
+    ['90-80', /"90-80" ends before it begins/],
+    ['080', /"080" is no port/],
+    ['0x50', /"0x50" is no port/],
+    ['1-2-3', /"1-2-3" is no port/],
+    ['http', /"http" is no port/],
+    ['top-1001', /"top-1001" is no list that there is: top-1 to top-1000/],
+    ['top-0', /is no list/],
+    ['', /none are named; name some/],
+    ['!443', /none are named; name what they are left out of: all,!443/],
+    ['80,!80', /all that are named are left out again/],
+  ] as const) {
+    assert.throws(() => parsePorts(text), fault, text);
+  }
+});
+
+test('whatever is written, it is a list of ports or an error for its writer', () => {
+  const piece = fc.constantFrom('1', '80', '-', ',', '!', 'top-', '65535', '70000', ' ', 'all', '0');
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 10 }), (pieces) => {
+      let ports: number[];
+      try {
+        ports = parsePorts(pieces.join(''));
+      } catch (error) {
+        assert.equal((error as Error).name, 'HeddleError');
+        return;
+      }
+      assert.equal(new Set(ports).size, ports.length);
+      assert.ok(ports.length > 0 && ports.every((port) => port >= 1 && port <= 65_535));
+    }),
+  );
+});
