@@ -66,7 +66,7 @@ class ListedScope implements AddressScope {
     if (address === null) return refused(`${shown(ip)} is no address that could be checked`);
     if (this.addresses.has(address)) return ALLOWED;
     const special = specialBlockOf(address);
-    if (special === null && name !== null && this.#coversName(name)) return ALLOWED;
+    if (special === null && name !== null && this.#listsName(name)) return ALLOWED;
     return refused(special === null ? ordinaryReason(formatAddress(address)) : specialReason(address, this.addresses));
   }
 
@@ -75,17 +75,16 @@ class ListedScope implements AddressScope {
     if (address !== null) return this.check(name, null);
     const verdict = normalizeName(name);
     if (!verdict.ok) return refused(`${shown(name)} ${verdict.fault}`);
-    if (this.#coversName(verdict.name)) return ALLOWED;
+    // Names of the loopback may be followed, but they make no address one of the scope.
+    if (this.#listsName(verdict.name) || (this.#loopback && isWithin(verdict.name, 'localhost'))) return ALLOWED;
     const reverse = reverseAddress(verdict.name);
     if (reverse !== null) return this.check(reverse, null);
     return refused(`no line of the scope covers ${verdict.name}; a line that says ${verdict.name} allows it`);
   }
 
-  #coversName(text: string): boolean {
+  #listsName(text: string): boolean {
     const verdict = normalizeName(text);
-    if (!verdict.ok) return false;
-    const { name } = verdict;
-    return (this.#loopback && isWithin(name, 'localhost')) || this.#domains.some((domain) => isWithin(name, domain));
+    return verdict.ok && this.#domains.some((domain) => isWithin(verdict.name, domain));
   }
 }
 

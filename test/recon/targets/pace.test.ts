@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import fc from 'fast-check';
+
+import { burstOf, createPace } from '../../../src/recon/targets/pace.ts';
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+
+const rates = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 10_000, 150_000));
+
+/** In any window, whatever its ends: counted between every two packets. */
+function assertWithin(timesMs: readonly number[], rate: number, what: string): void {
+  for (let first = 0; first < timesMs.length; first += 1) {
+    for (let last = first; last < timesMs.length; last += 7) {
+      const allowed = burstOf(rate) + ((timesMs[last]! - timesMs[first]!) * rate) / 1000;
+      assert.ok(
+        last - first + 1 <= allowed + 1e-6 + 1e-9 * last,
+        `${what}: ${last - first + 1} packets, ${allowed} allowed`,
+      );
+    }
+  }
+}
+
+test('no window ever holds more than the rate and one burst, in all and for each host', async () => {
+  const steps = fc.array(fc.record({ waitMs: fc.double({ min: 0, max: 40, noNaN: true }), tries: fc.nat(60) }), {
+    maxLength: 40,
+  });
+  await fc.assert(
+    fc.asyncProperty(rates, rates, steps, async (rate, hostRate, list) => {
+      const clock = new VirtualClock();
+      const pace = createPace({ clock, rate, host_rate: hostRate });
+      const sent: number[] = [];
+      const byHost = new Map<string, number[]>();
+      for (const { waitMs, tries } of list) {
+        await clock.advance(waitMs);
+        for (let attempt = 0; attempt < tries; attempt += 1) {
+          const host = `10.0.0.${attempt % 3}`;
+          if (pace.take(host) > 0) continue;
+          sent.push(clock.monotonic());
+          byHost.set(host, [...(byHost.get(host) ?? []), clock.monotonic()]);
+        }
+      }
+      assertWithin(sent, rate, `rate ${rate}`);
+      for (const [host, times] of byHost) assertWithin(times, hostRate, `${host} at ${hostRate}`);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('who waits as long as he is told gets the whole rate', async () => {
+  for (const [rate, hostRate] of [
+    [100, Infinity],
+    [Infinity, 100],
+    [1000, 1000],
+    [37, 1000],
+  ] as const) {
+    const clock = new VirtualClock();
+    const pace = createPace({ clock, rate, host_rate: hostRate });
+    let sent = 0;
+    for (const startMs = clock.monotonic(); clock.monotonic() - startMs < 10_000;) {
+      const waitMs = pace.take('10.0.0.1');
+      if (waitMs === 0) sent += 1;
+      else await clock.advance(waitMs);
+    }
+    const limit = Math.min(rate, hostRate);
+    assert.ok(sent >= limit * 10 - 1 && sent <= limit * 10 + burstOf(limit), `${sent} at ${limit}/s`);
+  }
+});
+
+test('a host at its limit does not take from the others', async () => {
+  const clock = new VirtualClock();
+  const pace = createPace({ clock, rate: 1000, host_rate: 1 });
+  assert.equal(pace.take('10.0.0.1'), 0);
+  assert.ok(Math.abs(pace.take('10.0.0.1') - 1000) < 1e-6);
+  assert.equal(pace.available(100), 15, 'what was refused to a host is still there');
+  assert.equal(pace.take('10.0.0.2'), 0);
+  await clock.advance(1000);
+  assert.equal(pace.take('10.0.0.1'), 0);
+});
+
+test('without limits nothing waits; available is never more than was asked for', () => {
+  const pace = createPace({ clock: new VirtualClock(), rate: Infinity, host_rate: Infinity });
+  for (let packet = 0; packet < 10_000; packet += 1) assert.equal(pace.take('10.0.0.1'), 0);
+  assert.equal(pace.available(512), 512);
+  assert.equal(pace.rate, Infinity);
+});
+
+test('a million hosts leave no buckets behind', async () => {
+  const clock = new VirtualClock();
+  const pace = createPace({ clock, rate: Infinity, host_rate: 1000 });
+  const before = process.memoryUsage().heapUsed;
+  for (let step = 0; step < 1000; step += 1) {
+    for (let host = 0; host < 1000; host += 1) assert.equal(pace.take(`10.${step}.${host >> 8}.${host & 255}`), 0);
+    await clock.advance(10);
+  }
+  assert.ok(process.memoryUsage().heapUsed - before < 40_000_000);
+});
+
+describe('loss', () => {
+  async function observe(pace: ReturnType<typeof createPace>, clock: VirtualClock, answered: number): Promise<void> {
+    for (let packet = 0; packet < 100; packet += 1) pace.take('10.0.0.1');
+    await clock.advance(100);
+    pace.observe(100, answered);
+  }
+
+  test('lowers the rate at once and to no less than 10 a second; without it, it comes back to the limit', async () => {
+    const clock = new VirtualClock();
+    const pace = createPace({ clock, rate: 1000, host_rate: Infinity });
+    await observe(pace, clock, 80);
+    assert.ok(pace.rate <= 700, String(pace.rate));
+    for (let round = 0; round < 30; round += 1) await observe(pace, clock, 0);
+    assert.equal(pace.rate, 10);
+    let before = pace.rate;
+    for (let round = 0; round < 25; round += 1) {
+      await observe(pace, clock, 100);
+      assert.ok(pace.rate >= before);
+      before = pace.rate;
+    }
+    assert.equal(pace.rate, 1000);
+  });
+
+  test('of less than a twentieth, or of too few packets to tell, changes nothing', async () => {
+    const clock = new VirtualClock();
+    const pace = createPace({ clock, rate: 1000, host_rate: Infinity });
+    await observe(pace, clock, 96);
+    await clock.advance(1000);
+    pace.observe(10, 0);
+    assert.equal(pace.rate, 1000);
+  });
+
+  test('gives a rate to one that had none, and takes it away again', async () => {
+    const clock = new VirtualClock();
+    const pace = createPace({ clock, rate: Infinity, host_rate: Infinity });
+    await observe(pace, clock, 50);
+    assert.equal(pace.rate, 700, '100 packets in 100 ms are 1,000 a second');
+    let sent = 0;
+    while (pace.take('10.0.0.1') === 0) sent += 1;
+    assert.equal(sent, 0, 'what was sent before the cut is not sent again as a burst');
+    for (let round = 0; round < 40; round += 1) await observe(pace, clock, 100);
+    assert.equal(pace.rate, Infinity);
+  });
+
+  test('a low limit stays what it is', async () => {
+    const clock = new VirtualClock();
+    const pace = createPace({ clock, rate: 5, host_rate: Infinity });
+    await observe(pace, clock, 0);
+    assert.equal(pace.rate, 5);
+  });
+});
