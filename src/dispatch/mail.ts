@@ -61,6 +61,7 @@ export function smtpServer(options: MailServerOptions): MailServer {
         abort.abort();
       };
       const onStop = (): void => end('stop');
+      const whyEnded = (): typeof ended => ended;
       if (stop?.aborted === true) return stopped;
       stop?.addEventListener('abort', onStop, { once: true });
       const cancelTimer = clock.after(limitMs, () => end('time'));
@@ -69,8 +70,7 @@ export function smtpServer(options: MailServerOptions): MailServer {
         const info = await transport.sendMail({ ...composed(mail, options), signal: abort.signal });
         return { answer: 'accepted', status: statusOf(info.response) ?? 250 };
       } catch (error) {
-        // What TypeScript cannot see: the timer and the signal set it meanwhile.
-        switch (ended as 'time' | 'stop' | undefined) {
+        switch (whyEnded()) {
           case 'stop':
             return stopped;
           case 'time':
@@ -114,7 +114,7 @@ async function openTransport(options: MailServerOptions): Promise<Transporter> {
     disableFileAccess: true,
     disableUrlAccess: true,
     ...(tls === undefined ? {} : { tls }),
-  }) as Transporter;
+  });
 }
 
 function composed({ message, id, headers }: OutgoingMail, { sender, clock }: MailServerOptions) {
@@ -150,7 +150,7 @@ function judged(error: unknown): MailAnswer {
   const aboutTheMail = code === 'EENVELOPE' || code === 'EMESSAGE';
   const refused = aboutTheMail && (status === null || status >= 500);
   const said = typeof response === 'string' && response !== '' ? response : String(message);
-  const words = status === null ? `${String(code ?? 'failure')}: ${said}` : said;
+  const words = status === null && typeof code === 'string' ? `${code}: ${said}` : said;
   return { answer: refused ? 'refused' : 'failed', status, error: words };
 }
 

@@ -76,7 +76,7 @@ export class Claims {
   ): Promise<{ outcomes: TransitionOutcome[]; claimed: ClaimedTask[] }> {
     const context = this.#context;
     const rounds = distinctRounds(reports);
-    if (rounds.length !== 1 || reports.some((report) => report.result !== undefined)) {
+    if (rounds.length !== 1 || reports.some(({ result, notices }) => result !== undefined || notices !== undefined)) {
       const outcomes = await report(context, reports);
       return { outcomes, claimed: await this.claim(request) };
     }

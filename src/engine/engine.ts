@@ -13,6 +13,7 @@ import { dispatch, workersSeen } from './dispatch.ts';
 import { explain } from './explain.ts';
 import { explainContainer } from './explain-container.ts';
 import { heartbeat, release } from './heartbeat.ts';
+import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
 import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
@@ -93,6 +94,7 @@ function verbsOf(context: EngineContext): Engine {
     claimDeliveries: (request) => outbox.claimDeliveries(context, request),
     renewDeliveries: (tries, leaseMs) => outbox.renewDeliveries(context, tries, leaseMs),
     settleDeliveries: (results) => outbox.settleDeliveries(context, results),
+    announceEnds: (ids) => announceEnds(context, ids),
     listDeliveries: (filter) => outbox.listDeliveries(context, filter),
     replayDeliveries: (ids) => outbox.replayDeliveries(context, ids),
     sweep: () => sweep(context),

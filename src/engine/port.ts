@@ -341,6 +341,8 @@ export interface Engine {
   /** Keeps tries that go on from being taken by another process for `lease_ms` more. */
   renewDeliveries(tries: readonly { id: string; tries: number }[], lease_ms: number): Promise<void>;
   settleDeliveries(results: readonly DeliveryResult[]): Promise<void>;
+  /** Writes what is to be told of the ends of these trees, once for each run of each; returns how many deliveries that are. */
+  announceEnds(ids: readonly WorkflowId[]): Promise<number>;
   listDeliveries(filter: DeliveryFilter): Promise<DeliveryRecord[]>;
   /** Makes dead deliveries due again; returns how many were dead. */
   replayDeliveries(ids: readonly string[]): Promise<number>;

@@ -2,6 +2,7 @@ import { taskStateOf, TASK_STATE_CODE, type TaskState } from '../domain/task-sta
 import { settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import { TRANSITION_RESULTS } from './observe.ts';
+import { storedAction } from './outbox.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
 
 /** Longest reason that is kept, characters. */
@@ -73,9 +74,24 @@ function workflowsToLock(set: readonly Report[]): string[] | null {
 async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
   const input = settleInput(context, set);
   const results = set.flatMap(({ task_id, result }) => (result === undefined ? [] : [{ i: task_id, d: result }]));
-  const moved = await settle(context.database, input, results.length === 0 ? null : JSON.stringify(results));
+  const moved = await settle(
+    context.database,
+    input,
+    results.length === 0 ? null : JSON.stringify(results),
+    noticesOf(set),
+  );
   await context.observer.moved(moved);
   return outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
+}
+
+/** What tasks of a set that succeeded tell, as settle_with_notices takes it; null where none does. */
+function noticesOf(set: readonly Report[]): string | null {
+  const notices = set.flatMap(({ task_id, outcome, notices: told }) =>
+    told === undefined || outcome !== 'succeeded'
+      ? []
+      : [{ i: task_id, n: told.actions.map((action) => storedAction(action)), u: told.once_per_workflow }],
+  );
+  return notices.length === 0 ? null : JSON.stringify(notices);
 }
 
 /** Merges metadata and adds counters without a change of state. */

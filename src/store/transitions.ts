@@ -34,6 +34,12 @@ const SETTLE_WITH_RESULTS: Statement = {
     $1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $7, $8, $9::jsonb) as moved`,
 };
 
+const SETTLE_WITH_NOTICES: Statement = {
+  name: 'tasks.settle_with_notices',
+  text: `select settle_with_notices(
+    $1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $7, $8, $9::jsonb, $10::jsonb) as moved`,
+};
+
 const UPDATE: Statement = {
   name: 'tasks.update',
   text: `select update_tasks($1::uuid[], $2::integer[], $3::jsonb, $4) as moved`,
@@ -113,8 +119,19 @@ export function settleValues(input: SettleInput): unknown[] {
   ];
 }
 
-/** @param results [{i: id, d: data}] as JSON text, of tasks that left something: kept where their report is applied */
-export function settle(queryable: Queryable, input: SettleInput, results: string | null): Promise<Moved> {
+/**
+ * @param results [{i: id, d: data}] as JSON text, of tasks that left something: kept where their report is applied
+ * @param notices what tasks that succeed tell, as settle_with_notices takes it
+ */
+export function settle(
+  queryable: Queryable,
+  input: SettleInput,
+  results: string | null,
+  notices: string | null = null,
+): Promise<Moved> {
+  if (notices !== null) {
+    return first(queryable, SETTLE_WITH_NOTICES, [...settleValues(input), results ?? '[]', notices]);
+  }
   if (results === null) return first(queryable, SETTLE, settleValues(input));
   return first(queryable, SETTLE_WITH_RESULTS, [...settleValues(input), results]);
 }

@@ -1,6 +1,5 @@
 /** A text without line breaks or other control characters, of at most `maxCharacters`: fit for a header or a heading. */
 export function oneLine(text: string, maxCharacters = 300): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what must not pass
   const line = text.replace(/[\s\x00-\x1f\x7f\u0080-\u009f\u2028\u2029]+/g, ' ').trim();
   return cutText(line, maxCharacters);
 }

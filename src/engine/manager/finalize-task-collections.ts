@@ -7,13 +7,13 @@ const TREES_MAX = 200;
 const TRANSACTIONS_MAX = 50;
 
 /**
- * Step 8: does once, at the end of a tree, what is to be done then: the history of its job learns how it ended, and a run
- * that waited for it starts. The tree itself leaves the hot tables with the retention.
+ * Step 8: does once, at the end of a tree, what is to be done then: the history of its job learns how it ended, a run that
+ * waited for it starts, and whoever asked is told. The tree itself leaves the hot tables with the retention.
  */
-export async function finalizeTaskCollections({ database, jobs }: ManagerContext): Promise<StepResult> {
+export async function finalizeTaskCollections({ engine, jobs }: ManagerContext): Promise<StepResult> {
   let count = 0;
   for (let transaction = 0; transaction < TRANSACTIONS_MAX; transaction += 1) {
-    const trees = await database.transaction(async (tx) => {
+    const trees = await engine.transaction(async (_inner, tx) => {
       const ended = await takeEndedTrees(tx, TREES_MAX);
       if (ended.length === 0) return 0;
       await finishJobRuns(jobs, tx, await findEndedJobRuns(tx, ended));

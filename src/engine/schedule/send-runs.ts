@@ -4,6 +4,7 @@ import { encodeManagerMessage } from '../../domain/parse/encode.ts';
 import { parseWorkflow, type ParsedWorkflow } from '../../domain/parse/workflow.ts';
 import { fixedIds, type WorkflowDefinition } from '../../domain/schedule.ts';
 import type { Queryable } from '../../store/database.ts';
+import { notifyFaults } from '../notices/check.ts';
 import type { JobContext } from './context.ts';
 
 /** A definition is kept in every message that starts it; generators make large workflows out of small ones. */
@@ -21,7 +22,7 @@ export function readDefinition(workflow: WorkflowDefinition, newId: () => string
     return { ok: false, faults: [`workflow: must have at most ${DEFINITION_BYTES_MAX} bytes, not ${bytes}`] };
   }
   const parsed = parseWorkflow(workflow, newId);
-  const faults = parsed.ok ? fixedIds(workflow['root']) : parsed.faults;
+  const faults = parsed.ok ? [...fixedIds(workflow['root']), ...notifyFaults(parsed.notify)] : parsed.faults;
   if (parsed.ok && faults.length === 0) return parsed;
   return { ok: false, faults: faults.slice(0, DETAILS_MAX).map((fault) => atWorkflow(fault)) };
 }

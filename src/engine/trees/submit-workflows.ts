@@ -1,11 +1,14 @@
 import { HeddleError } from '../../domain/errors.ts';
+import type { WorkflowNotification } from '../../domain/notification/notification.ts';
 import type { NewTask } from '../../domain/task.ts';
 import type { NewNode } from '../../domain/workflow.ts';
 import type { Queryable } from '../../store/database.ts';
+import { putNoticeEntries } from '../../store/notices.ts';
 import { answerIdempotencyKey, takeIdempotencyKey } from '../../store/submissions.ts';
 import type { Moved } from '../../store/transitions.ts';
 import { insertTrees, readStoredTrees, storeNodes } from '../../store/trees.ts';
 import type { EngineContext } from '../context.ts';
+import { requireTemplates } from '../notices/check.ts';
 import type { WorkflowSubmission, WorkflowSubmitResult } from '../port.ts';
 import { vocabularyOf, type Vocabulary } from '../submission-rows.ts';
 import { flatten, isTask } from './flatten.ts';
@@ -20,13 +23,15 @@ export function tasksOf(root: NewNode): NewTask[] {
 /**
  * Stores workflows that are trees, all or none of them; those that were stored before stay as they are.
  *
- * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body
+ * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body; VALIDATION_FAILED where a template does
+ * not compile
  */
 export async function submitWorkflows(
   context: EngineContext,
   submissions: readonly WorkflowSubmission[],
 ): Promise<WorkflowSubmitResult[]> {
   if (submissions.length === 0) return [];
+  for (const { notify } of submissions) if (notify !== undefined) requireTemplates(notify);
   const tasks = submissions.map(({ root }) => tasksOf(root));
   const vocabulary = await vocabularyOf(
     context,
@@ -62,12 +67,15 @@ async function store(
   );
   const builder = new TreeRowBuilder(vocabulary);
   const added = new Set<string>();
-  for (const { root } of wanted) {
+  const told: { w: string; e: readonly WorkflowNotification[] }[] = [];
+  for (const { root, notify = [] } of wanted) {
     if (!fresh.has(root.id) || added.has(root.id)) continue;
     added.add(root.id);
+    if (notify.length > 0) told.push({ w: root.id, e: notify });
     const workflow_id = root.id;
     builder.add(root, { workflow_id, container_id: null, position: 0, opens: true, generator: null, begun: false });
   }
+  await putNoticeEntries(tx, told);
   const moved = added.size === 0 ? null : await storeNodes(tx, builder.rows, context.now());
   const stored = new Map(
     (

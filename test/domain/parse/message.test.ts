@@ -4,6 +4,11 @@ import fc from 'fast-check';
 import type { CompleteTaskMessage, ManagerMessage, StartTaskMessage } from '../../../src/domain/message.ts';
 import { COMPLETION_STATES } from '../../../src/domain/message.ts';
 import { encodeManagerMessage, encodeStartTask } from '../../../src/domain/parse/encode.ts';
+import {
+  NOTIFY_STATES,
+  type Channel,
+  type WorkflowNotification,
+} from '../../../src/domain/notification/notification.ts';
 import { parseManagerMessage, parseStartTask } from '../../../src/domain/parse/message.ts';
 import type { NewContainerNode } from '../../../src/domain/workflow.ts';
 import { deterministicIds } from '../scenario.ts';
@@ -20,17 +25,51 @@ function reasonOf(message: unknown): string {
   return parsed.ok ? assert.fail('it was accepted') : parsed.reason;
 }
 
+function notificationArbitrary(): fc.Arbitrary<WorkflowNotification> {
+  const url = fc.constant('https://hooks.example.com/in');
+  const channel: fc.Arbitrary<Channel> = fc.oneof(
+    plainRecord({
+      type: fc.constant('webhook' as const),
+      url,
+      verb: fc.constantFrom('Post' as const, 'Put' as const),
+      headers: fc.option(fc.constant({ 'x-team': 'a' })),
+    }),
+    plainRecord({ type: fc.constant('slack' as const), url }),
+    plainRecord({
+      type: fc.constant('email' as const),
+      to: fc.constantFrom(['a@example.com'], ['a@example.com', 'b.c+d@example.org']),
+      subject: fc.option(fc.constant('{{ workflow.name }}')),
+    }),
+  );
+  return plainRecord({
+    on: fc.subarray([...NOTIFY_STATES], { minLength: 1 }),
+    channel,
+    title: fc.option(fc.constant('title')),
+    text: fc.option(fc.constant('text')),
+    payload: fc.constantFrom(undefined, null, { a: ['{{ workflow.id }}'] }),
+  });
+}
+
 function messageArbitrary(): fc.Arbitrary<ManagerMessage> {
   const id = fc.uuid();
   const count = fc.nat(9);
   return fc.oneof(
-    nodeArbitrary().map((node): ManagerMessage => {
-      const root: NewContainerNode =
-        node.type === 'container'
-          ? node
-          : { type: 'container', id: ID, local_id: null, mode: 'parallel', policy: 'FailOnFailure', children: [node] };
-      return { type: 'CreateTaskCollection', collection: { name: 'w', root }, job_run_id: null };
-    }),
+    fc
+      .tuple(nodeArbitrary(), fc.array(notificationArbitrary(), { maxLength: 3 }))
+      .map(([node, notify]): ManagerMessage => {
+        const root: NewContainerNode =
+          node.type === 'container'
+            ? node
+            : {
+                type: 'container',
+                id: ID,
+                local_id: null,
+                mode: 'parallel',
+                policy: 'FailOnFailure',
+                children: [node],
+              };
+        return { type: 'CreateTaskCollection', collection: { name: 'w', root, notify }, job_run_id: null };
+      }),
     plainRecord({
       type: fc.constant('CreateTask' as const),
       task: nodeArbitrary(),

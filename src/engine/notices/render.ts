@@ -1,0 +1,163 @@
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import type { Notification, RenderedNotification } from '../../domain/notification/notification.ts';
+import { cutText, oneLine } from '../../domain/notification/one-line.ts';
+import { compileExpression, FLOW_VARIABLES, type Expression, type Variables } from '../../expression/compile.ts';
+import { ExpressionError } from '../../expression/fault.ts';
+import { compileTemplate } from '../../expression/template.ts';
+
+/** The words of a notification where its submitter gave none. */
+export interface DefaultWords {
+  title: string;
+  text: string;
+}
+
+/** What templates of a task may use, and those of a workflow's end, which has no task. */
+export const TASK_VARIABLES: readonly string[] = FLOW_VARIABLES;
+export const WORKFLOW_VARIABLES: readonly string[] = FLOW_VARIABLES.filter((name) => name !== 'task');
+
+const TEXT_CHARACTERS_MAX = 30_000;
+const PAYLOAD_BYTES_MAX = 262_144;
+
+/** A notification whose templates compile. */
+export interface CompiledNotification {
+  /** Everything that its templates read. */
+  readonly expressions: readonly Expression[];
+  /**
+   * Its texts with every expression worked out.
+   *
+   * @throws Error that names the member, and the expression where one failed
+   */
+  render(variables: Variables, words: DefaultWords): RenderedNotification;
+}
+
+/** What is wrong with the templates of a notification: each fault with the member it is in. */
+export type TemplateFault = { member: string; message: string };
+
+type Rendering<Value> = { expressions: Expression[]; value: (variables: Variables) => Value };
+
+/**
+ * Compiles the templates of a notification.
+ *
+ * @param variables what they may use
+ */
+export function compileNotification(
+  { channel, title, text, payload }: Notification,
+  variables: readonly string[],
+): { ok: true; notification: CompiledNotification } | { ok: false; faults: TemplateFault[] } {
+  const compiler = new Compiler(variables);
+  const parts = {
+    title: title === null ? null : compiler.text('title', title),
+    text: text === null ? null : compiler.text('text', text),
+    subject:
+      channel.type !== 'email' || channel.subject === null ? null : compiler.text('to.email.subject', channel.subject),
+    payload: payload === undefined ? null : compiler.json('payload', payload),
+  };
+  if (compiler.faults.length > 0) return { ok: false, faults: compiler.faults };
+  const expressions = Object.values(parts).flatMap((part) => part?.expressions ?? []);
+  return {
+    ok: true,
+    notification: {
+      expressions,
+      render: (values, words) => {
+        const shown = oneLine(parts.title?.value(values) ?? words.title);
+        const body = parts.payload?.value(values);
+        return {
+          title: shown,
+          text: cutText(parts.text?.value(values) ?? words.text, TEXT_CHARACTERS_MAX),
+          subject: oneLine(parts.subject?.value(values) ?? shown),
+          payload: body === undefined ? undefined : boundedPayload(body),
+        };
+      },
+    },
+  };
+}
+
+/** Of a notification that was checked before: faults are a programmer's error. */
+export function requireNotification(notification: Notification, variables: readonly string[]): CompiledNotification {
+  const compiled = compileNotification(notification, variables);
+  if (compiled.ok) return compiled.notification;
+  throw new Error(compiled.faults.map(({ member, message }) => `${member}: ${message}`).join('; '));
+}
+
+function boundedPayload(payload: JsonValue): JsonValue {
+  const bytes = Buffer.byteLength(JSON.stringify(payload));
+  if (bytes > PAYLOAD_BYTES_MAX) {
+    throw new Error(`payload: comes to ${bytes} bytes as JSON; ${PAYLOAD_BYTES_MAX} are allowed`);
+  }
+  return payload;
+}
+
+/** Compiles texts and values, and gathers what is wrong with them. */
+class Compiler {
+  readonly faults: TemplateFault[] = [];
+  readonly #variables: readonly string[];
+
+  constructor(variables: readonly string[]) {
+    this.#variables = variables;
+  }
+
+  text(member: string, text: string): Rendering<string> {
+    const compiled = compileTemplate(text, { variables: this.#variables });
+    if (!compiled.ok) return this.#refuse(member, compiled.fault, '');
+    const { template } = compiled;
+    for (const expression of template.expressions) this.#checkNodes(member, expression);
+    return { expressions: [...template.expressions], value: (values) => named(member, () => template.render(values)) };
+  }
+
+  /** Texts are templates, and `{ "$expr": CEL }` is any value. */
+  json(member: string, value: JsonValue): Rendering<JsonValue> {
+    if (typeof value === 'string') return this.text(member, value);
+    if (typeof value !== 'object' || value === null) return { expressions: [], value: () => value };
+    if (Array.isArray(value)) {
+      const items = value.map((item, index) => this.json(`${member}[${index}]`, item));
+      return {
+        expressions: items.flatMap(({ expressions }) => expressions),
+        value: (values) => items.map((item) => item.value(values)),
+      };
+    }
+    const text = expressionIn(value);
+    if (text !== null) return this.#expression(member, text);
+    const members = Object.entries(value).map(([name, item]) => [name, this.json(`${member}.${name}`, item)] as const);
+    return {
+      expressions: members.flatMap(([, { expressions }]) => expressions),
+      value: (values) => Object.fromEntries(members.map(([name, item]) => [name, item.value(values)])),
+    };
+  }
+
+  #expression(member: string, text: string): Rendering<JsonValue> {
+    const compiled = compileExpression(text, { variables: this.#variables });
+    if (!compiled.ok) return this.#refuse(member, compiled.fault, null);
+    const { expression } = compiled;
+    this.#checkNodes(member, expression);
+    return { expressions: [expression], value: (values) => named(member, () => expression.evaluate(values)) };
+  }
+
+  /** Results are read by name, and never all of a workflow. */
+  #checkNodes(member: string, { text, references }: Expression): void {
+    for (const variable of ['nodes', 'data']) {
+      const at = references.get(variable)?.whole_at ?? null;
+      if (at === null) continue;
+      const message = `must name what it reads: ${variable}.NAME`;
+      this.faults.push({ member, message: new ExpressionError(text, message, at).message });
+    }
+  }
+
+  #refuse<Value>(member: string, fault: ExpressionError, value: Value): Rendering<Value> {
+    this.faults.push({ member, message: fault.message });
+    return { expressions: [], value: () => value };
+  }
+}
+
+function expressionIn(value: JsonObject): string | null {
+  const names = Object.keys(value);
+  return names.length === 1 && typeof value['$expr'] === 'string' ? value['$expr'] : null;
+}
+
+function named<Value>(member: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw new Error(`${member}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,59 @@
+import type { JsonValue } from '../domain/json.ts';
+import type { Queryable, Statement } from './database.ts';
+
+/** A row of another kind under the same name is a conflict; so is one that a later attempt wrote. */
+const PUT: Statement = {
+  name: 'collection_data.put',
+  text: `insert into task_collection_data as d (workflow_id, name, task_id, attempt, list, data, created_at, updated_at)
+    select $1, $2, $3, $4, $5, $6::jsonb, n.now, n.now from (select coalesce($7::timestamptz, clock_timestamp()) as now) n
+    where not exists (
+      select 1 from task_collection_data o where o.workflow_id = $1 and o.name = $2 and o.task_id <> $3 and o.list <> $5)
+    on conflict (workflow_id, name, task_id) do update set attempt = excluded.attempt, list = excluded.list,
+      data = excluded.data, updated_at = excluded.updated_at
+    where d.attempt <= excluded.attempt
+    returning name`,
+};
+
+/** Of values the latest holds, of lists all parts, in the order in which they were first put. */
+const READ: Statement = {
+  name: 'collection_data.read',
+  text: `select d.name, bool_or(d.list) as list,
+      case when bool_or(d.list) then jsonb_agg(d.data order by d.created_at, d.task_id) filter (where d.list)
+        else (array_agg(d.data order by d.updated_at desc, d.task_id desc))[1] end as data
+    from task_collection_data d where d.workflow_id = $1 and d.name = any($2::text[]) group by d.name`,
+};
+
+export interface CollectionEntry {
+  workflow_id: string;
+  name: string;
+  task_id: string;
+  attempt: number;
+  /** `data` is a part of a list. */
+  list: boolean;
+  data: JsonValue;
+}
+
+/** Puts what a task has under a name; a repeat replaces it. False where the name holds something of the other sort. */
+export async function putCollectionData(
+  queryable: Queryable,
+  { workflow_id, name, task_id, attempt, list, data }: CollectionEntry,
+  now: string | null,
+): Promise<boolean> {
+  const values = [workflow_id, name, task_id, attempt, list, JSON.stringify(data), now];
+  return (await queryable.query(PUT, values)).length > 0;
+}
+
+/**
+ * What a workflow holds under these names, as expressions read it by `data.NAME`; names that hold nothing are absent.
+ */
+export async function readCollectionData(
+  queryable: Queryable,
+  workflowId: string,
+  names: readonly string[],
+): Promise<Record<string, JsonValue>> {
+  if (names.length === 0) return {};
+  const rows = await queryable.query<{ name: string; list: boolean; data: JsonValue }>(READ, [workflowId, names]);
+  return Object.fromEntries(
+    rows.map(({ name, list, data }) => [name, list ? (data as JsonValue[][]).flat() : data] as const),
+  );
+}

@@ -1,0 +1,195 @@
+import type { JsonValue } from '../domain/json.ts';
+import type { WorkflowNotification } from '../domain/notification/notification.ts';
+import { taskStateOf, type ContainerState, type TaskState } from '../domain/task-state.ts';
+import type { Queryable, Statement } from './database.ts';
+import { uuidArray } from './transitions.ts';
+
+const PUT_ENTRIES: Statement = {
+  name: 'notices.put_entries',
+  text: `insert into workflow_notice (workflow_id, entries)
+    select x.w, x.e from jsonb_to_recordset($1::jsonb) as x(w uuid, e jsonb) order by x.w
+    on conflict (workflow_id) do update set entries = excluded.entries`,
+};
+
+const TAKE_ENDS: Statement = {
+  name: 'notices.take_ends',
+  text: `select workflow_id, run, entries, name, state, reason, created_at, ended_at, job_run_id, counts
+    from take_ends($1::uuid[])`,
+};
+
+const WRITE: Statement = {
+  name: 'notices.write',
+  text: `select write_notices($1::jsonb, coalesce($2::timestamptz, clock_timestamp())) as written`,
+};
+
+/** What stands before a task in its container, and below it, that ended badly; the first few by name. */
+const BAD_ENDS: Statement = {
+  name: 'notices.bad_ends',
+  text: `with recursive own as (
+      select t.id, t.workflow_id, t.container_id, t.position from task_all t where t.id = $1
+    ), below as (
+      select c.id from own o join container_all c on c.parent_id = o.container_id and c.position < o.position
+      union all
+      select c.id from below b join container_all c on c.parent_id = b.id
+    ), found as (
+      select t.id, t.name, t.local_id, t.state, t.reason from own o join task_all t
+        on t.container_id = o.container_id and t.position < o.position
+      where t.state between 11 and 14
+      union all
+      select t.id, t.name, t.local_id, t.state, t.reason from below b join task_all t on t.container_id = b.id
+      where t.state between 11 and 14
+    )
+    select id, name, local_id, state, reason, count(*) over () as total from found order by id limit $2`,
+};
+
+/** How tasks before this one in its container, and below, ended. */
+const COUNT_BEFORE: Statement = {
+  name: 'notices.count_before',
+  text: `with recursive own as (
+      select t.container_id, t.position from task_all t where t.id = $1
+    ), below as (
+      select c.id from own o join container_all c on c.parent_id = o.container_id and c.position < o.position
+      union all
+      select c.id from below b join container_all c on c.parent_id = b.id
+    )
+    select s.state, count(*) as n from (
+      select t.state from own o join task_all t on t.container_id = o.container_id and t.position < o.position
+      union all
+      select t.state from below b join task_all t on t.container_id = b.id) s
+    group by s.state`,
+};
+
+const NODES: Statement = {
+  name: 'notices.nodes',
+  text: `select t.local_id, t.state, t.reason, coalesce(d.data, a.data) as result, null::jsonb as counts
+    from task_all t left join task_data d on d.task_id = t.id left join archive_task_data a on a.task_id = t.id
+    where t.workflow_id = $1 and t.local_id = any($2::text[])
+    union all
+    select c.local_id, c.state, c.reason, null, jsonb_build_object('children', c.children, 'succeeded', c.succeeded,
+      'failed', c.failed, 'timed_out', c.timed_out, 'partially_failed', c.partially_failed, 'disabled', c.disabled)
+    from container_all c where c.workflow_id = $1 and c.local_id = any($2::text[])`,
+};
+
+const WORKFLOW_NAME: Statement = {
+  name: 'notices.workflow_name',
+  text: `select name, coalesce($2::timestamptz, clock_timestamp()) as now from workflow_all where id = $1`,
+};
+
+/** Stores who is told of the ends of workflows that were just stored. */
+export async function putNoticeEntries(
+  tx: Queryable,
+  rows: readonly { w: string; e: readonly WorkflowNotification[] }[],
+): Promise<void> {
+  if (rows.length > 0) await tx.query(PUT_ENTRIES, [JSON.stringify(rows)]);
+}
+
+/** The end of one run of a workflow that asked to be told of. */
+export interface EndToTell {
+  workflow_id: string;
+  /** 0 for the first, one more with each retry of the workflow. */
+  run: number;
+  entries: readonly WorkflowNotification[];
+  name: string | null;
+  state: Exclude<ContainerState, 'waiting' | 'running'>;
+  reason: string | null;
+  created_at: number;
+  ended_at: number;
+  job_run_id: string | null;
+  counts: Partial<Record<TaskState, number>>;
+}
+
+interface EndRow extends Omit<EndToTell, 'state' | 'counts'> {
+  state: number;
+  counts: Record<string, number> | null;
+}
+
+/** Of these workflows those whose end is to be told and has not been; the caller tells it in the same transaction. */
+export async function takeEnds(tx: Queryable, workflowIds: readonly string[]): Promise<EndToTell[]> {
+  const rows = await tx.query<EndRow>(TAKE_ENDS, [uuidArray(workflowIds)]);
+  return rows.map(({ state, counts, ...row }) => ({
+    ...row,
+    state: taskStateOf(state) as EndToTell['state'],
+    counts: countsByState(Object.entries(counts ?? {}).map(([code, n]) => ({ state: Number(code), n }))),
+  }));
+}
+
+/** A row of write_notices; the letters are explained there. */
+export interface NoticeRow {
+  t: string;
+  w: string;
+  a: number;
+  o: number;
+  c: object;
+  k: string;
+}
+
+/** Returns how many were not there yet. */
+export async function writeNotices(tx: Queryable, rows: readonly NoticeRow[], now: string | null): Promise<number> {
+  if (rows.length === 0) return 0;
+  const [row] = await tx.query<{ written: number }>(WRITE, [JSON.stringify(rows), now]);
+  return row!.written;
+}
+
+export interface BadEnd {
+  id: string;
+  name: string;
+  local_id: string | null;
+  state: TaskState;
+  reason: string | null;
+}
+
+/** The first of what ended badly before a task, and how many there are. */
+export async function findBadEnds(
+  queryable: Queryable,
+  taskId: string,
+  limit: number,
+): Promise<{ total: number; first: BadEnd[] }> {
+  const rows = await queryable.query<Omit<BadEnd, 'state'> & { state: number; total: number }>(BAD_ENDS, [
+    taskId,
+    limit,
+  ]);
+  const first = rows.map(({ total: _, state, ...row }) => ({ ...row, state: taskStateOf(state) }));
+  return { total: rows[0]?.total ?? 0, first };
+}
+
+export async function countTasksBefore(
+  queryable: Queryable,
+  taskId: string,
+): Promise<Partial<Record<TaskState, number>>> {
+  return countsByState(await queryable.query<{ state: number; n: number }>(COUNT_BEFORE, [taskId]));
+}
+
+/** A node of a workflow as templates see it. */
+export interface NamedNode {
+  local_id: string;
+  state: TaskState;
+  reason: string | null;
+  result: JsonValue;
+  /** Of a container: its children. */
+  counts: Record<string, number> | null;
+}
+
+/** The nodes of a workflow that have these names, archived ones too. */
+export async function findNamedNodes(
+  queryable: Queryable,
+  workflowId: string,
+  names: readonly string[],
+): Promise<NamedNode[]> {
+  if (names.length === 0) return [];
+  const rows = await queryable.query<Omit<NamedNode, 'state'> & { state: number }>(NODES, [workflowId, names]);
+  return rows.map((row) => ({ ...row, state: taskStateOf(row.state) }));
+}
+
+/** A workflow's name, and the moment that the database works with. */
+export async function findWorkflowName(
+  queryable: Queryable,
+  workflowId: string,
+  now: string | null,
+): Promise<{ name: string | null; now: number } | null> {
+  const [row] = await queryable.query<{ name: string | null; now: number }>(WORKFLOW_NAME, [workflowId, now]);
+  return row ?? null;
+}
+
+function countsByState(rows: readonly { state: number; n: number }[]): Partial<Record<TaskState, number>> {
+  return Object.fromEntries(rows.map(({ state, n }) => [taskStateOf(state), n]));
+}

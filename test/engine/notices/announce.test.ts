@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
+import type { Outcome } from '../../../src/domain/task-state.ts';
+import type { Delivery } from '../../../src/engine/port.ts';
+import type { Statement } from '../../../src/store/database.ts';
+import { benchOn, feed, newBench, newId, run, type Bench } from '../manager/fixture.ts';
+
+const HOOK = 'https://hooks.example.com/heddle';
+const WEBHOOK = { webhook: { url: HOOK } };
+const CLAIM = { holder: 'test', limit: 1000, limit_per_origin: 1000, saturated_origins: [], lease_ms: 60_000 };
+const COUNT_NOTICES: Statement = {
+  name: 'test.count_notices',
+  text: `select count(*)::integer as n from delivery where trigger = 'notify'`,
+};
+
+/** A sequence of two tasks, whose end is told. */
+function workflow(id: string, notify: JsonValue, extra: JsonObject = {}): JsonObject {
+  const children = [
+    { id: 'first', kind: 'work', input: { place: 'first' } },
+    { id: 'second', kind: 'work' },
+  ];
+  return {
+    type: 'CreateTaskCollection',
+    collection: { name: 'survey', root: { id, mode: 'sequential', children, ...extra }, notify },
+  };
+}
+
+/** Runs the next ready task to this end. */
+async function end({ engine }: Pick<Bench, 'engine'>, outcome: Outcome, result?: JsonValue): Promise<void> {
+  const [task] = await engine.claim({ lanes: ['kind:work'], limit: 1, holder: 'test' });
+  const reason = outcome === 'succeeded' ? {} : { reason: 'no route to host' };
+  await engine.report([
+    { task_id: task!.id, attempt: task!.attempt, outcome, ...reason, ...(result === undefined ? {} : { result }) },
+  ]);
+}
+
+async function notices({ engine }: Pick<Bench, 'engine'>): Promise<Delivery[]> {
+  return (await engine.claimDeliveries(CLAIM)).sort((a, b) => a.ordinal - b.ordinal);
+}
+
+function bodyOf(delivery: Delivery | undefined): JsonObject {
+  assert.ok(delivery !== undefined && 'params' in delivery.action);
+  return delivery.action.params.body as JsonObject;
+}
+
+describe('the end of a workflow', () => {
+  it('is told in plain words where nothing else is asked for, with the workflow as subject', async () => {
+    const bench = await newBench();
+    const id = newId();
+    await feed(bench.manager, workflow(id, [{ to: WEBHOOK }]));
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    const [notice, ...others] = await notices(bench);
+    assert.deepEqual(others, []);
+    assert.deepEqual([notice!.task_id, notice!.workflow_id, notice!.trigger], [id, id, 'notify']);
+    assert.equal(notice!.idempotency_key, `${id}:end`);
+    assert.equal(notice!.origin, 'https://hooks.example.com');
+    const body = bodyOf(notice);
+    assert.equal(body['type'], 'workflow.failed');
+    const data = body['data'] as JsonObject;
+    assert.equal(data['title'], 'Workflow survey failed');
+    assert.match(data['text'] as string, /"first" .* failed\nTasks: 1 failed, 1 disabled\.$/);
+    const facts = data['workflow'] as JsonObject;
+    assert.deepEqual(facts['counts'], {
+      succeeded: 0,
+      failed: 1,
+      timed_out: 0,
+      partially_failed: 0,
+      canceled: 0,
+      disabled: 1,
+    });
+  });
+
+  it('is told of by the ends that are asked for, and by bad ones where none are named', async () => {
+    const bench = await newBench();
+    const told = ['Succeeded'];
+    const good = newId();
+    await feed(bench.manager, workflow(good, [{ on: told, to: { slack: { url: HOOK } } }, { to: WEBHOOK }]));
+    await end(bench, 'succeeded');
+    await end(bench, 'succeeded');
+    await feed(bench.manager);
+    const [notice, ...others] = await notices(bench);
+    assert.deepEqual(others, []);
+    assert.equal('channel' in notice!.action && notice!.action.channel, 'slack');
+    assert.equal(bodyOf(notice)['text'], '*Workflow survey succeeded*\nTasks: 2 succeeded.');
+  });
+
+  it('renders templates with results, and keeps values whole in a payload', async () => {
+    const bench = await newBench();
+    const entry = {
+      on: ['Succeeded'],
+      to: WEBHOOK,
+      title: '{{ workflow.name }}: {{ nodes.first.result.hosts.size() }} hosts',
+      payload: { hosts: { $expr: 'nodes.first.result.hosts' }, line: 'state {{ nodes.second.state }}', n: 1 },
+    };
+    const email = {
+      on: ['Succeeded'],
+      to: { email: { to: ['a@example.com', 'b@example.com'], subject: 'hosts: {{ nodes.first.result.hosts[0] }}' } },
+      text: 'Found {{ nodes.first.result.hosts }}.',
+    };
+    await feed(bench.manager, workflow(newId(), [entry, email]));
+    await end(bench, 'succeeded', { hosts: ['10.0.0.1', '10.0.0.2'] });
+    await end(bench, 'succeeded');
+    await feed(bench.manager);
+    const [webhook, first, second, ...others] = await notices(bench);
+    assert.deepEqual(others, []);
+    assert.deepEqual(bodyOf(webhook), { hosts: ['10.0.0.1', '10.0.0.2'], line: 'state Succeeded', n: 1 });
+    const mails = [first, second].map((each) => (each !== undefined && 'mail' in each.action ? each.action.mail : null));
+    assert.deepEqual(
+      mails.map((mail) => mail!.recipient),
+      ['a@example.com', 'b@example.com'],
+    );
+    assert.equal(mails[0]!.subject, 'hosts: 10.0.0.1');
+    assert.match(mails[0]!.text, /^Found \["10\.0\.0\.1","10\.0\.0\.2"\]\.\n\n-- \nHeddle: workflow survey \(/);
+    assert.equal(new Set([webhook, first, second].map((each) => each!.idempotency_key)).size, 3);
+  });
+
+  it('is told in plain words where a template fails', async () => {
+    const bench = await newBench();
+    await feed(bench.manager, workflow(newId(), [{ to: WEBHOOK, text: '{{ nodes.second.result.none }}' }]));
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    const [notice] = await notices(bench);
+    const text = (bodyOf(notice)['data'] as JsonObject)['text'] as string;
+    assert.match(text, /Tasks: 1 failed, 1 disabled\./);
+    assert.match(text, /The template of this notification failed: text: .*nodes\.second\.result\.none/);
+  });
+
+  it('is not told twice, however often it is finalized and by however many managers at once', async () => {
+    const bench = await newBench();
+    const ids = Array.from({ length: 20 }, () => newId());
+    await feed(bench.manager, ...ids.map((id) => workflow(id, [{ to: WEBHOOK }])));
+    for (const _ of ids) await end(bench, 'failed');
+    const managers = [bench.manager, ...Array.from({ length: 3 }, () => benchOn(bench.database).manager)];
+    await Promise.all(managers.map((manager) => run(manager)));
+    const again: Statement = {
+      name: 'test.finalize_again',
+      text: `insert into finalization (workflow_id, created_at) select id, now() from workflow on conflict do nothing`,
+    };
+    for (let round = 0; round < 3; round += 1) {
+      await bench.database.query(again);
+      await Promise.all(managers.map((manager) => run(manager)));
+    }
+    const [row] = await bench.database.query<{ n: number }>(COUNT_NOTICES);
+    assert.equal(row!.n, ids.length);
+  });
+
+  it('is told again after a retry', async () => {
+    const bench = await newBench();
+    const id = newId();
+    await feed(bench.manager, workflow(id, [{ to: WEBHOOK }]));
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    await bench.engine.retryWorkflow(id);
+    await end(bench, 'succeeded');
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    const told = await notices(bench);
+    assert.deepEqual(told.map(({ idempotency_key }) => idempotency_key).sort(), [`${id}:end`, `${id}:end:run-2`]);
+    assert.equal(((bodyOf(told[1])['data'] as JsonObject)['workflow'] as JsonObject)['run'], 2);
+    await bench.engine.retryWorkflow(id);
+    await end(bench, 'succeeded');
+    await feed(bench.manager);
+    assert.deepEqual(await notices(bench), [], 'a good end is not asked for');
+  });
+
+  it('wakes those who deliver', async () => {
+    const bench = await newBench();
+    await feed(bench.manager, workflow(newId(), [{ to: WEBHOOK }]));
+    const woken = new Promise<void>((resolve) => bench.engine.onDeliveryDue(resolve));
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    await woken;
+  });
+
+  it('is asked for in messages that are refused alone where a template does not compile', async () => {
+    const bench = await newBench();
+    const result = await run(
+      bench.manager,
+      workflow(newId(), [{ to: WEBHOOK, text: '{{ nodes. }}' }]),
+      workflow(newId(), [{ to: WEBHOOK, text: 'fine' }]),
+    );
+    assert.equal(result.buried.length, 1);
+    assert.match(result.buried[0]!.reason, /notify\[0\]\.text: /);
+    assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 10 })).length, 1);
+  });
+});
