@@ -31,12 +31,13 @@ const SIGNATURE_ALGORITHMS = uint16s([
 ]);
 
 const COMPUTABLE = [GROUP.x25519, GROUP.secp256r1, GROUP.secp384r1, GROUP.secp521r1];
-const X448 = 30;
-const GROUPS = extension(EXTENSION.supported_groups, vector16(uint16s([...COMPUTABLE, X448])));
+/** X448, Brainpool, secp224r1, secp256k1, secp192r1: a server whose certificate has such a key shows it to nobody else. */
+const OTHER_GROUPS = [30, 28, 27, 26, 21, 22, 19];
+const GROUPS = extension(EXTENSION.supported_groups, vector16(uint16s([...COMPUTABLE, ...OTHER_GROUPS])));
 /** With finite fields and post-quantum hybrids, which a server may name as its wish where no key share is offered. */
 const ALL_GROUPS = extension(
   EXTENSION.supported_groups,
-  vector16(uint16s([...COMPUTABLE, X448, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104, 0x11ec, 0x11eb, 0x11ed])),
+  vector16(uint16s([...COMPUTABLE, ...OTHER_GROUPS, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104, 0x11ec, 0x11eb, 0x11ed])),
 );
 
 /** Extensions that are the same in every offer, and those that TLS 1.3 adds. */

@@ -84,22 +84,29 @@ class EndpointProbe {
     return { type: 'tls', host, ip, port, sni: this.#sni, probe_status: false, ...starttls, rtt_ms: null, timestamp };
   }
 
-  /** All versions, and what a modern client would offer beside what an old one would. */
+  /**
+   * All versions, and what a modern client would offer beside what an old one would; where that is refused, once more
+   * with what it may have been refused for.
+   */
   async first(): Promise<Greeting> {
     const { certificates, alpn } = this.#context.options;
-    const key_share = this.#context.keys.share(GROUP.x25519);
-    const offer = { version: 'tls13' as const, ciphers: FIRST_OFFER, key_share };
     const goal = certificates ? 'certificates' : 'hello';
-    const greeting = await this.#greet({ ...offer, alpn }, goal);
+    const key_share = this.#context.keys.share(GROUP.x25519);
+    const offer = { version: 'tls13' as const, ciphers: FIRST_OFFER, key_share, alpn };
+    const greeting = await this.#greet(offer, goal);
+    if (greeting.server_hello !== null || greeting.fault?.kind !== 'refused') return greeting;
     // Who takes none of these protocols may well take no protocol.
-    if (greeting.fault?.alert !== 'no_application_protocol') return greeting;
-    return this.#greet({ ...offer, alpn: [] }, goal);
+    const isProtocol = greeting.fault.alert === 'no_application_protocol';
+    // Some servers of older versions give up where they should choose, and some certificates are of no use in TLS 1.3.
+    const another = isProtocol ? { ...offer, alpn: [] } : { ...offer, version: 'tls12' as const, key_share: null };
+    const second = await this.#greet(another, goal);
+    return second.server_hello === null ? greeting : second;
   }
 
   /** Where the answer cannot be computed, or there was none to what could be offered. */
   needsWhole({ server_hello, chain, fault }: Greeting): boolean {
     if (!this.#context.options.certificates || this.#starttls !== null || chain !== null) return false;
-    if (server_hello === null) return fault?.kind === 'refused';
+    if (server_hello === null) return fault !== null && fault.alert !== null;
     return server_hello.version === 'tls13' && fault === null;
   }
 
