@@ -77,11 +77,12 @@ export class Attempt {
   }
 
   #listen(banner: Banner): void {
-    this.deadline = this.#clock.monotonic() + BANNER_WAIT_MS;
+    const until = this.#clock.monotonic() + BANNER_WAIT_MS;
+    this.deadline = until;
     this.#socket.on('data', (chunk) => {
       if (this.#over) return;
       if (!banner.add(chunk)) this.#open('connected');
-      else this.deadline = Math.min(this.deadline, this.#clock.monotonic() + BANNER_QUIET_MS);
+      else this.deadline = Math.min(until, this.#clock.monotonic() + BANNER_QUIET_MS);
     });
     this.#socket.once('end', () => this.#open('connected'));
     this.#socket.once('close', () => this.#open('connected'));

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
+
+import type { PortRecord } from '../../../src/recon/records.ts';
+import { createPace } from '../../../src/recon/targets/pace.ts';
+import { scanTcp } from '../../../src/recon/tcp/scan.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  collect,
+  endpointsOf,
+  environmentOf,
+  openSockets,
+  portsBetween,
+  portsIn,
+  scanElsewhere,
+  startListeners,
+  tcpOptions,
+} from './scan-fixture.ts';
+
+/** An address of loopback that nobody else listens on. */
+const IP = '127.77.0.5';
+const RANGE = portsBetween(20_000, 24_999);
+const EVERY_NINTH = RANGE.filter((port) => port % 9 === 0);
+
+describe('connect scan', () => {
+  it('finds each of hundreds of listeners, and nothing else', async () => {
+    await using _listeners = await startListeners({ ip: IP, ports: EVERY_NINTH });
+    const environment = environmentOf();
+    const records = await collect(tcpOptions(endpointsOf(IP, RANGE)), environment);
+    assert.deepEqual(portsIn(records, 'open'), EVERY_NINTH);
+    assert.equal(records.length, RANGE.length, 'each port once');
+    assert.equal(portsIn(records, 'closed').length, RANGE.length - EVERY_NINTH.length);
+    assert.deepEqual(
+      { ...environment.progress, sent: 0 },
+      {
+        done: RANGE.length,
+        total: RANGE.length,
+        sent: 0,
+        found: EVERY_NINTH.length,
+      },
+    );
+    const open = records.find(({ state }) => state === 'open')!;
+    assert.equal(open.method, 'connect');
+    assert.equal(open.reason, 'connected');
+    assert.ok(open.rtt_ms !== null && open.rtt_ms > 0 && open.rtt_ms < 1000);
+    assert.match(open.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('scans IPv6, and reports only the states that are asked for', async (t) => {
+    const listeners = await startListeners({ ip: '::1', ports: 20 }).catch(() => null);
+    if (listeners === null) {
+      t.skip('this machine has no IPv6 loopback');
+      return;
+    }
+    await using _listeners = listeners;
+    const endpoints = endpointsOf('::1', [...listeners.ports, 1, 2, 3]);
+    const records = await collect(tcpOptions(endpoints, { states: ['open'] }), environmentOf());
+    assert.deepEqual(
+      portsIn(records, 'open'),
+      listeners.ports.toSorted((a, b) => a - b),
+    );
+    assert.equal(records.length, listeners.ports.length);
+  });
+
+  it('tries again what does not answer, then calls it filtered; hosts that are near are not waited for long', async () => {
+    const worker = new Worker(new URL('./stuck-listener.ts', import.meta.url));
+    try {
+      const port = await new Promise<number>((resolve) => worker.once('message', resolve));
+      const held = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+      await eventually(() => held.filter((socket) => !socket.connecting).length >= 2, 'its queue is full');
+      const environment = environmentOf();
+      const startedAt = performance.now();
+      // One after the other, so that the host is known by its first answer.
+      const options = tcpOptions(endpointsOf('127.0.0.1', [1, port]), { concurrency: 1, timeout_ms: 60_000 });
+      const records = await collect(options, environment);
+      for (const socket of held) socket.destroy();
+      const silent = records.find((record) => record.port === port)!;
+      assert.deepEqual([silent.state, silent.reason, silent.rtt_ms], ['filtered', 'no-response', null]);
+      assert.equal(environment.progress.sent, 1 + 3, 'one port that answers, three tries of the other');
+      const elapsedMs = performance.now() - startedAt;
+      assert.ok(elapsedMs > 650 && elapsedMs < 5000, `100, 200 and 400 ms are enough for it, not ${elapsedMs}`);
+    } finally {
+      await worker.terminate();
+    }
+  });
+
+  it('keeps to the pace', async () => {
+    const pace = createPace({ clock: systemClock, rate: 1000, host_rate: Infinity });
+    const startedAt = performance.now();
+    await collect(tcpOptions(endpointsOf(IP, RANGE.slice(0, 400))), environmentOf({ pace }));
+    const elapsedMs = performance.now() - startedAt;
+    assert.ok(elapsedMs > 370, `400 connections at 1,000 a second in ${elapsedMs} ms`);
+  });
+
+  it('stops where nobody reads, and goes on where somebody does', async () => {
+    const environment = environmentOf();
+    const endpoints = endpointsOf(IP, portsBetween(1, 20_000));
+    const iterator = scanTcp(tcpOptions(endpoints), environment);
+    await iterator.next();
+    let last = -1;
+    let unchanged = 0;
+    await eventually(() => {
+      unchanged = environment.progress.sent === last ? unchanged + 1 : 0;
+      last = environment.progress.sent;
+      return unchanged >= 60;
+    }, 'nothing more is sent');
+    assert.ok(last < 4096 + 128 + 2, `${last} were sent for a consumer that read one`);
+    let read = 1;
+    for await (const _ of iterator) read += 1;
+    assert.equal(read, endpoints.length);
+  });
+
+  it('says what its source failed with', async () => {
+    const broken = { size: 1, next: () => Promise.reject(new Error('no names today')) };
+    await assert.rejects(collect(tcpOptions([], { endpoints: broken }), environmentOf()), /no names today/);
+  });
+
+  it('backs off where it may open no more files, says so, and misses nothing', async () => {
+    await using _listeners = await startListeners({ ip: IP, ports: EVERY_NINTH.slice(0, 100), says: 'greeting' });
+    const ports = RANGE.slice(0, 1000);
+    const limited = ['sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'];
+    const targets = [{ ip: IP, ports }];
+    const { records, notices } = await scanElsewhere({ targets, options: { concurrency: 500, banner: true } }, limited);
+    assert.deepEqual(
+      portsIn(records, 'open'),
+      ports.filter((port) => port % 9 === 0 && port <= EVERY_NINTH[99]!),
+    );
+    assert.deepEqual(portsIn(records, 'filtered'), []);
+    assert.match(notices.join('\n'), /open no more files/);
+  });
+});
+
+describe('the end of a connect scan', () => {
+  it('leaves no socket behind, wherever it is aborted', async () => {
+    await using listeners = await startListeners({ ip: IP, ports: 200, says: 'trickle' });
+    const before = openSockets();
+    const endpoints = [...endpointsOf(IP, listeners.ports), ...endpointsOf(IP, RANGE)];
+    for (let round = 0; round < 25; round++) {
+      const aborting = new AbortController();
+      const reason = new Error(`enough of round ${round}`);
+      const records: PortRecord[] = [];
+      const options = tcpOptions(endpoints, { banner: round % 2 === 0, retries: 1 });
+      let abortedAt = 0;
+      const stop = (): void => {
+        abortedAt = performance.now();
+        aborting.abort(reason);
+      };
+      const scan = (async () => {
+        for await (const record of scanTcp(options, environmentOf({ signal: aborting.signal }))) {
+          if (records.push(record) === round * 40) stop();
+        }
+      })();
+      if (round === 0) setImmediate(stop);
+      await assert.rejects(scan, (error) => error === reason);
+      assert.ok(performance.now() - abortedAt < 100, `round ${round}: ${performance.now() - abortedAt} ms`);
+      assert.equal(openSockets(), before, `round ${round}`);
+    }
+  });
+
+  it('leaves no socket behind when its consumer has had enough', async () => {
+    await using listeners = await startListeners({ ip: IP, ports: 50, says: 'trickle' });
+    const before = openSockets();
+    const options = tcpOptions([...endpointsOf(IP, RANGE), ...endpointsOf(IP, listeners.ports)]);
+    for await (const _ of scanTcp(options, environmentOf())) break;
+    assert.equal(openSockets(), before);
+  });
+});
