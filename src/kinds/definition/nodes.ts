@@ -17,6 +17,26 @@ export interface NodeOptions {
   policy?: CompletionPolicy;
 }
 
+/** Holds a task back while too many that are like it run: of its kind, with the same input in `fields`. */
+export interface ConcurrencyRule {
+  type: 'Concurrency';
+  matcher: RuleMatcher;
+  max_concurrency: number;
+}
+
+/** Holds a task back while those that are like it have too much work left. */
+export interface CapacityRule {
+  type: 'Capacity';
+  matcher: RuleMatcher;
+  max_capacity: number;
+}
+
+export interface RuleMatcher {
+  kind: string;
+  status?: 'Running';
+  fields: readonly string[];
+}
+
 export interface TaskOptions extends NodeOptions {
   /** The local id by default, else the key, else the kind. */
   name?: string;
@@ -25,6 +45,7 @@ export interface TaskOptions extends NodeOptions {
   /** Not started before so much time has passed since it was made. */
   delay_secs?: number;
   retry?: RetryOptions;
+  rules?: readonly (ConcurrencyRule | CapacityRule)[];
   /** Stored, but never run. */
   disabled?: boolean;
   /** Whether it makes nodes itself; by default what its kind says. */

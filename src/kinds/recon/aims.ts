@@ -1,0 +1,104 @@
+import type { JsonValue } from '../../domain/json.ts';
+import type { TrackedModel } from '../../domain/model-record.ts';
+
+/** What one model gives to aim at: texts of targets, or endpoints that are known one by one. */
+export interface Aims {
+  targets: string[];
+  endpoints: AimedEndpoint[];
+}
+
+export interface AimedEndpoint {
+  host: string;
+  ip: string;
+  port: number;
+}
+
+type Aim = (model: TrackedModel) => Partial<Aims>;
+
+/** Hosts and services as addresses; names as what they were last known to resolve to. */
+export const aimAtAddresses: Aim = (model) => {
+  const { data, key } = model;
+  switch (model.model) {
+    case 'host':
+      return { targets: [key] };
+    case 'service':
+    case 'tls':
+      return { endpoints: endpointsOf(model, (ip) => [ip]) };
+    case 'name':
+      return { targets: addressesOf(data) };
+    case 'certificate':
+      return { targets: namesOf(data['subject_an']) };
+    default:
+      return { targets: [key] };
+  }
+};
+
+/** The same for what is asked by name: each service by each of its names, each name at each of its addresses. */
+export function aimByName(ports: readonly number[]): Aim {
+  return (model) => {
+    const { data } = model;
+    switch (model.model) {
+      case 'service':
+        return { endpoints: endpointsOf(model, (ip) => atLeast(textsOf(data['names']), ip)) };
+      case 'tls':
+        return { endpoints: endpointsOf(model, (ip) => [textOf(data['sni']) ?? ip]) };
+      case 'name': {
+        const host = textOf(data['name']) ?? model.key;
+        const at = (ip: string): AimedEndpoint[] => ports.map((port) => ({ host, ip, port }));
+        return { endpoints: addressesOf(data).flatMap(at) };
+      }
+      default:
+        return aimAtAddresses(model);
+    }
+  };
+}
+
+/** Names to look up, and addresses to look up the names of. */
+export const aimAtNames: Aim = ({ model, key, data }) => {
+  switch (model) {
+    case 'host':
+      return { targets: [key, ...namesOf(data['names'])] };
+    case 'service':
+      return { targets: [...textsOf(data['ip']), ...namesOf(data['names'])] };
+    case 'name':
+      return { targets: [textOf(data['name']) ?? key] };
+    case 'tls':
+      return { targets: namesOf(data['sni']) };
+    case 'certificate':
+      return { targets: namesOf(data['subject_an']) };
+    default:
+      return { targets: [key] };
+  }
+};
+
+function endpointsOf({ data }: TrackedModel, hostsOf: (ip: string) => string[]): AimedEndpoint[] {
+  const ip = textOf(data['ip']);
+  const port = data['port'];
+  if (ip === null || typeof port !== 'number') return [];
+  return hostsOf(ip).map((host) => ({ host, ip, port }));
+}
+
+function addressesOf(data: TrackedModel['data']): string[] {
+  return [...textsOf(data['a']), ...textsOf(data['aaaa'])];
+}
+
+/** Names without those that stand for many, and without what is no name of a host. */
+function namesOf(value: JsonValue | undefined): string[] {
+  return textsOf(value).filter((name) => NAME.test(name) || ADDRESS.test(name));
+}
+
+const NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?$/i;
+const ADDRESS = /^[0-9a-f:.]+$/i;
+
+function textsOf(value: JsonValue | undefined): string[] {
+  const values = Array.isArray(value) ? value : value === undefined ? [] : [value];
+  return values.filter((each) => typeof each === 'string');
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function atLeast(texts: string[], fallback: string): string[] {
+  return texts.length === 0 ? [fallback] : texts;
+}

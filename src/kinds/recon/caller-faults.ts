@@ -1,0 +1,29 @@
+import { HeddleError } from '../../domain/errors.ts';
+import type { Members } from '../../domain/parse/members.ts';
+import { placeOf } from '../../domain/parse/path.ts';
+
+/**
+ * What `read` returns; what it refuses becomes faults of the member that each detail names, so that an input tells all that
+ * is wrong with it at once.
+ */
+export function readOrFault<Value>(input: Members, member: string, read: () => Value): Value | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+    const details = error.details.length > 0 ? error.details : [error.message];
+    for (const detail of details) addFault(input, member, detail);
+    return null;
+  }
+}
+
+/** Of `targets[3]: "x" is …`: the element of the member, and the rest. */
+function addFault(input: Members, member: string, detail: string): void {
+  const [, name, index, message] = /^(\w+)(?:\[(\d+)\])?: (.*)$/s.exec(detail) ?? [];
+  if (name === undefined || message === undefined) {
+    input.fault(member, detail);
+    return;
+  }
+  const place = input.at(name);
+  input.faults.add(index === undefined ? place : placeOf(place, Number(index)), message);
+}

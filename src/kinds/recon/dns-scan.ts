@@ -1,0 +1,86 @@
+import type { JsonObject } from '../../domain/json.ts';
+import { RECON_DEFAULTS } from '../../recon/options.ts';
+import type { DnsRecord } from '../../recon/records.ts';
+import { scanDns } from '../../recon/dns/scan.ts';
+import type { KindContext } from '../definition/context.ts';
+import { defineKind } from '../definition/define-kind.ts';
+import { aimAtNames } from './aims.ts';
+import { scanGenerator, type GeneratorOptions } from './generator.ts';
+import { generatorSchema } from './generator-input.ts';
+import { DNS_SCAN } from './kind-names.ts';
+import type { LeftOuts } from './left-outs.ts';
+import { partsOf, wordParts } from './parts.ts';
+import { runScan, type ScanKindOptions } from './run-scan.ts';
+import { DNS_MEMBERS, dnsSchema, readDnsMembers, readWords, type DnsInput, type DnsMembers } from './scan-input.ts';
+import { scannedNames, TARGET_ITSELF } from './scanned-names.ts';
+
+const TIMEOUT_SECS = 6 * 3600;
+
+/** What a resolver can say for good. */
+const ANSWERS = ['NOERROR', 'NXDOMAIN'];
+
+/** `DnsScan`: what names resolve to, and what addresses are called. */
+export function dnsScan(options: ScanKindOptions) {
+  return defineKind({
+    name: DNS_SCAN.scan,
+    input: dnsSchema,
+    concurrency: options.concurrency,
+    timeout_secs: TIMEOUT_SECS,
+    run: (input, context) => scanNames(options, input, context),
+  });
+}
+
+/** `DnsScanGenerator`: divides a scan of names into tasks of the kind `DnsScan`. */
+export function dnsScanGenerator(options: Pick<GeneratorOptions<DnsMembers>, 'policy' | 'models' | 'clock'>) {
+  return scanGenerator<DnsMembers>({
+    ...options,
+    family: DNS_SCAN,
+    schema: generatorSchema({ members: DNS_MEMBERS, read: readDnsMembers, readWords }),
+    aimOf: () => aimAtNames,
+    partsOf: ({ own, words, division }, targets, seed) => {
+      const { tasks_max } = division;
+      if (words.length > 0) return wordParts(targets, [TARGET_ITSELF, ...words], { tasks_max, seed });
+      return partsOf({ targets, ports: own.types.length, tasks_max, seed }).map(({ port_slice: _, ...part }) => part);
+    },
+  });
+}
+
+function scanNames(options: ScanKindOptions, input: DnsInput, context: KindContext): Promise<JsonObject> {
+  const { settings, words } = input;
+  const scope = options.policy.scopeOf(settings.scope);
+  // Without a look at wildcards, every word would be a name of a zone that answers for all of them.
+  const wildcards = input.wildcards || words.length > 0;
+  return runScan<DnsRecord>({
+    options,
+    settings,
+    context,
+    start: (environment, leftOuts) => {
+      const { total, names } = scannedNames(input, scope, leftOuts);
+      return scanDns(
+        {
+          names,
+          total,
+          scope,
+          wildcards,
+          // Of addresses only; names are not asked for it beside other types.
+          types: [...input.types, 'PTR'],
+          resolvers: settings.resolvers,
+          retries: settings.retries,
+          timeout_ms: settings.timeout_ms ?? RECON_DEFAULTS.dns_timeout_ms,
+          in_flight: input.in_flight,
+        },
+        environment,
+      );
+    },
+    judge: (record, leftOuts) => judge(record, input, leftOuts),
+  });
+}
+
+function judge(record: DnsRecord, { accept, words }: DnsInput, leftOuts: LeftOuts) {
+  const { host, query_type, status_code, ttl, wildcard } = record;
+  if (!ANSWERS.includes(status_code) && !accept.includes(status_code)) {
+    leftOuts.add(`${host} ${query_type}`, status_code);
+  }
+  const isMadeUp = wildcard === true && words.length > 0;
+  return { count: isMadeUp ? 'WILDCARD' : status_code, keep: ttl !== null && !isMadeUp };
+}

@@ -1,0 +1,74 @@
+import type { ResolveTargetName } from '../../recon/targets/name-resolutions.ts';
+import { endpoints } from '../../recon/targets/endpoints.ts';
+import { parsePorts } from '../../recon/targets/ports.ts';
+import type { Endpoint, EndpointSource, Scope } from '../../recon/targets/port.ts';
+import { parseTargets } from '../../recon/targets/target-list.ts';
+import { readEndpoint } from './endpoint-text.ts';
+import type { LeftOuts } from './left-outs.ts';
+import type { EndpointPart } from './scan-input.ts';
+
+export interface SourceOptions {
+  part: EndpointPart & { ports: string; settings: { exclude: readonly string[] } };
+  scope: Scope;
+  resolve: ResolveTargetName;
+  leftOuts: LeftOuts;
+}
+
+/** The endpoints of one task: what is out of scope, and names that nobody could look up, are noted as left out. */
+export function endpointSource({ part, scope, resolve, leftOuts }: SourceOptions): EndpointSource {
+  if (part.endpoints !== null) return new ListedEndpoints(part.endpoints.flatMap(readOne), scope, leftOuts);
+  return endpoints({
+    targets: parseTargets(part.targets, { exclude: part.settings.exclude }),
+    ports: parsePorts(part.ports),
+    seed: part.seed,
+    scope,
+    resolve: async (name, signal) => {
+      try {
+        return await resolve(name, signal);
+      } catch (error) {
+        leftOuts.add(name, error instanceof Error ? error.message : String(error));
+        throw error;
+      }
+    },
+    onRefused: (host, reason) => leftOuts.add(host, reason),
+    onUnresolved: () => {
+      leftOuts.unresolved += 1;
+    },
+    ...(part.slice === null ? {} : { slice: part.slice }),
+    ...(part.port_slice === null ? {} : { port_slice: part.port_slice }),
+  });
+}
+
+function readOne(text: string): Endpoint[] {
+  const endpoint = readEndpoint(text);
+  return endpoint === null ? [] : [endpoint];
+}
+
+/** Endpoints that are known one by one. */
+class ListedEndpoints implements EndpointSource {
+  readonly size: number;
+  readonly #endpoints: readonly Endpoint[];
+  readonly #scope: Scope;
+  readonly #leftOuts: LeftOuts;
+  #at = 0;
+
+  constructor(endpoints: readonly Endpoint[], scope: Scope, leftOuts: LeftOuts) {
+    this.size = endpoints.length;
+    this.#endpoints = endpoints;
+    this.#scope = scope;
+    this.#leftOuts = leftOuts;
+  }
+
+  next(max: number): Promise<readonly Endpoint[]> {
+    const batch: Endpoint[] = [];
+    while (batch.length < max && this.#at < this.size) {
+      const endpoint = this.#endpoints[this.#at]!;
+      this.#at += 1;
+      const { host, ip } = endpoint;
+      const verdict = this.#scope.check(ip, host === ip ? null : host);
+      if (verdict.allowed) batch.push(endpoint);
+      else this.#leftOuts.add(host, verdict.reason);
+    }
+    return Promise.resolve(batch);
+  }
+}

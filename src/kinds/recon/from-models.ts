@@ -1,0 +1,70 @@
+import type { TrackedModel } from '../../domain/model-record.ts';
+import type { Models } from '../../engine/port.ts';
+import type { Aims } from './aims.ts';
+import type { FromModels } from './generator-input.ts';
+
+export interface ReadingOptions {
+  models: Pick<Models, 'list'>;
+  from: FromModels;
+  aim: (model: TrackedModel) => Partial<Aims>;
+  /** Milliseconds since the epoch: what `now` is in the expression. */
+  now: number;
+  signal: AbortSignal;
+  /** Told after each page. */
+  read: (count: number) => Promise<void>;
+}
+
+const PAGE_MODELS = 1000;
+const AIMS_MAX = 500_000;
+
+/**
+ * What the models give to aim at that are not gone and fit the expression, read page by page; each aim once.
+ *
+ * @throws Error where there are more than 500,000 of them, or where the expression gives anything but true or false
+ */
+export async function readAims({ models, from, aim, now, signal, read }: ReadingOptions): Promise<Aims> {
+  const targets = new Set<string>();
+  const endpoints = new Map<string, Aims['endpoints'][number]>();
+  const filter = {
+    model: from.model,
+    states: ['new', 'changed', 'known'] as const,
+    ...(from.target === null ? {} : { target: from.target }),
+  };
+  for (let after: string | null = null; ;) {
+    signal.throwIfAborted();
+    const page: TrackedModel[] = await models.list(filter, { after, limit: PAGE_MODELS });
+    for (const model of page) {
+      if (!fits(model, from, now)) continue;
+      const aims = aim(model);
+      for (const target of aims.targets ?? []) targets.add(target);
+      for (const each of aims.endpoints ?? []) endpoints.set(`${each.host} ${each.ip} ${each.port}`, each);
+    }
+    if (targets.size + endpoints.size > AIMS_MAX) {
+      throw new Error(`the models of ${from.model} give more than ${AIMS_MAX} targets; narrow them with from.where`);
+    }
+    await read(page.length);
+    if (page.length < PAGE_MODELS) break;
+    after = page.at(-1)!.id;
+  }
+  return { targets: [...targets], endpoints: [...endpoints.values()] };
+}
+
+function fits(model: TrackedModel, { where }: FromModels, now: number): boolean {
+  if (where === null) return true;
+  const { id, target, key, data, state, runs, first_seen, last_seen, changed_at } = model;
+  const value = where.evaluate({
+    id,
+    target,
+    model: model.model,
+    key,
+    data,
+    state,
+    runs,
+    first_seen: new Date(first_seen),
+    last_seen: new Date(last_seen),
+    changed_at: new Date(changed_at),
+    now: new Date(now),
+  });
+  if (typeof value === 'boolean') return value;
+  throw new Error(`from.where must give true or false, and gave ${JSON.stringify(value).slice(0, 100)} for ${key}`);
+}

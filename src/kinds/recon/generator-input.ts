@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+
+import type { JsonObject } from '../../domain/json.ts';
+import { MODEL_NAME_MEANING, MODEL_NAME_PATTERN, MODEL_TARGET_CHARACTERS_MAX } from '../../domain/model-record.ts';
+import type { Members } from '../../domain/parse/members.ts';
+import { readRetry } from '../../domain/parse/retry.ts';
+import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/workflow.ts';
+import { compileExpression, type Expression } from '../../expression/compile.ts';
+import type { RetryOptions } from '../definition/define-kind.ts';
+import type { StandardSchema } from '../definition/standard-schema.ts';
+import { objectMember, schemaOf } from '../object-scan/schema.ts';
+import { PROBE_MEMBERS, readProbeSettings, readSeed, readTargets, type ProbeSettings } from './probe-input.ts';
+
+const TASKS_MAX = 1000;
+const TASKS_DEFAULT = 64;
+const PARALLELISM_DEFAULT = 4;
+const TIMEOUT_SECS_MAX = 86_400;
+
+/** Models that targets are read from. */
+export interface FromModels {
+  model: string;
+  /** Null: of all targets. */
+  target: string | null;
+  where: Expression | null;
+}
+
+export interface Division {
+  /** Tasks at most. */
+  tasks_max: number;
+  /** Of them at once, in all processes together. */
+  parallelism: number;
+}
+
+/** What the made tasks are given beside their input. */
+export interface MadeTasks {
+  timeout_secs?: number;
+  priority?: number;
+  retry?: RetryOptions;
+}
+
+export interface GeneratorInput<Own> {
+  /** The name that the aggregator keeps models under; null where none is made. */
+  target: string | null;
+  targets: readonly string[];
+  from: FromModels | null;
+  words: readonly string[];
+  seed: number | null;
+  settings: ProbeSettings;
+  division: Division;
+  /** The container that tasks go into; null: one of the generator's own. */
+  into: string | null;
+  /** Of the container that it makes. */
+  policy: CompletionPolicy;
+  task: MadeTasks;
+  own: Own;
+  /** The members of `own` as submitted, for the made tasks. */
+  passed: JsonObject;
+}
+
+export interface GeneratorSchemaOptions<Own> {
+  members: readonly string[];
+  read: (input: Members) => Own;
+  /** Words that stand before each target; only names have them. */
+  readWords?: (input: Members) => string[];
+}
+
+/** What variables the expression `from.where` has. */
+export const WHERE_VARIABLES = [
+  'id',
+  'target',
+  'model',
+  'key',
+  'data',
+  'state',
+  'runs',
+  'first_seen',
+  'last_seen',
+  'changed_at',
+  'now',
+] as const;
+
+const MEMBERS = ['target', 'targets', 'from', 'seed', 'partition', 'into', 'aggregator', 'policy', 'task'] as const;
+
+export function generatorSchema<Own>(
+  options: GeneratorSchemaOptions<Own>,
+): StandardSchema<JsonObject, GeneratorInput<Own>> {
+  const words = options.readWords === undefined ? [] : ['words'];
+  return schemaOf<GeneratorInput<Own>, JsonObject>((input) => {
+    input.refuseOthers([...MEMBERS, ...words, ...PROBE_MEMBERS, ...options.members]);
+    const settings = readProbeSettings(input);
+    const passed = options.members.filter((name) => input.has(name));
+    return {
+      target: readTargetName(input),
+      targets: readTargets(input, settings.exclude),
+      from: readFrom(input),
+      words: options.readWords?.(input) ?? [],
+      seed: readSeed(input),
+      settings,
+      division: readDivision(objectMember(input, 'partition')),
+      into: input.text('into', 255),
+      policy: input.oneOf('policy', COMPLETION_POLICIES) ?? 'ContinueOnPartialFailure',
+      task: readMadeTasks(objectMember(input, 'task')),
+      own: options.read(input),
+      passed: Object.fromEntries(passed.map((name) => [name, input.raw(name)])) as JsonObject,
+    };
+  });
+}
+
+/** Needed where there is an aggregator: what is to be kept needs a name. */
+function readTargetName(input: Members): string | null {
+  const target = input.text('target', MODEL_TARGET_CHARACTERS_MAX);
+  if (input.boolean('aggregator') === false) return null;
+  if (target === null && !input.has('target')) {
+    input.fault(
+      'target',
+      'is required: the name under which models are kept; or make no aggregator with "aggregator": false',
+    );
+  }
+  return target;
+}
+
+function readFrom(input: Members): FromModels | null {
+  if (input.has('from') === input.has('targets')) {
+    input.fault('targets', 'must be given, or `from`, and only one of the two');
+  }
+  if (Array.isArray(input.raw('targets')) && (input.raw('targets') as unknown[]).length === 0) {
+    input.fault('targets', 'must name at least one target');
+  }
+  const from = input.has('from') ? objectMember(input, 'from') : null;
+  if (from === null) return null;
+  from.refuseOthers(['model', 'target', 'where']);
+  from.requireAll('model');
+  const model = from.text('model', 100) ?? 'none';
+  if (!new RegExp(MODEL_NAME_PATTERN).test(model)) from.fault('model', `must be ${MODEL_NAME_MEANING}`);
+  return { model, target: from.text('target', MODEL_TARGET_CHARACTERS_MAX), where: readWhere(from) };
+}
+
+function readWhere(from: Members): Expression | null {
+  const text = from.text('where', 4096);
+  if (text === null) return null;
+  const compiled = compileExpression(text, { variables: WHERE_VARIABLES });
+  if (compiled.ok) return compiled.expression;
+  from.fault('where', compiled.fault.message);
+  return null;
+}
+
+function readDivision(partition: Members | null): Division {
+  partition?.refuseOthers(['tasks_max', 'parallelism']);
+  return {
+    tasks_max: partition?.integer('tasks_max', 1, TASKS_MAX) ?? TASKS_DEFAULT,
+    parallelism: partition?.integer('parallelism', 1, TASKS_MAX) ?? PARALLELISM_DEFAULT,
+  };
+}
+
+function readMadeTasks(task: Members | null): MadeTasks {
+  if (task === null) return {};
+  task.refuseOthers(['timeout_secs', 'priority', 'retry']);
+  const timeout_secs = task.integer('timeout_secs', 1, TIMEOUT_SECS_MAX);
+  const priority = task.integer('priority', -1000, 1000);
+  // Only whether it is well formed: it goes on as it is.
+  const retry = readRetry(task) === null ? null : (task.raw('retry') as RetryOptions);
+  return {
+    ...(timeout_secs === null ? {} : { timeout_secs }),
+    ...(priority === null ? {} : { priority }),
+    ...(retry === null ? {} : { retry }),
+  };
+}
+
+/** The same for every attempt of a task. */
+export function seedOf(taskId: string): number {
+  return createHash('sha256').update(taskId).digest().readUIntBE(0, 6);
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+
+import { canonicalJson, type JsonObject } from '../../domain/json.ts';
+import type { TrackedModel } from '../../domain/model-record.ts';
+import type { Models } from '../../engine/port.ts';
+import type { AddressScope } from '../../recon/targets/scope.ts';
+import { parseTargets, type TargetList } from '../../recon/targets/target-list.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { KindContext } from '../definition/context.ts';
+import { defineKind } from '../definition/define-kind.ts';
+import { into, parallel, sequential, task, type Node, type Placed, type TaskNode } from '../definition/nodes.ts';
+import type { StandardSchema } from '../definition/standard-schema.ts';
+import type { AimedEndpoint, Aims } from './aims.ts';
+import { readAims } from './from-models.ts';
+import { seedOf, type GeneratorInput } from './generator-input.ts';
+import type { ScanFamily } from './kind-names.ts';
+import { endpointParts } from './parts.ts';
+import { probeMembers } from './probe-input.ts';
+import type { ReconPolicy } from './policy.ts';
+
+export interface GeneratorOptions<Own> {
+  family: ScanFamily;
+  schema: StandardSchema<JsonObject, GeneratorInput<Own>>;
+  policy: ReconPolicy;
+  /** Null for a worker without a database: `from` needs one. */
+  models: Pick<Models, 'list'> | null;
+  clock: Clock;
+  /** What models give to aim at. */
+  aimOf: (input: GeneratorInput<Own>) => (model: TrackedModel) => Partial<Aims>;
+  /** The parts of targets, as inputs of tasks. */
+  partsOf: (input: GeneratorInput<Own>, targets: TargetList, seed: number) => JsonObject[];
+}
+
+/** What a scan is aimed at, within the scope. */
+interface Aimed {
+  targets: TargetList;
+  endpoints: AimedEndpoint[];
+  hosts: number;
+  refusedHosts: number;
+  /** The first refusals, in words. */
+  refused: string[];
+}
+
+const WORKER_RETRY = { max_attempts: 2, backoff_secs: 5 };
+const REASONS_MAX = 10;
+const REASON_CHARACTERS_MAX = 500;
+
+/**
+ * The kind that divides a scan into tasks and adds what merges them. Tasks go, side by side, into a container of its own,
+ * the aggregator stands behind that. The key of a task is made of what it looks at: a second attempt that is aimed at the
+ * same things makes the same tasks.
+ */
+export function scanGenerator<Own>(options: GeneratorOptions<Own>) {
+  return defineKind({
+    name: options.family.generator,
+    input: options.schema,
+    timeout_secs: 3600,
+    generator: true,
+    run: (input: GeneratorInput<Own>, context) => generate(options, input, context),
+  });
+}
+
+async function* generate<Own>(
+  options: GeneratorOptions<Own>,
+  input: GeneratorInput<Own>,
+  context: KindContext,
+): AsyncGenerator<Node | Placed, JsonObject, undefined> {
+  const seed = input.seed ?? seedOf(context.task.id);
+  const aimed = await aimAt(options, input, context);
+  const { tasks_max } = input.division;
+  const parts = [
+    ...options.partsOf(input, aimed.targets, seed),
+    ...endpointParts(aimed.endpoints, { tasks_max, seed }),
+  ];
+  if (parts.length > tasks_max) {
+    throw new Error(`the scan needs ${parts.length} tasks, and there may be ${tasks_max}; raise partition.tasks_max`);
+  }
+  const tasks = parts.map((part, index) => taskOf(options, input, context, part, { index, count: parts.length }));
+  const aggregator = aggregatorOf(options, input, aimed, tasks.length);
+  if (input.into === null) {
+    const side = parallel([], { key: 'tasks', policy: 'ContinueOnFailure' });
+    yield sequential(aggregator === null ? [side] : [side, aggregator], { key: 'scan', policy: input.policy });
+    for (const each of tasks) yield into(side, each);
+  } else {
+    for (const each of tasks) yield into(input.into, each);
+    if (aggregator !== null) yield aggregator;
+  }
+  const { hosts, refusedHosts, refused } = aimed;
+  return { tasks: tasks.length, hosts, seed, refused_hosts: refusedHosts, refused };
+}
+
+/** @throws Error where the scope allows nothing of it */
+async function aimAt<Own>(
+  options: GeneratorOptions<Own>,
+  input: GeneratorInput<Own>,
+  { signal, progress }: KindContext,
+): Promise<Aimed> {
+  const scope = options.policy.scopeOf(input.settings.scope);
+  const { from } = input;
+  if (from !== null && options.models === null) throw new Error('`from` needs a database, and this worker has none');
+  const aims =
+    from === null
+      ? { targets: [...input.targets], endpoints: [] }
+      : await readAims({
+          models: options.models!,
+          from,
+          aim: options.aimOf(input),
+          now: options.clock.now(),
+          signal,
+          read: (count) => progress(count),
+        });
+  const all = parseTargets(aims.targets, { exclude: input.settings.exclude });
+  const { targets, refused, refusedHosts } = all.within(scope);
+  const reasons = refused.map(({ target, reason }) => `${target}: ${reason}`);
+  const endpoints = aims.endpoints.filter((endpoint) => allows(scope, all, endpoint, reasons));
+  const refusedEndpoints = reasons.length - refused.length;
+  const aimed = {
+    targets,
+    endpoints,
+    hosts: targets.size + endpoints.length,
+    refusedHosts: Number(refusedHosts) + refusedEndpoints,
+    refused: reasons.slice(0, REASONS_MAX).map((reason) => reason.slice(0, REASON_CHARACTERS_MAX)),
+  };
+  if (aimed.hosts === 0 && aimed.refusedHosts > 0) throw new Error(`nothing may be probed: ${aimed.refused[0]!}`);
+  return aimed;
+}
+
+function allows(
+  scope: AddressScope,
+  targets: TargetList,
+  { host, ip, port }: AimedEndpoint,
+  reasons: string[],
+): boolean {
+  if (targets.excludes(ip)) return false;
+  const verdict = scope.check(ip, host === ip ? null : host);
+  if (!verdict.allowed) reasons.push(`${host} port ${port}: ${verdict.reason}`);
+  return verdict.allowed;
+}
+
+function taskOf<Own>(
+  { family }: GeneratorOptions<Own>,
+  input: GeneratorInput<Own>,
+  context: KindContext,
+  part: JsonObject,
+  place: { index: number; count: number },
+): TaskNode {
+  const key = createHash('sha256').update(canonicalJson(part)).digest('hex').slice(0, 32);
+  const { parallelism } = input.division;
+  const share = Math.min(parallelism, place.count);
+  // Ports of one host may be divided, too: then its rate is shared as the rate of all is.
+  const { rate, host_rate } = input.settings;
+  const shared = { rate: rate / share, host_rate: 'port_slice' in part ? host_rate / share : host_rate };
+  const settings = probeMembers({ ...input.settings, ...shared });
+  return task(
+    family.scan,
+    { scan: context.task.id, ...part, ...settings, ...input.passed },
+    {
+      key,
+      name: place.count === 1 ? family.scan : `${family.scan} ${place.index + 1} of ${place.count}`,
+      policy: 'ContinueOnFailure',
+      retry: WORKER_RETRY,
+      rules: [
+        {
+          type: 'Concurrency',
+          matcher: { kind: family.scan, status: 'Running', fields: ['scan'] },
+          max_concurrency: parallelism,
+        },
+      ],
+      ...input.task,
+    },
+  );
+}
+
+function aggregatorOf<Own>(
+  { family }: GeneratorOptions<Own>,
+  input: GeneratorInput<Own>,
+  { refused, refusedHosts }: Aimed,
+  tasks: number,
+): TaskNode | null {
+  if (input.target === null) return null;
+  const more = refusedHosts > 1 ? ` (and ${refusedHosts - 1} more)` : '';
+  const left_out = refused.length === 0 ? [] : [`${refused[0]!}${more}`];
+  return task(
+    family.aggregator,
+    { target: input.target, tasks, ...(left_out.length === 0 ? {} : { left_out }) },
+    { key: 'aggregator', retry: { max_attempts: 3, backoff_secs: 1 } },
+  );
+}

@@ -1,0 +1,31 @@
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import type { ReportedModel } from '../../domain/model-record.ts';
+import type { DnsRecord } from '../../recon/records.ts';
+import { fitted, LIST_MAX, sorted } from './fitted.ts';
+
+const ANSWERS = ['a', 'aaaa', 'cname', 'mx', 'ns', 'txt', 'soa', 'srv', 'caa', 'ptr'] as const;
+
+/**
+ * What an answer says of the world: a name with answers of a type. How long they may be kept, and who answered, is left
+ * out: it differs from run to run, and so does the order of answers.
+ */
+export function modelsOfName(record: DnsRecord): ReportedModel[] {
+  const { host, query_type, status_code, wildcard } = record;
+  const answers: JsonObject = {};
+  for (const member of ANSWERS) {
+    const given = record[member];
+    if (given === undefined || (Array.isArray(given) && given.length === 0)) continue;
+    answers[member] = inOrder(given as unknown as JsonValue[]);
+  }
+  if (status_code !== 'NOERROR' || Object.keys(answers).length === 0) return [];
+  const data = { name: host, type: query_type, ...answers, ...(wildcard === true ? { wildcard } : {}) };
+  return [{ model: 'name', key: `${host}/${query_type}`, data: fitted(data) }];
+}
+
+function inOrder(answers: readonly JsonValue[]): JsonValue[] {
+  if (answers.every((answer) => typeof answer === 'string')) return sorted(answers);
+  const texts = answers.map((answer) => JSON.stringify(answer));
+  return sorted(texts)
+    .slice(0, LIST_MAX)
+    .map((text) => JSON.parse(text) as JsonValue);
+}

@@ -1,0 +1,47 @@
+import type { ModelBooks, Models } from '../../engine/port.ts';
+import type { DnsRecord, PortRecord, TlsRecord } from '../../recon/records.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { KindDefinition } from '../definition/define-kind.ts';
+import { scanAggregator } from './aggregator.ts';
+import { dnsScan, dnsScanGenerator } from './dns-scan.ts';
+import { DNS_SCAN, TCP_SYN, TLS_SCAN } from './kind-names.ts';
+import { modelsOfName } from './models-of-names.ts';
+import { modelsOfPort } from './models-of-ports.ts';
+import { modelsOfTls } from './models-of-tls.ts';
+import type { ReconPolicy } from './policy.ts';
+import { tcpSyn, tcpSynGenerator } from './tcp-syn.ts';
+import { tlsScan, tlsScanGenerator } from './tls-scan.ts';
+
+export interface ReconKindsOptions {
+  policy: ReconPolicy;
+  /** Null for a worker without a database. */
+  models: (ModelBooks & Pick<Models, 'list'>) | null;
+  clock: Clock;
+  random: Random;
+  /** Tasks of each scanning kind at once in this process. */
+  concurrency: number;
+}
+
+/** The kinds that send packets, and those that divide scans into their tasks. */
+export function scanningKinds({ policy, models, clock, random, concurrency }: ReconKindsOptions): KindDefinition[] {
+  const generating = { policy, models, clock };
+  const scanning = { policy, books: models, clock, random, concurrency };
+  return [
+    tcpSynGenerator(generating),
+    tcpSyn(scanning),
+    dnsScanGenerator(generating),
+    dnsScan(scanning),
+    tlsScanGenerator(generating),
+    tlsScan(scanning),
+  ];
+}
+
+/** The kinds that merge what scans recorded into the models. */
+export function mergingKinds(books: ModelBooks): KindDefinition[] {
+  return [
+    scanAggregator<PortRecord>({ family: TCP_SYN, type: 'port', books, modelsOf: modelsOfPort }),
+    scanAggregator<DnsRecord>({ family: DNS_SCAN, type: 'dns', books, modelsOf: modelsOfName }),
+    scanAggregator<TlsRecord>({ family: TLS_SCAN, type: 'tls', books, modelsOf: modelsOfTls }),
+  ];
+}

@@ -1,0 +1,136 @@
+import type { ModelBooks } from '../../engine/port.ts';
+import type { ProbeEnvironment, ProbeProgress } from '../../recon/options.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { KindContext } from '../definition/context.ts';
+import { PartialFailure } from '../definition/partial-failure.ts';
+import { LeftOuts } from './left-outs.ts';
+import type { ReconPolicy } from './policy.ts';
+import type { ProbeSettings } from './probe-input.ts';
+import { RecordCollector } from './record-collector.ts';
+import { asJson, storableText, type ScanResult } from './task-result.ts';
+
+/** What the scanning kinds of a process share. */
+export interface ScanKindOptions {
+  policy: ReconPolicy;
+  /** Where records go that are too many for a result; null for a worker without a database. */
+  books: Pick<ModelBooks, 'putChunk'> | null;
+  clock: Clock;
+  random: Random;
+  /** Tasks of the kind at once in this process. */
+  concurrency: number;
+}
+
+/** One scan as it goes. */
+export interface Scanning<Record> {
+  options: ScanKindOptions;
+  settings: ProbeSettings;
+  context: KindContext;
+  /** Starts the probe. */
+  start: (environment: ProbeEnvironment, leftOuts: LeftOuts) => AsyncIterable<Record>;
+  /** What a record is counted under, and whether it is kept. */
+  judge: (record: Record, leftOuts: LeftOuts) => { count: string; keep: boolean };
+}
+
+const COUNTS_EVERY_MS = 1000;
+const LIFE_EVERY_MS = 15_000;
+const NOTICES_MAX = 20;
+
+/**
+ * Runs one scan as an attempt of its task: keeps its records, tells how far it is, and says what it left out.
+ *
+ * @throws PartialFailure, with the result, where it left something out; the signal's reason when it aborts
+ */
+export async function runScan<Record extends object>(scanning: Scanning<Record>) {
+  const { options, settings, context, start, judge } = scanning;
+  const { task, signal } = context;
+  const { clock, random, policy } = options;
+  const begun = clock.monotonic();
+  const leftOuts = new LeftOuts();
+  const notices: string[] = [];
+  const teller = new ProgressTeller(context, clock);
+  const collector = new RecordCollector({ books: options.books, task_id: task.id, attempt: task.attempt });
+  const counts: { [name: string]: number } = {};
+  const environment: ProbeEnvironment = {
+    clock,
+    random,
+    signal,
+    pace: policy.paceOf(settings),
+    onProgress: (progress) => teller.tell(progress),
+    onNotice: (notice) => {
+      if (notices.length < NOTICES_MAX) notices.push(storableText(notice));
+    },
+  };
+  for await (const record of start(environment, leftOuts)) {
+    const { count, keep } = judge(record, leftOuts);
+    counts[count] = (counts[count] ?? 0) + 1;
+    if (keep) await collector.take(record);
+  }
+  signal.throwIfAborted();
+  await teller.end();
+  const { records, chunks } = await collector.end();
+  const isWhole = leftOuts.count === 0 && collector.lost === 0;
+  const result: ScanResult = {
+    outcome: isWhole ? 'complete' : 'incomplete',
+    records,
+    record_count: collector.count,
+    chunks,
+    attempt: task.attempt,
+    records_lost: collector.lost,
+    settled: teller.last.done,
+    sent: teller.last.sent,
+    counts,
+    left_out_count: leftOuts.count,
+    left_out: leftOuts.first,
+    unresolved: leftOuts.unresolved,
+    notices,
+    duration_ms: Math.round(clock.monotonic() - begun),
+  };
+  if (isWhole) return asJson(result);
+  throw new PartialFailure(reasonOf(result), { result: asJson(result) });
+}
+
+function reasonOf({ left_out_count, left_out, records_lost }: ScanResult): string {
+  const reasons: string[] = [];
+  const [first] = left_out;
+  if (first !== undefined) {
+    const more = left_out_count > 1 ? `, and ${left_out_count - 1} more` : '';
+    reasons.push(`not looked at: ${first.target}: ${first.reason}${more}`);
+  }
+  if (records_lost > 0) {
+    reasons.push(`${records_lost} records did not fit into the result, and this worker has no database for more`);
+  }
+  return reasons.join('; ');
+}
+
+/** Tells how much is settled, now and then; also that nothing was, since silent networks take their time. */
+class ProgressTeller {
+  readonly #context: KindContext;
+  readonly #clock: Clock;
+  last: ProbeProgress = { done: 0, total: 0, sent: 0, found: 0 };
+  #told = 0;
+  #toldAt: number;
+
+  constructor(context: KindContext, clock: Clock) {
+    this.#context = context;
+    this.#clock = clock;
+    this.#toldAt = clock.monotonic();
+  }
+
+  tell(progress: ProbeProgress): void {
+    this.last = progress;
+    const now = this.#clock.monotonic();
+    const done = progress.done - this.#told;
+    if (now - this.#toldAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
+    this.#toldAt = now;
+    this.#told = progress.done;
+    const { log, progress: report } = this.#context;
+    report(done).catch((error: unknown) => log.debug({ err: error }, 'The progress was not taken'));
+  }
+
+  async end(): Promise<void> {
+    const { done } = this.last;
+    if (done > this.#told) await this.#context.progress(done - this.#told);
+    this.#told = done;
+  }
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '../../domain/json.ts';
+import { RECON_DEFAULTS, type TcpOptions } from '../../recon/options.ts';
+import type { PortRecord } from '../../recon/records.ts';
+import { openResolver } from '../../recon/resolve.ts';
+import { parsePorts } from '../../recon/targets/ports.ts';
+import { scanTcp } from '../../recon/tcp/scan.ts';
+import type { KindContext } from '../definition/context.ts';
+import { defineKind } from '../definition/define-kind.ts';
+import { aimAtAddresses } from './aims.ts';
+import { endpointSource } from './endpoint-source.ts';
+import { scanGenerator, type GeneratorOptions } from './generator.ts';
+import { generatorSchema } from './generator-input.ts';
+import { TCP_SYN } from './kind-names.ts';
+import { partsOf } from './parts.ts';
+import { runScan, type ScanKindOptions } from './run-scan.ts';
+import { readTcpMembers, TCP_MEMBERS, tcpSchema, type TcpInput, type TcpMembers } from './scan-input.ts';
+
+const TIMEOUT_SECS = 6 * 3600;
+
+/** `TcpSyn`: which ports are open, by SYN packets where the process may, else by whole connections. */
+export function tcpSyn(options: ScanKindOptions) {
+  return defineKind({
+    name: TCP_SYN.scan,
+    input: tcpSchema,
+    concurrency: options.concurrency,
+    timeout_secs: TIMEOUT_SECS,
+    run: (input, context) => scanPorts(options, input, context),
+  });
+}
+
+/** `TcpSynGenerator`: divides a scan of ports into tasks of the kind `TcpSyn`. */
+export function tcpSynGenerator(options: Pick<GeneratorOptions<TcpMembers>, 'policy' | 'models' | 'clock'>) {
+  return scanGenerator<TcpMembers>({
+    ...options,
+    family: TCP_SYN,
+    schema: generatorSchema({ members: TCP_MEMBERS, read: readTcpMembers }),
+    aimOf: () => aimAtAddresses,
+    partsOf: ({ own, division }, targets, seed) =>
+      partsOf({ targets, ports: parsePorts(own.ports).length, tasks_max: division.tasks_max, seed }),
+  });
+}
+
+async function scanPorts(options: ScanKindOptions, input: TcpInput, context: KindContext): Promise<JsonObject> {
+  const { settings } = input;
+  const { clock, random, policy } = options;
+  const scope = policy.scopeOf(settings.scope);
+  const resolver = openResolver({
+    resolvers: settings.resolvers,
+    timeout_ms: RECON_DEFAULTS.dns_timeout_ms,
+    clock,
+    random,
+    signal: context.signal,
+  });
+  try {
+    return await runScan<PortRecord>({
+      options,
+      settings,
+      context,
+      start: (environment, leftOuts) => {
+        const resolve = (name: string): Promise<string[]> => resolver.resolve(name);
+        const endpoints = endpointSource({ part: input, scope, resolve, leftOuts });
+        return scanTcp(tcpOptions(input, endpoints), environment);
+      },
+      judge: ({ state }) => ({ count: state, keep: true }),
+    });
+  } finally {
+    resolver.close();
+  }
+}
+
+function tcpOptions(input: TcpInput, endpoints: TcpOptions['endpoints']): TcpOptions {
+  const { method, states, banner, concurrency, settings } = input;
+  const usual = method === 'connect' ? RECON_DEFAULTS.connect_timeout_ms : RECON_DEFAULTS.syn_timeout_ms;
+  const timeout_ms = settings.timeout_ms ?? usual;
+  return { endpoints, method, states, banner, concurrency, retries: settings.retries, timeout_ms };
+}
