@@ -94,6 +94,6 @@ function writeDeliveries(output: Output, deliveries: readonly Delivery[]): void 
 }
 
 function targetOf(action: Delivery['action']): string {
-  if ('mail' in action && action.mail !== undefined) return `mail to ${action.mail.recipient}`;
+  if ('mail' in action) return `mail to ${action.mail.recipient}`;
   return action.params === undefined ? '-' : `${action.params.verb} ${action.params.url}`;
 }

@@ -13,10 +13,11 @@ const TRANSACTIONS_MAX = 50;
 export async function finalizeTaskCollections({ engine, jobs }: ManagerContext): Promise<StepResult> {
   let count = 0;
   for (let transaction = 0; transaction < TRANSACTIONS_MAX; transaction += 1) {
-    const trees = await engine.transaction(async (_inner, tx) => {
+    const trees = await engine.transaction(async (inner, tx) => {
       const ended = await takeEndedTrees(tx, TREES_MAX);
       if (ended.length === 0) return 0;
       await finishJobRuns(jobs, tx, await findEndedJobRuns(tx, ended));
+      await inner.announceEnds(ended);
       await deleteFinalizations(tx, ended);
       return ended.length;
     });

@@ -84,6 +84,9 @@ begin
         where t.workflow_id = any(v_workflows) and (t.state + 0) < 10 group by t.workflow_id) n
   where w.id = n.workflow_id;
   delete from finalization where workflow_id = any(v_workflows);
+  -- What follows is another run, and its end is told of again.
+  insert into workflow_notice as n (workflow_id, run) select u.id, 1 from unnest(v_workflows) u(id) order by u.id
+  on conflict (workflow_id) do update set run = n.run + 1;
   perform close_leases(v_leases);
   v_lanes := return_slots(v_slots, v_amounts);
   v_roots := v_workflows;

@@ -37,7 +37,8 @@ begin
   delete from edge where child_id = any(v_tasks);
   delete from task_data where task_id = any(v_tasks);
   delete from task_spec where task_id = any(v_tasks);
-  delete from delivery where task_id = any(v_tasks) and state = 'delivered';
+  -- What tells of a workflow has its id in the place of a task's.
+  delete from delivery where task_id = any(v_tasks || v_workflows) and state = 'delivered';
   delete from task where id = any(v_tasks);
   delete from workflow where id = any(v_workflows);
   return json_build_object('archived', coalesce(cardinality(v_tasks), 0), 'workflows', cardinality(v_workflows));
@@ -111,7 +112,9 @@ begin
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);
   delete from dedupe_entry where task_id = any(v_tasks);
-  delete from delivery where task_id = any(v_tasks);
+  delete from delivery where task_id = any(v_tasks || v_workflows);
+  delete from workflow_notice where workflow_id = any(v_workflows);
+  delete from task_collection_data where workflow_id = any(v_workflows);
   delete from archive_generator where task_id = any(v_tasks);
   delete from archive_filler where task_id = any(v_tasks);
   delete from archive_container where workflow_id = any(v_workflows);
