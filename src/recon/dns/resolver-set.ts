@@ -1,0 +1,68 @@
+import { getServers } from 'node:dns';
+
+import type { Random } from '../../runtime/random.ts';
+import { parseResolver, Resolver } from './resolver.ts';
+
+/** Up to so many are compared one by one; of more, two are drawn. */
+const COMPARED_MAX = 8;
+const DRAWS_MAX = 16;
+
+/** The resolvers of a scan, and which of them is asked next. */
+export class ResolverSet {
+  readonly all: readonly Resolver[];
+  readonly #random: Random;
+
+  /** @param texts `ip` or `ip:port`; empty: those of the system */
+  constructor(texts: readonly string[], timeoutMs: number, windowMax: number, random: Random) {
+    const addresses = (texts.length === 0 ? getServers() : texts).map(parseResolver);
+    const distinct = new Map(addresses.map((address) => [`${address.ip} ${address.port}`, address]));
+    this.all = [...distinct.values()].map((address) => new Resolver(address, timeoutMs, windowMax));
+    this.#random = random;
+  }
+
+  /**
+   * The best resolver that bears one more query; those that `avoid` names only where there is no other.
+   *
+   * @returns its index, or -1 where all windows are full
+   */
+  choose(nowMs: number, avoid: (index: number) => boolean): number {
+    if (this.all.length === 1) return this.#hasRoom(this.all[0]!, nowMs) ? 0 : -1;
+    const drawn = this.all.length > COMPARED_MAX ? this.#draw(nowMs, avoid) : -1;
+    return drawn === -1 ? this.#compareAll(nowMs, avoid) : drawn;
+  }
+
+  #hasRoom(resolver: Resolver, nowMs: number): boolean {
+    if (resolver.pacedUntil > nowMs) return false;
+    if (resolver.inFlight < resolver.window) return true;
+    resolver.limited = true;
+    return false;
+  }
+
+  #draw(nowMs: number, avoid: (index: number) => boolean): number {
+    let best = -1;
+    for (let draw = 0, found = 0; draw < DRAWS_MAX && found < 2; draw++) {
+      const index = Math.floor(this.#random.next() * this.all.length);
+      const resolver = this.all[index]!;
+      if (index === best || resolver.restsUntil > nowMs || !this.#hasRoom(resolver, nowMs) || avoid(index)) continue;
+      found += 1;
+      if (best === -1 || resolver.cost < this.all[best]!.cost) best = index;
+    }
+    return best;
+  }
+
+  /** First what neither rests nor was asked already, then what rests, then what was asked. */
+  #compareAll(nowMs: number, avoid: (index: number) => boolean): number {
+    let best = -1;
+    let bestCost = Infinity;
+    for (let index = 0; index < this.all.length; index++) {
+      const resolver = this.all[index]!;
+      if (!this.#hasRoom(resolver, nowMs)) continue;
+      const cost = resolver.cost + (resolver.restsUntil > nowMs ? 1e12 : 0) + (avoid(index) ? 1e15 : 0);
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = index;
+      }
+    }
+    return best;
+  }
+}

@@ -1,0 +1,110 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+
+import type { Random } from '../../runtime/random.ts';
+import type { ResolverAddress } from './resolver.ts';
+
+/** For each family: every socket has a random port and ids of its own, and a receive buffer of its own. */
+const SOCKETS_PER_FAMILY = 4;
+const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
+const IDS = 65_536;
+const RANDOM_BYTES = 3 * 1024;
+
+export type OnDatagram = (socket: number, message: Buffer, source: RemoteInfo) => void;
+
+/** A few UDP sockets for any number of resolvers, and which slot each id of each socket belongs to. */
+export class UdpSockets {
+  readonly #sockets: Socket[] = [];
+  readonly #families: (4 | 6)[] = [];
+  /** For each socket: slot plus one by id, zero where the id is free. */
+  readonly #slots: Int32Array[] = [];
+  readonly #random: Random;
+  #randomBytes: Uint8Array = new Uint8Array(0);
+  #randomAt = 0;
+  #closed = false;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** Binds the sockets of these families; rejects where the system gives none. */
+  async open(families: ReadonlySet<4 | 6>, onDatagram: OnDatagram): Promise<void> {
+    for (const family of families) {
+      for (let count = 0; count < SOCKETS_PER_FAMILY && !this.#closed; count++) await this.#bind(family, onDatagram);
+    }
+  }
+
+  async #bind(family: 4 | 6, onDatagram: OnDatagram): Promise<void> {
+    const socket = createSocket({
+      type: family === 4 ? 'udp4' : 'udp6',
+      // Addresses need no looking up, and none may cost a turn of the event loop.
+      lookup: (address, _options, done) => done(null, address, family),
+    });
+    const index = this.#sockets.push(socket) - 1;
+    this.#families.push(family);
+    this.#slots.push(new Int32Array(IDS));
+    socket.on('message', (message, source) => onDatagram(index, message, source));
+    // The address is looked up within the call, so that it may be bound before it returns.
+    const listening = once(socket, 'listening');
+    socket.bind(0);
+    await listening;
+    // From here on an error is one of sending: the query goes unanswered like any that is lost.
+    socket.on('error', () => undefined);
+    try {
+      socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES);
+    } catch {
+      // The system's own size has to do.
+    }
+  }
+
+  /** The slot that waits for this id on this socket; -1 where none does. */
+  slotOf(socket: number, id: number): number {
+    return this.#slots[socket]![id]! - 1;
+  }
+
+  /** Draws a socket of the family and an id that is free there; returns `socket * 65536 + id`. */
+  reserve(family: 4 | 6, slot: number): number {
+    if (this.#randomAt + 3 > this.#randomBytes.length) {
+      this.#randomBytes = this.#random.bytes(RANDOM_BYTES);
+      this.#randomAt = 0;
+    }
+    const bytes = this.#randomBytes;
+    const at = this.#randomAt;
+    this.#randomAt = at + 3;
+    const drawn = bytes[at]! % SOCKETS_PER_FAMILY;
+    const socket = this.#families.indexOf(family) + drawn;
+    const ids = this.#slots[socket]!;
+    let id = (bytes[at + 1]! << 8) | bytes[at + 2]!;
+    while (ids[id] !== 0) id = (id + 1) % IDS;
+    ids[id] = slot + 1;
+    return socket * IDS + id;
+  }
+
+  familyOf(reserved: number): 4 | 6 {
+    return this.#families[Math.floor(reserved / IDS)]!;
+  }
+
+  free(reserved: number): void {
+    this.#slots[Math.floor(reserved / IDS)]![reserved % IDS] = 0;
+  }
+
+  /** @param failed called where the system refuses to send; given for few packets only, since it costs time */
+  send(reserved: number, message: Buffer, to: ResolverAddress, failed: ((error: Error) => void) | null): void {
+    const socket = this.#sockets[Math.floor(reserved / IDS)]!;
+    if (failed === null) socket.send(message, to.port, to.ip);
+    else socket.send(message, to.port, to.ip, (error) => error !== null && failed(error));
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const socket of this.#sockets) {
+      socket.removeAllListeners('message');
+      try {
+        socket.close();
+      } catch {
+        // It never came to be bound.
+      }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import { lookup } from 'node:dns/promises';
+
+import { HeddleError } from '../domain/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import { Exchange } from './dns/exchange.ts';
+import { addressFamily, normalizeName } from './dns/names.ts';
+import type { Outcome } from './dns/slots.ts';
+import { RECON_DEFAULTS } from './options.ts';
+import type { Pace } from './targets/port.ts';
+
+export interface ResolveOptions {
+  /** `ip` or `ip:port`; empty: the system's, its file of hosts included. */
+  readonly resolvers: readonly string[];
+  readonly timeout_ms: number;
+  readonly retries?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** None where queries are few enough not to be limited. */
+  readonly pace?: Pace;
+}
+
+/** Looks names up until it is closed, with one set of sockets for all of them. */
+export interface NameResolver {
+  /**
+   * The addresses of a name, IPv4 before IPv6; empty where it has none or nobody answered. An address is its own.
+   *
+   * @throws HeddleError VALIDATION_FAILED for what is no name; the signal's reason when it aborts
+   */
+  resolve(name: string): Promise<string[]>;
+  close(): void;
+}
+
+const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+/** The addresses of one name; see {@link openResolver} where there are many. */
+export async function resolveName(name: string, options: ResolveOptions): Promise<string[]> {
+  const resolver = openResolver(options);
+  try {
+    return await resolver.resolve(name);
+  } finally {
+    resolver.close();
+  }
+}
+
+/** @throws HeddleError VALIDATION_FAILED for resolvers that are none */
+export function openResolver(options: ResolveOptions): NameResolver {
+  const asked = options.resolvers.length === 0 ? new SystemResolver(options) : new OwnResolver(options);
+  return {
+    async resolve(text) {
+      options.signal.throwIfAborted();
+      if (addressFamily(text) !== 0) return [text];
+      const verdict = normalizeName(text);
+      if (!verdict.ok) {
+        throw new HeddleError('VALIDATION_FAILED', `'${text}' is not a name: ${verdict.reason}`);
+      }
+      const { name } = verdict;
+      // RFC 6761: these never leave the machine.
+      if (options.resolvers.length > 0 && (name === 'localhost' || name.endsWith('.localhost'))) return [...LOOPBACK];
+      return asked.resolve(name);
+    },
+    close: () => asked.close(),
+  };
+}
+
+/** What the machine itself would connect to: its file of hosts, then its resolvers. */
+class SystemResolver implements NameResolver {
+  readonly #options: ResolveOptions;
+  readonly #closing = new AbortController();
+
+  constructor(options: ResolveOptions) {
+    this.#options = options;
+  }
+
+  async resolve(name: string): Promise<string[]> {
+    const { clock, timeout_ms, signal } = this.#options;
+    const ended = AbortSignal.any([signal, this.#closing.signal]);
+    const over = new AbortController();
+    const late = clock.sleep(timeout_ms, AbortSignal.any([ended, over.signal])).then(() => []);
+    const found = lookup(name, { all: true, order: 'ipv4first' }).then(
+      (addresses) => addresses.map(({ address }) => address),
+      () => [],
+    );
+    const addresses = await Promise.race([found, late]);
+    over.abort();
+    signal.throwIfAborted();
+    return [...new Set(addresses)];
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+}
+
+interface Waiting {
+  resolve: (addresses: string[]) => void;
+  reject: (reason: unknown) => void;
+}
+
+class OwnResolver implements NameResolver {
+  readonly #signal: AbortSignal;
+  readonly #exchange: Exchange;
+  readonly #line: { name: string; type: 'A' | 'AAAA'; settle: (outcome: Outcome) => void }[] = [];
+  readonly #waiting = new Set<Waiting>();
+  readonly #started: Promise<void>;
+  #lineAt = 0;
+
+  constructor({ resolvers, retries, timeout_ms, clock, random, pace, signal }: ResolveOptions) {
+    const options = {
+      resolvers,
+      timeout_ms,
+      retries: retries ?? RECON_DEFAULTS.retries,
+      in_flight: RECON_DEFAULTS.dns_in_flight,
+    };
+    this.#signal = signal;
+    this.#exchange = new Exchange(options, { clock, random, pace: pace ?? UNLIMITED }, () => this.#feed());
+    this.#started = this.#exchange.start();
+    this.#started.catch(() => undefined);
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  async resolve(name: string): Promise<string[]> {
+    await this.#started;
+    const both = await new Promise<string[]>((resolve, reject) => {
+      const waiting = { resolve, reject };
+      const found: { A: readonly string[] | null; AAAA: readonly string[] | null } = { A: null, AAAA: null };
+      this.#waiting.add(waiting);
+      const settle = ({ type, answers }: Outcome): void => {
+        if (type === 'A') found.A = answers.a ?? [];
+        else found.AAAA = answers.aaaa ?? [];
+        if (found.A === null || found.AAAA === null) return;
+        this.#waiting.delete(waiting);
+        resolve([...found.A, ...found.AAAA]);
+      };
+      this.#line.push({ name, type: 'A', settle }, { name, type: 'AAAA', settle });
+      this.#exchange.wake();
+    });
+    return [...new Set(both)];
+  }
+
+  close(): void {
+    this.#end(new HeddleError('SHUTTING_DOWN', 'The resolver was closed'));
+  }
+
+  readonly #onAbort = (): void => this.#end(this.#signal.reason);
+
+  #end(reason: unknown): void {
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#exchange.close();
+    for (const { reject } of this.#waiting) reject(reason);
+    this.#waiting.clear();
+  }
+
+  #feed(): boolean {
+    const next = this.#line[this.#lineAt];
+    if (next === undefined) {
+      this.#line.length = 0;
+      this.#lineAt = 0;
+      return false;
+    }
+    this.#lineAt += 1;
+    this.#exchange.ask(next.name, next.type, next.settle);
+    return true;
+  }
+}
