@@ -10,6 +10,7 @@ import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import { takeEnds, writeNotices, type EndToTell, type NoticeRow } from '../../store/notices.ts';
 import type { EngineContext } from '../context.ts';
 import { storedAction } from '../outbox.ts';
+import { plainWords } from './notices.ts';
 import { requireNotification, WORKFLOW_VARIABLES, type DefaultWords } from './render.ts';
 import { readVariables } from './variables.ts';
 
@@ -80,8 +81,7 @@ async function rendered(
       { err: error, workflow_id: end.workflow_id },
       'A notification is told in plain words: its template failed',
     );
-    const text = `${words.text}\n\nThe template of this notification failed: ${error.message}`;
-    return { title: words.title, text, subject: words.title, payload: undefined };
+    return plainWords(words, error);
   }
 }
 

@@ -1,0 +1,55 @@
+import type { JsonObject } from '../../domain/json.ts';
+import { cutText } from '../../domain/notification/one-line.ts';
+import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
+import type { BadEnd } from '../../engine/port.ts';
+import { defineKind } from '../definition/define-kind.ts';
+import { Told } from '../definition/told.ts';
+import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
+import { ERROR_KIND, notificationSchema } from './input.ts';
+
+/** Bad ends that are told one by one. */
+const ERRORS_MAX = 20;
+const REASON_CHARACTERS = 300;
+
+/**
+ * `ErrorNotification`: tells what ended badly before it in its sequence, once for each run of a workflow, whichever of
+ * several such tasks comes first; where nothing did, it succeeds and tells nothing.
+ */
+export function errorNotification({ notices, ssrf }: NotificationOptions) {
+  return defineKind({
+    name: ERROR_KIND,
+    input: notificationSchema,
+    timeout_secs: 300,
+    run: async (notification, { task }) => {
+      requireAllowedChannel(notification, ssrf);
+      const { total, first } = await notices.badEndsBefore(task.id, ERRORS_MAX);
+      if (total === 0) return { sent: false, errors: 0 };
+      const actions = await notices.compose({
+        task,
+        notification,
+        type: 'workflow.error',
+        facts: { errors: first.map(shown), error_count: total },
+        words: (workflow) => ({ title: titleOf(workflow, total), text: listOf(first, total) }),
+        plain_if_template_fails: true,
+      });
+      return new Told({ sent: true, errors: total, deliveries: actions.length }, actions, { oncePerWorkflow: true });
+    },
+  });
+}
+
+function shown({ id, name, local_id, state, reason }: BadEnd): JsonObject {
+  const cut = reason === null ? null : cutText(reason, REASON_CHARACTERS);
+  return { id, name, local_id, state: WORKFLOW_WIRE_STATE[state], reason: cut };
+}
+
+function titleOf(workflow: string, total: number): string {
+  return `Workflow ${workflow}: ${total} ${total === 1 ? 'task' : 'tasks'} ended badly`;
+}
+
+function listOf(first: readonly BadEnd[], total: number): string {
+  const lines = first.map(({ name, state, reason }) => {
+    const why = reason === null ? '' : `: ${cutText(reason, REASON_CHARACTERS)}`;
+    return `${name} ${state.replaceAll('_', ' ')}${why}`;
+  });
+  return total > first.length ? [...lines, `and ${total - first.length} more`].join('\n') : lines.join('\n');
+}

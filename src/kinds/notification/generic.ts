@@ -1,0 +1,25 @@
+import { defineKind } from '../definition/define-kind.ts';
+import { Told } from '../definition/told.ts';
+import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
+import { GENERIC_KIND, notificationSchema } from './input.ts';
+
+/** `GenericNotification`: tells what its templates say. */
+export function genericNotification({ notices, ssrf }: NotificationOptions) {
+  return defineKind({
+    name: GENERIC_KIND,
+    input: notificationSchema,
+    timeout_secs: 300,
+    run: async (notification, { task }) => {
+      requireAllowedChannel(notification, ssrf);
+      const actions = await notices.compose({
+        task,
+        notification,
+        type: 'task.notification',
+        facts: {},
+        words: (workflow) => ({ title: task.name === GENERIC_KIND ? `Workflow ${workflow}` : task.name, text: '' }),
+        plain_if_template_fails: false,
+      });
+      return new Told({ sent: true, deliveries: actions.length }, actions);
+    },
+  });
+}
