@@ -6,6 +6,7 @@ import type { NewDependency, NewTask, Rule } from '../../src/domain/task.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import type { Engine, Submission } from '../../src/engine/port.ts';
 import { createFindings } from '../../src/engine/findings/findings.ts';
+import { createModels } from '../../src/engine/models/models.ts';
 import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { PostgresQueue } from '../../src/queue/postgres.ts';
@@ -208,6 +209,7 @@ class HeddleSubject implements Subject {
     this.#server = buildServer({
       engine: this.#engine,
       findings: createFindings({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
+      models: createModels({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
       jobs: createJobs({
         database: this.#database,
         queue: { sendIn: () => Promise.resolve() },

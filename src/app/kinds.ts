@@ -4,15 +4,17 @@ import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
 import { Switchboard } from '../dispatch/switchboard.ts';
-import type { Engine, ScanBooks } from '../engine/port.ts';
+import type { Engine, ModelBooks, Models, Notices, ScanBooks } from '../engine/port.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
 import { loadKinds } from './kind-modules.ts';
+import { reconKinds } from './recon-kinds.ts';
 import { serverScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
+import { tellingKinds } from './telling-kinds.ts';
 
 export interface KindsOptions {
   settings: SettingValues;
@@ -28,15 +30,23 @@ const GRACE_MS = 2000;
 
 export interface ServerKindsOptions extends KindsOptions {
   findings: ScanBooks;
+  models: ModelBooks & Models;
+  notices: Notices;
+  /** What is wrong with an address that a webhook is to go to; null where nothing is. */
+  ssrf: (url: string) => string | null;
   /** What scans may read; null where it is what the settings say. */
   defaultScanRoot: string | null;
 }
 
 /** Runs Heddle's own kinds and those of the configured modules in this process. */
 export async function startKinds(options: ServerKindsOptions): Promise<void> {
-  const { settings, log, stopping, findings, defaultScanRoot } = options;
+  const { settings, clock, log, stopping, findings, models, notices, ssrf, defaultScanRoot } = options;
   const loaded = await loadKinds(settings.kindModules, process.cwd());
-  const own = serverScanKinds({ settings, books: findings, clock: options.clock, defaultRoot: defaultScanRoot });
+  const own = [
+    ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
+    ...reconKinds({ settings, models, clock }),
+    ...tellingKinds({ notices, ssrf }),
+  ];
   const names = new Set(loaded.map(({ name }) => name));
   // A module's kind takes the place of Heddle's own.
   const kinds = [...loaded, ...own.filter(({ name }) => !names.has(name))];

@@ -1,4 +1,6 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
+import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
+import { SCAN_SETTING_GROUPS } from './scan-settings.ts';
 import * as kind from './setting.ts';
 
 const DAY_SECS = 86_400;
@@ -191,30 +193,7 @@ export const SETTING_GROUPS = {
       description: 'How long a handled message is known, so that it has no second effect when it is delivered again',
     }),
   },
-  Scanning: {
-    scanRoots: kind.list({
-      name: 'HEDDLE_SCAN_ROOTS',
-      fallback: [],
-      fallbackText: 'nothing; with `heddle up` on loopback the working directory',
-      allowed: 'a comma-separated list of paths and of addresses such as s3://bucket/prefix',
-      item: (given) =>
-        !/^s3:/i.test(given) || (/^s3:\/\/[^/?\s]+/i.test(given) && URL.canParse(given)) ? given : null,
-      description:
-        'What tasks of the kind `ObjectScan` may read on this machine: directories and `s3://BUCKET/PREFIX`, comma-separated',
-    }),
-    scanInServer: kind.onOff({
-      name: 'HEDDLE_SCAN_IN_SERVER',
-      fallback: true,
-      description: 'Whether servers scan themselves; 0 leaves it to each `heddle worker` that has `HEDDLE_SCAN_ROOTS`',
-    }),
-    scanConcurrency: kind.integer({
-      name: 'HEDDLE_SCAN_CONCURRENCY',
-      fallback: 2,
-      min: 1,
-      max: 100,
-      description: 'Tasks of the kind `ObjectScan` at once in one process; each has a thread of its own',
-    }),
-  },
+  ...SCAN_SETTING_GROUPS,
   HTTP: {
     paginationDefault: kind.integer({
       name: 'PAGINATION_DEFAULT',
@@ -290,9 +269,10 @@ export const SETTING_GROUPS = {
       fallback: DAY_SECS,
       min: 1,
       max: 30 * DAY_SECS,
-      description: 'The same for end and cancel webhooks, which are then listed as dead',
+      description: 'The same for end and cancel webhooks and for notifications, which are then listed as dead',
     }),
   },
+  ...MAIL_SETTING_GROUPS,
   Security: {
     skipSsrfValidation: kind.onOff({
       name: 'SKIP_SSRF_VALIDATION',
@@ -345,6 +325,13 @@ export const SETTING_GROUPS = {
       min: 60,
       max: 100 * YEAR_SECS,
       description: 'How long findings that are gone are kept, and the counts of old scans',
+    }),
+    modelsKeepSecs: kind.integer({
+      name: 'HEDDLE_MODELS_KEEP_SECS',
+      fallback: 180 * DAY_SECS,
+      min: 60,
+      max: 100 * YEAR_SECS,
+      description: 'How long models that are gone are kept, and the counts of old runs',
     }),
   },
   Observability: {

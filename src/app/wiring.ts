@@ -8,7 +8,8 @@ import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf
 import { StartLoop } from '../dispatch/start-loop.ts';
 import { createEngine, type TransactionalEngine } from '../engine/engine.ts';
 import { createManager } from '../engine/manager/manager.ts';
-import type { Engine, Findings } from '../engine/port.ts';
+import { createNotices } from '../engine/notices/notices.ts';
+import type { Engine, Findings, Models } from '../engine/port.ts';
 import type { JobContext } from '../engine/schedule/context.ts';
 import { createJobs } from '../engine/schedule/jobs.ts';
 import type { Jobs } from '../engine/schedule/port.ts';
@@ -30,7 +31,9 @@ import { startFindings } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
 import { startKinds } from './kinds.ts';
 import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
+import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
+import { startModels } from './models.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
 import { requireSchema } from './schema-state.ts';
 import type { SettingValues } from './settings.ts';
@@ -103,13 +106,16 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   identity.start();
   stopping.add('the signing keys', () => identity.stop());
   const findings = startFindings(base);
-  const parts = { engine, jobs: createJobs(jobs), findings, queue, ...stores };
+  const models = startModels(base);
+  const parts = { engine, jobs: createJobs(jobs), findings, models, queue, ...stores };
   await startHttp(base, { ...parts, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs });
   // Who may reach a loopback listener may read the working directory anyway.
   const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
-  await startKinds({ ...base, engine, findings, defaultScanRoot });
+  const notices = createNotices({ database: base.database, log: base.log });
+  const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
+  await startKinds({ ...base, engine, notices, ssrf, findings, models, defaultScanRoot });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
@@ -228,6 +234,7 @@ interface HttpParts {
   engine: Engine;
   jobs: Jobs;
   findings: Findings;
+  models: Models;
   queue: MessageQueue;
   tokens: TokenStore;
   definitions: DefinitionStore;
@@ -240,11 +247,13 @@ interface HttpParts {
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { engine, jobs, findings, queue, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } = parts;
+  const { engine, jobs, findings, models, queue, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } =
+    parts;
   const app: App = buildServer({
     engine,
     jobs,
     findings,
+    models,
     queues: queue,
     tokens,
     definitions,
@@ -288,6 +297,8 @@ function startLoops(
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
   });
   stopping.add('the webhook connections', () => agent.destroy());
+  const mail = mailServerOf(settings, clock);
+  stopping.add('the mail server', async () => mail?.close());
   const intervalMs = settings.workerLoopIntervalMs;
   const holder = `${hostname()}/${process.pid}`;
   const common = { engine, clock, log, metrics };
@@ -296,6 +307,7 @@ function startLoops(
     agent,
     policy,
     identity,
+    mail,
     schedules: retrySchedules(settings),
     tryLimitMs: settings.webhookTimeoutSecs * 1000,
     random,

@@ -17,7 +17,9 @@ import { findRunningDatabase } from './embedded.ts';
 import { findingsOf } from './findings.ts';
 import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from './failure.ts';
 import { loadKinds, selectKinds } from './kind-modules.ts';
+import { modelsOf } from './models.ts';
 import { processLog, type LogSink } from './process-log.ts';
+import { reconKinds } from './recon-kinds.ts';
 import { requireSchema } from './schema-state.ts';
 import { warnOfUnknown } from './server.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
@@ -123,20 +125,26 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
 }
 
 /** @throws ConfigurationError where there is nothing to run */
-function requireKinds({ kindModules, scanRoots }: SettingValues, names: readonly string[]): void {
-  if (kindModules.length > 0 || scanRoots.length > 0 || names.length > 0) return;
+function requireKinds({ kindModules, scanRoots, reconScope }: SettingValues, names: readonly string[]): void {
+  if (kindModules.length + scanRoots.length + reconScope.length + names.length > 0) return;
   throw new ConfigurationError([
-    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or HEDDLE_SCAN_ROOTS, what is to be scanned',
+    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or HEDDLE_SCAN_ROOTS, what is to be scanned; or HEDDLE_RECON_SCOPE, what may be probed',
   ]);
 }
 
-/** A worker scans where it was told what, or where it was told to. */
+/** A worker scans and probes where it was told what, or where it was told to. */
 function kindsOf({ settings, modules, names }: Start, database: Database | null): readonly KindDefinition[] {
   const books = database === null ? null : findingsOf(database, settings);
-  const own = workerScanKinds({ settings, books, clock: systemClock });
-  const all = [...modules, ...own.filter(({ name }) => modules.every((kind) => kind.name !== name))];
-  if (names.length > 0) return selectKinds(all, names);
-  return settings.scanRoots.length > 0 ? all : modules;
+  const models = database === null ? null : modelsOf(database, settings);
+  const scanning = workerScanKinds({ settings, books, clock: systemClock });
+  const probing = reconKinds({ settings, models, clock: systemClock });
+  const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
+    ...modules,
+    ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
+  ];
+  if (names.length > 0) return selectKinds(withOwn([...scanning, ...probing]), names);
+  const { scanRoots, reconScope } = settings;
+  return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : [])]);
 }
 
 /** The configured database, or the one that a `heddle up` runs here; null where queues elsewhere do without. */

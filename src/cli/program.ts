@@ -7,6 +7,7 @@ import { registerDoctorCommand } from './commands/doctor.ts';
 import { registerFindingsCommands } from './commands/findings.ts';
 import { registerJobCommands } from './commands/job.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
+import { registerModelsCommands } from './commands/models.ts';
 import { registerQueueCommands } from './commands/queue.ts';
 import { registerScanCommand } from './commands/scan.ts';
 import { registerServerCommand } from './commands/server.ts';
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   registerWorkflowCommands(program);
   registerJobCommands(program);
   registerFindingsCommands(program);
+  registerModelsCommands(program);
   registerQueueCommands(program);
   registerWebhookCommands(program);
   registerScanCommand(program);

@@ -19,6 +19,7 @@ import type {
 } from '../http/wire/workflow.ts';
 import { HeddleApiError } from './error.ts';
 import { FindingsClient } from './findings.ts';
+import { ModelsClient } from './models.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { QueuesClient } from './queues.ts';
@@ -84,6 +85,7 @@ const RESULTS_PER_PAGE = 100;
 export class HeddleClient {
   readonly findings: FindingsClient;
   readonly jobs: JobsClient;
+  readonly models: ModelsClient;
   readonly queues: QueuesClient;
   readonly work: WorkClient;
   readonly #transport: Transport;
@@ -94,6 +96,7 @@ export class HeddleClient {
     this.work = new WorkClient(this.#transport);
     this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
+    this.models = new ModelsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;
   }

@@ -1,6 +1,7 @@
 import type { ApiToken } from '../domain/token.ts';
 import type { Engine } from '../engine/port.ts';
 import type { Findings } from '../engine/findings/port.ts';
+import type { Models } from '../engine/models/port.ts';
 import type { Jobs } from '../engine/schedule/port.ts';
 import type { BreakerState } from '../runtime/breaker.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -82,6 +83,7 @@ export interface ServerDependencies {
   engine: Engine;
   jobs: Jobs;
   findings: Omit<Findings, 'retain'>;
+  models: Omit<Models, 'retain'>;
   queues: Queues;
   tokens: TokenReader;
   definitions: DefinitionRepository;

@@ -16,6 +16,7 @@ import type { App, RouteContext } from './routes/context.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
 import { findingRoutes } from './routes/findings.ts';
+import { modelRoutes } from './routes/models.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes } from './routes/page.ts';
 import { queueRoutes } from './routes/queues.ts';
@@ -108,6 +109,7 @@ function addRoutes(app: App, context: RouteContext): void {
   workRoutes(app, context);
   jobRoutes(app, context);
   findingRoutes(app, context);
+  modelRoutes(app, context);
   queueRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);

@@ -85,6 +85,13 @@ const noFindings: ServerDependencies['findings'] = {
   targets: () => Promise.resolve([]),
 };
 
+/** The same of models. */
+const noModels: ServerDependencies['models'] = {
+  list: () => Promise.resolve([]),
+  get: () => Promise.resolve(null),
+  targets: () => Promise.resolve([]),
+};
+
 /** Queues without a message; tests of queues bring real ones. */
 const noQueues: Queues = {
   depth: () => Promise.resolve({ visible: 0, in_flight: 0, delayed: 0, dead: 0 }),
@@ -114,6 +121,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     engine: stub.engine,
     jobs: noJobs,
     findings: noFindings,
+    models: noModels,
     queues: noQueues,
     tokens,
     definitions,

@@ -23,6 +23,7 @@ export interface RouteDescription {
     | 'Work'
     | 'Jobs'
     | 'Findings'
+    | 'Models'
     | 'Queues'
     | 'Webhooks'
     | 'Definitions'

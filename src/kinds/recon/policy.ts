@@ -2,10 +2,11 @@ import type { Clock } from '../../runtime/clock.ts';
 import { createPace } from '../../recon/targets/pace.ts';
 import type { Pace } from '../../recon/targets/port.ts';
 import { createScope, narrowScope, type AddressScope } from '../../recon/targets/scope.ts';
+import type { PlacedText } from '../../recon/targets/target-lines.ts';
 
 export interface PolicyOptions {
   /** What may be probed beside loopback and private networks. */
-  scope: readonly string[];
+  scope: readonly (string | PlacedText)[];
   /** Packets a second of all tasks of this process together. */
   rate: number;
   clock: Clock;

@@ -1,0 +1,29 @@
+import type { ModelBooks, Models } from '../engine/port.ts';
+import type { KindDefinition } from '../kinds/definition/define-kind.ts';
+import { ReconPolicy } from '../kinds/recon/policy.ts';
+import { mergingKinds, scanningKinds } from '../kinds/recon/recon-kinds.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { scopeEntries } from './scope-entries.ts';
+import type { SettingValues } from './settings.ts';
+
+export interface ReconKindsOptions {
+  settings: SettingValues;
+  /** Null for a worker without a database: it probes, and cannot merge. */
+  models: (ModelBooks & Pick<Models, 'list'>) | null;
+  clock: Clock;
+}
+
+/**
+ * The kinds of recon that a process runs: those that probe where the operator has not switched them off, and those that
+ * merge where there is a database.
+ *
+ * @throws ConfigurationError where the operator's scope cannot be read
+ */
+export function reconKinds({ settings, models, clock }: ReconKindsOptions): KindDefinition[] {
+  const merging = models === null ? [] : mergingKinds(models);
+  if (!settings.reconEnabled) return merging;
+  const policy = new ReconPolicy({ scope: scopeEntries(settings.reconScope), rate: settings.reconRate, clock });
+  const concurrency = settings.reconConcurrency;
+  return [...scanningKinds({ policy, models, clock, random: systemRandom, concurrency }), ...merging];
+}

@@ -1,0 +1,60 @@
+import * as kind from './setting.ts';
+import { scopeEntry } from './scope-entries.ts';
+
+/** Settings of the kinds that look at files and at networks. */
+export const SCAN_SETTING_GROUPS = {
+  Scanning: {
+    scanRoots: kind.list({
+      name: 'HEDDLE_SCAN_ROOTS',
+      fallback: [],
+      fallbackText: 'nothing; with `heddle up` on loopback the working directory',
+      allowed: 'a comma-separated list of paths and of addresses such as s3://bucket/prefix',
+      item: (given) =>
+        !/^s3:/i.test(given) || (/^s3:\/\/[^/?\s]+/i.test(given) && URL.canParse(given)) ? given : null,
+      description:
+        'What tasks of the kind `ObjectScan` may read on this machine: directories and `s3://BUCKET/PREFIX`, comma-separated',
+    }),
+    scanInServer: kind.onOff({
+      name: 'HEDDLE_SCAN_IN_SERVER',
+      fallback: true,
+      description: 'Whether servers scan themselves; 0 leaves it to each `heddle worker` that has `HEDDLE_SCAN_ROOTS`',
+    }),
+    scanConcurrency: kind.integer({
+      name: 'HEDDLE_SCAN_CONCURRENCY',
+      fallback: 2,
+      min: 1,
+      max: 100,
+      description: 'Tasks of the kind `ObjectScan` at once in one process; each has a thread of its own',
+    }),
+  },
+  Recon: {
+    reconEnabled: kind.onOff({
+      name: 'HEDDLE_RECON',
+      fallback: true,
+      description: 'Whether this process runs the kinds that probe networks: `TcpSyn`, `DnsScan`, `TlsScan`',
+    }),
+    reconScope: kind.list({
+      name: 'HEDDLE_RECON_SCOPE',
+      fallback: [],
+      fallbackText: 'loopback and private networks only',
+      allowed: 'a comma-separated list of addresses, networks, ranges, domains, and files as @PATH',
+      item: scopeEntry,
+      description:
+        'What else these kinds may probe: addresses, networks, domains, or `@FILE` with one of them a line; tasks can only narrow it',
+    }),
+    reconRate: kind.integer({
+      name: 'HEDDLE_RECON_RATE',
+      fallback: 10_000,
+      min: 1,
+      max: 10_000_000,
+      description: 'Packets, queries and connections a second of all such tasks of one process; no task may exceed it',
+    }),
+    reconConcurrency: kind.integer({
+      name: 'HEDDLE_RECON_CONCURRENCY',
+      fallback: 4,
+      min: 1,
+      max: 100,
+      description: 'Tasks of each of these kinds at once in one process',
+    }),
+  },
+} as const;

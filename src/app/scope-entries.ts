@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+
+import { HeddleError } from '../domain/errors.ts';
+import { linesOf, type PlacedText } from '../recon/targets/target-lines.ts';
+import { createScope } from '../recon/targets/scope.ts';
+import { ConfigurationError } from './failure.ts';
+
+/** An entry of a scope as a setting gives it: itself where it is one, or names a file; null else. */
+export function scopeEntry(given: string): string | null {
+  if (given.startsWith('@')) return given.length > 1 ? given : null;
+  try {
+    createScope([given]);
+    return given;
+  } catch (error) {
+    if (error instanceof HeddleError) return null;
+    throw error;
+  }
+}
+
+/**
+ * The entries of a scope, those of files read.
+ *
+ * @throws ConfigurationError where a file cannot be read, or holds what is no entry
+ */
+export function scopeEntries(setting: readonly string[]): PlacedText[] {
+  try {
+    const entries = setting.flatMap((entry): PlacedText[] =>
+      entry.startsWith('@')
+        ? [...linesOf(readFileSync(entry.slice(1), 'utf8'), entry.slice(1))]
+        : [{ text: entry, place: 'HEDDLE_RECON_SCOPE' }],
+    );
+    createScope(entries);
+    return entries;
+  } catch (error) {
+    throw new ConfigurationError([`HEDDLE_RECON_SCOPE: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}

@@ -1,0 +1,175 @@
+import { Option, type Command } from 'commander';
+
+import {
+  clientCommand,
+  parseId,
+  processIo,
+  wholeNumber,
+  type ClientContext,
+  type CommandIo,
+} from '../output/client-command.ts';
+import type { Output, Style } from '../output/output.ts';
+import { writeFields, writeTable } from '../output/table.ts';
+import { printable } from '../output/text.ts';
+import type { Model, ModelTarget } from '../output/wire.ts';
+
+interface ListOptions {
+  target?: string;
+  model?: string;
+  state?: Model['state'];
+  key?: string;
+  changedSince?: string;
+  after?: string;
+  pageSize?: number;
+}
+
+interface TargetsOptions {
+  page?: number;
+  pageSize?: number;
+}
+
+const STATE_LOOKS: Readonly<Record<Model['state'], Style>> = {
+  new: 'green',
+  changed: 'yellow',
+  known: 'gray',
+  gone: 'red',
+};
+const SUMMARY_CHARACTERS_MAX = 120;
+
+/** Adds `heddle models …`. */
+export function registerModelsCommands(program: Command, io: CommandIo = processIo): void {
+  const models = program
+    .command('models')
+    .description('look at what is known of hosts, services, names and certificates, and what has changed');
+  clientCommand<ListOptions>(
+    models
+      .command('list')
+      .description('list models, newest first')
+      .option('--target <name>', 'only of this target')
+      .option('--model <name>', 'only of this sort: host, service, name, tls, certificate, or your own')
+      .addOption(new Option('--state <state>', 'only in this state').choices(['new', 'changed', 'known', 'gone']))
+      .option('--key <prefix>', 'only those whose key begins so')
+      .option('--changed-since <moment>', 'only those new, changed or gone since: 2026-01-31, or 2026-01-31T08:00:00Z')
+      .option('--after <id>', 'go on after this model', parseId)
+      .option('--page-size <number>', 'models a page', wholeNumber(1, 10_000)),
+    io,
+    listModels,
+  );
+  clientCommand(
+    models.command('get').description('show one model').argument('<id>', 'the model', parseId),
+    io,
+    async ({ client, output }, _options, id) => tellModel(output, await client.models.get(id)),
+  );
+  clientCommand<TargetsOptions>(
+    models
+      .command('targets')
+      .description('list what models are kept of, with the latest run of each')
+      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
+      .option('--page-size <number>', 'targets a page', wholeNumber(1, 10_000)),
+    io,
+    listTargets,
+  );
+}
+
+async function listModels({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
+  const { target, model, state, key, changedSince, after, pageSize } = options;
+  const listed = await client.models.list({
+    ...(target === undefined ? {} : { target }),
+    ...(model === undefined ? {} : { model }),
+    ...(state === undefined ? {} : { state }),
+    ...(key === undefined ? {} : { key }),
+    ...(changedSince === undefined ? {} : { changed_since: changedSince }),
+    ...(after === undefined ? {} : { after }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  });
+  output.result(listed, () => writeModels(output, listed));
+  return undefined;
+}
+
+function writeModels(output: Output, models: readonly Model[]): void {
+  if (models.length === 0) {
+    output.line('there are no such models');
+    return;
+  }
+  writeTable(
+    output,
+    [
+      { header: 'ID', value: ({ id }) => id },
+      { header: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_LOOKS[state] },
+      { header: 'TARGET', value: ({ target }) => target, flexible: true },
+      { header: 'MODEL', value: ({ model }) => model },
+      { header: 'KEY', value: ({ key }) => key, flexible: true },
+      { header: 'CHANGED', value: ({ changed_at }) => changed_at },
+      { header: 'WHAT', value: summaryOf, flexible: true },
+    ],
+    models,
+  );
+}
+
+/** What was different, by name, where something was; else the data. */
+function summaryOf({ state, changes, data }: Model): string {
+  if (state === 'changed') return changes.map(({ field }) => field).join(', ');
+  const text = JSON.stringify(data);
+  return text.length > SUMMARY_CHARACTERS_MAX ? `${text.slice(0, SUMMARY_CHARACTERS_MAX - 1)}…` : text;
+}
+
+function tellModel(output: Output, model: Model): undefined {
+  output.result(model, () => {
+    writeFields(output, [
+      ['id', model.id],
+      ['target', printable(model.target)],
+      ['model', model.model],
+      ['key', printable(model.key)],
+      ['state', output.paint(STATE_LOOKS[model.state], model.state)],
+      ['first seen', `${model.first_seen}, run ${model.first_run}`],
+      ['last seen', `${model.last_seen}, run ${model.last_run}, in ${model.runs} ${model.runs === 1 ? 'run' : 'runs'}`],
+      ['changed', `${model.changed_at}, run ${model.changed_run}`],
+      ['gone since', model.gone_at],
+      ...model.changes.map((change): [string, string] => [
+        `was ${printable(change.field)}`,
+        printable(`${JSON.stringify(change.old)} -> ${JSON.stringify(change.new)}`),
+      ]),
+      ...Object.entries(model.data).map(([name, value]): [string, string] => [
+        printable(name),
+        printable(typeof value === 'string' ? value : JSON.stringify(value)),
+      ]),
+    ]);
+  });
+  return undefined;
+}
+
+async function listTargets({ client, output }: ClientContext, options: TargetsOptions): Promise<undefined> {
+  const { page, pageSize } = options;
+  const targets = await client.models.targets({
+    ...(page === undefined ? {} : { page }),
+    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  });
+  output.result(targets, () => writeTargets(output, targets));
+  return undefined;
+}
+
+function writeTargets(output: Output, targets: readonly ModelTarget[]): void {
+  if (targets.length === 0) {
+    output.line('no models are kept yet');
+    return;
+  }
+  const of = (count: 'new' | 'changed' | 'known' | 'gone') => ({
+    header: count.toUpperCase(),
+    value: ({ last_run }: ModelTarget) => (last_run === null ? '-' : String(last_run[count])),
+    align: 'right' as const,
+  });
+  writeTable(
+    output,
+    [
+      { header: 'TARGET', value: ({ target }) => target, flexible: true },
+      { header: 'RUNS', value: ({ runs }) => String(runs), align: 'right' },
+      of('new'),
+      of('changed'),
+      of('known'),
+      of('gone'),
+      { header: 'WHOLE', value: ({ last_run }) => (last_run?.complete === true ? 'yes' : 'no') },
+      { header: 'LAST RUN', value: ({ last_run }) => last_run?.started_at ?? '-' },
+    ],
+    targets,
+  );
+}

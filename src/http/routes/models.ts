@@ -1,0 +1,140 @@
+import { Type } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import {
+  MODEL_KEY_CHARACTERS_MAX,
+  MODEL_NAME_MEANING,
+  MODEL_NAME_PATTERN,
+  MODEL_TARGET_CHARACTERS_MAX,
+} from '../../domain/model-record.ts';
+import { Uuid } from '../wire/basics.ts';
+import { ModelDto, ModelStateWire, ModelTargetDto, modelTargetToWire, modelToWire } from '../wire/model.ts';
+import type { App, RouteContext } from './context.ts';
+import { documented } from './document.ts';
+import { NoQuery, pageOf, pageProperties } from './parameters.ts';
+
+const ModelParameters = Type.Object({ model_id: Uuid('The model.') }, { additionalProperties: false });
+
+const text = (maxLength: number, description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: '^[^\\u0000]*$',
+    patternMeaning: 'text without NUL',
+    description,
+  });
+
+/** What is known of the world, over all runs that looked at it. */
+export function modelRoutes(app: App, context: RouteContext): void {
+  listRoute(app, context);
+  targetsRoute(app, context);
+  getRoute(app, context);
+}
+
+function listRoute(app: App, { models, config }: RouteContext): void {
+  const { page_size } = pageProperties(config.pagination);
+  app.route({
+    method: 'GET',
+    url: '/v1/models',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'List models',
+        description:
+          'Newest first. The `id` of the last model of a page is the `after` of the next one; a page that is not full is the last.',
+        tag: 'Models',
+        scope: 'read',
+        answers: { 200: { description: 'One page of models.', schema: Type.Array(ModelDto) } },
+      }),
+      querystring: Type.Object(
+        {
+          page_size,
+          after: Type.Optional(Uuid('Only models after this one.')),
+          target: Type.Optional(text(MODEL_TARGET_CHARACTERS_MAX, 'Only of this target.')),
+          model: Type.Optional(
+            Type.String({
+              pattern: MODEL_NAME_PATTERN,
+              patternMeaning: MODEL_NAME_MEANING,
+              description: 'Only of this sort: `host`, `service`, `name`, `tls`, `certificate`, or your own.',
+            }),
+          ),
+          state: Type.Optional(ModelStateWire),
+          key: Type.Optional(text(MODEL_KEY_CHARACTERS_MAX, 'Only those whose key begins so.')),
+          changed_since: Type.Optional(
+            Type.String({
+              pattern: '^\\d{4}-\\d\\d-\\d\\d([Tt]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?([Zz]|[+-]\\d\\d:\\d\\d))?$',
+              patternMeaning: 'a day, or a moment as RFC 3339 writes it: 2026-01-31T08:00:00Z',
+              description:
+                'Only those that were new, changed or gone in a run which began then or later: a day (UTC), or a moment (RFC 3339).',
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async ({ query }) => {
+      const { target, model, state, key, changed_since } = query;
+      const filter = {
+        ...(target === undefined ? {} : { target }),
+        ...(model === undefined ? {} : { model }),
+        ...(state === undefined ? {} : { states: [state] }),
+        ...(key === undefined ? {} : { key_prefix: key }),
+        ...(changed_since === undefined ? {} : { changed_since: momentOf(changed_since) }),
+      };
+      const limit = query.page_size ?? config.pagination.default;
+      return (await models.list(filter, { after: query.after?.toLowerCase() ?? null, limit })).map(modelToWire);
+    },
+  });
+}
+
+function targetsRoute(app: App, { models, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/models/targets',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'List what models are kept of',
+        description: 'Targets by name, each with its latest run.',
+        tag: 'Models',
+        scope: 'read',
+        answers: { 200: { description: 'One page of targets.', schema: Type.Array(ModelTargetDto) } },
+      }),
+      querystring: Type.Object(pageProperties(config.pagination), { additionalProperties: false }),
+    },
+    handler: async ({ query }) => (await models.targets(pageOf(query, config.pagination))).map(modelTargetToWire),
+  });
+}
+
+function getRoute(app: App, { models }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/models/:model_id',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Get a model',
+        tag: 'Models',
+        scope: 'read',
+        answers: { 200: { description: 'The model.', schema: ModelDto } },
+        problems: [404],
+      }),
+      params: ModelParameters,
+      querystring: NoQuery,
+    },
+    handler: async ({ params }) => {
+      const id = params.model_id.toLowerCase();
+      const model = await models.get(id);
+      if (model !== null) return modelToWire(model);
+      throw new HeddleError('NOT_FOUND', `There is no model ${id}`, {
+        details: [`model_id: no model is ${id}; those that there are: /v1/models`],
+      });
+    },
+  });
+}
+
+function momentOf(since: string): number {
+  const moment = Date.parse(since);
+  if (Number.isFinite(moment)) return moment;
+  throw new HeddleError('INVALID_QUERY', undefined, { details: [`changed_since: there is no such moment: ${since}`] });
+}
