@@ -44,7 +44,7 @@ async function withPage(run: (driver: PageDriver) => Promise<void>): Promise<voi
 }
 
 function rows(driver: PageDriver) {
-  return driver.page.locator('.finding-table > tbody > tr:not(.finding-more)');
+  return driver.page.locator('.finding-table > tbody > tr:not(.row-more)');
 }
 
 /** Waits until the list has so many rows. */

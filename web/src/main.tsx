@@ -4,7 +4,9 @@ import { LastResort } from './last-resort.tsx';
 import { applyTheme } from './theme.ts';
 import './styles.css';
 import './workflows/workflows.css';
+import './list/list.css';
 import './findings/findings.css';
+import './surface/surface.css';
 import './jobs/jobs.css';
 
 applyTheme();

@@ -1,16 +1,16 @@
 import { useState } from 'react';
 import { triageFinding } from '../api/findings.ts';
 import type { Finding, TriageState } from '../api/findings.ts';
+import { Field, FieldList, Moment } from '../list/fields.tsx';
 import { Problem } from '../problem.tsx';
-import { formatAgo, formatMoment, parseTime } from '../times.ts';
 import { TRIAGE_LABEL } from './finding-state.tsx';
 
 /** All that is known of one finding, and what can be made of it. */
 export function FindingDetails({ finding, now, onDone }: { finding: Finding; now: number; onDone: () => void }) {
   const { commit, encodings, triage } = finding;
   return (
-    <div className="finding-details" data-testid="finding-details">
-      <dl className="finding-fields">
+    <div className="row-details" data-testid="finding-details">
+      <FieldList>
         <Field name="Finds">{finding.description}</Field>
         <Field name="Place">
           <code className="breakable">
@@ -42,7 +42,7 @@ export function FindingDetails({ finding, now, onDone }: { finding: Finding; now
         <Field name="Fingerprint">
           <code>{finding.fingerprint}</code>
         </Field>
-      </dl>
+      </FieldList>
       <section>
         <h3>{TRIAGE_LABEL[triage.state]}</h3>
         {triage.at !== null && (
@@ -56,20 +56,6 @@ export function FindingDetails({ finding, now, onDone }: { finding: Finding; now
       </section>
     </div>
   );
-}
-
-function Field({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  );
-}
-
-function Moment({ at, now }: { at: string; now: number }) {
-  const ms = parseTime(at);
-  return ms === null ? <>{at}</> : <span title={formatMoment(ms)}>{formatAgo(ms, now)}</span>;
 }
 
 const VERBS: Record<TriageState, string> = {
