@@ -106,6 +106,22 @@ export function text(declaration: Declaration<string>): Setting<string> {
   return setting(declaration, { allowed: 'a text', parse: (given) => ({ value: given }), show: (value) => value });
 }
 
+/** A text of a certain form; empty where none is set. */
+export function checkedText(
+  declaration: Declaration<string> & {
+    allowed: string;
+    check: (given: string) => boolean;
+    show?: (value: string) => string;
+  },
+): Setting<string> {
+  const { allowed, check, show = (value: string) => value } = declaration;
+  return setting(declaration, {
+    allowed,
+    parse: (given) => (check(given) ? { value: given } : null),
+    show: (value) => (value === '' ? '' : show(value)),
+  });
+}
+
 /** Where queues are: `postgres` or an address of SQS. */
 export function queueUrl(declaration: Declaration<string>): Setting<string> {
   return setting(declaration, {

@@ -1,0 +1,16 @@
+import type { Notices } from '../engine/port.ts';
+import type { KindDefinition } from '../kinds/definition/define-kind.ts';
+import { errorNotification } from '../kinds/notification/error.ts';
+import { genericNotification } from '../kinds/notification/generic.ts';
+import { taskResultNotification } from '../kinds/notification/task-result.ts';
+
+export interface TellingKindsOptions {
+  notices: Notices;
+  /** What is wrong with an address that a webhook is to go to; null where nothing is. */
+  ssrf: (url: string) => string | null;
+}
+
+/** The kinds that tell something. They run in servers: what they send is stored with their success. */
+export function tellingKinds(options: TellingKindsOptions): KindDefinition[] {
+  return [genericNotification(options), taskResultNotification(options), errorNotification(options)];
+}
