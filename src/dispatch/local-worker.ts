@@ -356,12 +356,14 @@ function success(task: ClaimedTask, result: ExecutorResult): Report {
 }
 
 function completed(task: ClaimedTask, completion: Completion): Report {
-  const { outcome, result, reason, expected_created, final } = completion;
+  const { outcome, result, reason, expected_created, disable, final, notices } = completion;
   const report: Report = { task_id: task.id, attempt: task.attempt, outcome, workflow: workflowOf(task) };
   if (result !== undefined) report.result = result;
   if (reason !== undefined) report.reason = reason;
   if (expected_created !== undefined) report.expected_created = expected_created;
+  if (disable !== undefined) report.disable = disable;
   if (final) report.final = true;
+  if (notices !== undefined) report.notices = notices;
   return report;
 }
 

@@ -51,6 +51,8 @@ export interface CompleteTaskMessage {
   reason: string | null;
   /** Of a failure: trying again is in vain, and the retry policy has no say. */
   final: boolean;
+  /** Of a success in a sequence: nodes after the task in that sequence, by name or id, that are disabled with it. */
+  disable?: readonly string[];
 }
 
 /** A sign of life of an attempt; the first one says that it started. */

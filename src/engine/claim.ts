@@ -9,8 +9,9 @@ import {
 } from '../store/claims.ts';
 import type { SubmissionRows } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
+import { withInputs } from './flow/hand-out.ts';
 import type { ClaimAlong, ClaimedTask, ClaimRequest, Report, TransitionOutcome } from './port.ts';
-import { distinctRounds, outcomesOf, report, settleInput } from './report.ts';
+import { distinctRounds, noteIgnored, outcomesOf, report, settleInput } from './report.ts';
 
 /** How often a claimer's presence on its lanes is written down, ms. */
 const PRESENCE_INTERVAL_MS = 10_000;
@@ -41,6 +42,21 @@ export function workflowsOf(rows: readonly { workflow_id: string }[]): string[] 
     if (workflows.size > 16) break;
   }
   return [...workflows];
+}
+
+function claimedTaskOf(row: ClaimRow, kind: string): ClaimedTask {
+  return {
+    id: row.id,
+    workflow_id: row.workflow_id,
+    kind,
+    name: row.name,
+    attempt: row.attempt,
+    metadata: row.metadata,
+    timeout_secs: row.timeout_secs,
+    linked: row.linked,
+    container_id: row.container_id,
+    local_id: row.local_id,
+  };
 }
 
 /** Hands ready tasks to claimers, and remembers who claims where. */
@@ -94,6 +110,7 @@ export class Claims {
       context.settings.claimTimeoutMs,
       request.lease_ms ?? null,
     );
+    noteIgnored(context, moved);
     // What this call took from its lanes needs nobody else, unless there was more than it could take.
     const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
     await context.observer.moved({ ...moved, lanes: moved.lanes?.filter((lane) => !drained.has(lane)) ?? [] });
@@ -144,18 +161,10 @@ export class Claims {
       else list.push(row.waited_ms);
     }
     await observer.claimed('pending', 'running', [...waits]);
-    return rows.map((row) => ({
-      id: row.id,
-      workflow_id: row.workflow_id,
-      kind: names.get(row.kind_id)!,
-      name: row.name,
-      attempt: row.attempt,
-      metadata: row.metadata,
-      timeout_secs: row.timeout_secs,
-      linked: row.linked,
-      container_id: row.container_id,
-      local_id: row.local_id,
-    }));
+    const tasks = rows.map((row) => claimedTaskOf(row, names.get(row.kind_id)!));
+    if (!rows.some((row) => row.computed)) return tasks;
+    const computed = new Set(rows.flatMap((row) => (row.computed ? [row.id] : [])));
+    return withInputs(this.#context, tasks, computed);
   }
 
   /** Claims tasks that start by a webhook and writes their start deliveries; returns how many. */

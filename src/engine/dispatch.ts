@@ -5,6 +5,8 @@ import { derivedId } from '../runtime/derived-id.ts';
 import { claimForQueue, findDispatchable, markWorkersSeen, type ClaimRow } from '../store/claims.ts';
 import { laneIds, workflowsOf } from './claim.ts';
 import type { EngineContext } from './context.ts';
+import { resolveInputs } from './flow/resolve.ts';
+import { report } from './report.ts';
 import { inTransaction } from './transaction.ts';
 
 /** Kinds that one pass looks at; the others come with the next. */
@@ -37,7 +39,11 @@ function dispatchKind(
     inner.observer.refused(refused);
     if (rows.length === 0) return [];
     const kind = (await inner.kinds.names([kindId])).get(kindId)!;
-    const messages = rows.map((row) => messageOf(row, kind));
+    const tasks = rows.map((row) => ({ ...row, kind }));
+    const { resolved, failures } = await resolveInputs(inner, tasks);
+    // In this transaction: nothing is left claimed that has no message.
+    if (failures.length > 0) await report(inner, failures);
+    const messages = resolved.map((row) => messageOf(row, kind));
     await queue.sendIn(
       tx,
       workerQueueOf(kind),

@@ -26,6 +26,7 @@ export type {
   DeliveryTrigger,
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
+export type { BadEnd, Notices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RecordChunkKey, RunEnding } from './models/port.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
@@ -161,6 +162,11 @@ export interface Report {
   expected_created?: number;
   /** Of a failure: trying again is in vain, and the retry policy has no say. */
   final?: boolean;
+  /**
+   * Of a success in a sequence: nodes after the task in that sequence, by their names or ids, that are disabled with
+   * it. Names of anything else are ignored.
+   */
+  disable?: readonly string[];
   /** Of a success: what to tell whom, in the same transaction. */
   notices?: TaskNotices;
   /** Where the claim said that the task belongs; spares the report from looking it up. */

@@ -80,8 +80,19 @@ async function settleSet(context: EngineContext, set: readonly Report[]): Promis
     results.length === 0 ? null : JSON.stringify(results),
     noticesOf(set),
   );
+  noteIgnored(context, moved);
   await context.observer.moved(moved);
   return outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
+}
+
+/** Whoever reports may name anything; what cannot be disabled is said where operators look. */
+export function noteIgnored(context: Pick<EngineContext, 'log'>, { ignored }: Moved): void {
+  for (const [task_id, node] of ignored ?? []) {
+    context.log.warn(
+      { task_id, node },
+      'A task asked to disable what is no node after it in its own sequence; that was ignored',
+    );
+  }
 }
 
 /** What tasks of a set that succeeded tell, as settle_with_notices takes it; null where none does. */
@@ -121,7 +132,8 @@ function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
     item.new_success === undefined &&
     item.new_failures === undefined &&
     !('expected_created' in item) &&
-    !('final' in item)
+    !('final' in item) &&
+    !('disable' in item)
       ? []
       : [
           {
@@ -131,6 +143,7 @@ function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {
             f: item.new_failures,
             x: 'expected_created' in item ? item.expected_created : undefined,
             z: 'final' in item ? item.final : undefined,
+            k: 'disable' in item ? item.disable : undefined,
           },
         ],
   );

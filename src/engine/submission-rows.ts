@@ -1,6 +1,7 @@
 import type { NewTask } from '../domain/task.ts';
 import type { EdgeRow, SpecRow, SubmissionRows, TaskRow } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
+import type { TaskReads } from './flow/plan.ts';
 import type { Submission } from './port.ts';
 import { storedAction } from './outbox.ts';
 
@@ -10,6 +11,8 @@ export interface Fate {
   linked: boolean;
   ended?: { state: number; reason: string; cause: string | null };
   place?: TreePlace;
+  /** What the expressions in its input read, where it holds any. */
+  reads?: TaskReads;
 }
 
 /** The attempt of a task that made a node. */
@@ -117,7 +120,8 @@ export class RowBuilder {
       if (fate.ended.cause !== null) row.c = fate.ended.cause;
     }
     if (fate.place !== undefined) placeInTree(row, fate.place);
-    const spec = this.#specOf(task);
+    if (fate.reads !== undefined) row.v = true;
+    const spec = this.#specOf(task, fate.reads);
     if (spec !== null) {
       row.s = true;
       if (task.actions.length > 0) row.a = true;
@@ -128,15 +132,15 @@ export class RowBuilder {
     this.rows.tasks.push(row);
   }
 
-  #specOf(task: NewTask): SpecRow | null {
-    if (task.actions.length === 0 && task.rules.length === 0 && task.dedupe.length === 0 && task.retry === null) {
-      return null;
-    }
+  #specOf(task: NewTask, reads: TaskReads | undefined): SpecRow | null {
+    const isPlain = task.actions.length === 0 && task.rules.length === 0 && task.dedupe.length === 0;
+    if (isPlain && task.retry === null && reads === undefined) return null;
     const spec: SpecRow = { i: task.id };
     if (task.actions.length > 0) spec.actions = task.actions.map(storedAction);
     if (task.rules.length > 0) spec.rules = { list: task.rules, shapes: this.#shapesOf(task) };
     if (task.dedupe.length > 0) spec.dedupe = task.dedupe;
     if (task.retry !== null) spec.retry = task.retry;
+    if (reads !== undefined) spec.reads = storedReads(reads);
     return spec;
   }
 
@@ -146,6 +150,11 @@ export class RowBuilder {
       return [this.#vocabulary.shapes.get(key)!, rule.max];
     });
   }
+}
+
+/** What is empty is left out. */
+function storedReads({ nodes, data }: TaskReads): Partial<TaskReads> {
+  return { ...(isEmpty(nodes) ? {} : { nodes }), ...(data.length === 0 ? {} : { data }) };
 }
 
 function placeInTree(row: TaskRow, place: TreePlace): void {
@@ -160,7 +169,7 @@ function placeInTree(row: TaskRow, place: TreePlace): void {
 }
 
 /** Without listing the keys: most tasks of a large set have none or many. */
-function isEmpty(metadata: NewTask['metadata']): boolean {
+function isEmpty(metadata: object): boolean {
   for (const _key in metadata) return false;
   return true;
 }

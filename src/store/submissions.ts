@@ -104,6 +104,7 @@ export interface TaskRow {
   gn?: boolean;
   gg?: string;
   ga?: number;
+  v?: boolean;
 }
 
 export interface EdgeRow {
@@ -122,6 +123,7 @@ export interface SpecRow {
   rules?: unknown;
   dedupe?: unknown;
   retry?: unknown;
+  reads?: unknown;
 }
 
 export interface WorkflowRow {

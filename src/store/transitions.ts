@@ -15,6 +15,8 @@ export interface Moved {
   unblocked?: number;
   retried?: number;
   reopened?: number;
+  /** [task, node] of nodes that tasks wanted to disable and that do not stand after them in their sequences. */
+  ignored?: [string, string][] | null;
   /** At most 17 of the workflows that changed: more than 16 stand for "many". */
   workflows?: string[] | null;
 }

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../domain/json.ts';
 import type { Outcome } from '../../domain/task-state.ts';
+import type { TaskNotices } from '../../engine/port.ts';
 
 /** Largest result of a task, bytes of JSON. */
 export const RESULT_BYTES_MAX = 1024 * 1024;
@@ -11,8 +12,12 @@ export class Completion {
   readonly reason: string | undefined;
   /** Of a generator that succeeded: how many nodes it made. */
   readonly expected_created: number | undefined;
+  /** Of a success: nodes after the task in its sequence that are disabled with it. */
+  readonly disable: readonly string[] | undefined;
   /** Of a failure: no further attempt would do better. */
   readonly final: boolean;
+  /** Of a success: what is sent off with it. */
+  readonly notices: TaskNotices | undefined;
 
   constructor(
     outcome: Outcome,
@@ -20,14 +25,18 @@ export class Completion {
       result?: JsonValue | undefined;
       reason?: string;
       expected_created?: number | undefined;
+      disable?: readonly string[] | undefined;
       final?: boolean;
+      notices?: TaskNotices | undefined;
     } = {},
   ) {
     this.outcome = outcome;
     this.result = details.result;
     this.reason = details.reason;
     this.expected_created = details.expected_created;
+    this.disable = details.disable;
     this.final = details.final ?? false;
+    this.notices = details.notices;
   }
 }
 

@@ -6,7 +6,9 @@ import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { toJson } from './json-value.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
 import { isNode, isPlaced, type Node, type Parent, type Placed } from '../../kinds/definition/nodes.ts';
+import { Ending } from '../../kinds/definition/ending.ts';
 import { PartialFailure } from '../../kinds/definition/partial-failure.ts';
+import { Told } from '../../kinds/definition/told.ts';
 import type { ResultReader } from './result-stream.ts';
 
 /** What a run is given by the worker that it happens in. */
@@ -183,10 +185,21 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function ended(value: unknown, expected?: number): Completion {
+  if (value instanceof Ending) return new Completion('succeeded', { result: value.result, disable: value.disable });
+  if (value instanceof Told) return told(value);
   if (value === undefined) return new Completion('succeeded', { expected_created: expected });
   try {
     const result = toJson(value, 'the result', RESULT_BYTES_MAX);
     return new Completion('succeeded', { result, expected_created: expected });
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function told({ result, actions, oncePerWorkflow }: Told): Completion {
+  try {
+    const notices = { actions, once_per_workflow: oncePerWorkflow };
+    return new Completion('succeeded', { result: toJson(result, 'the result', RESULT_BYTES_MAX), notices });
   } catch (error) {
     return failed(error);
   }

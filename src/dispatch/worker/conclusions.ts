@@ -79,7 +79,7 @@ export class Conclusions {
     const succeeded = completion.outcome === 'succeeded';
     if (ending === 'handed_back' && !succeeded) return this.#release(lane, [attempt]);
     if (ending === 'unwanted') return this.#done(lane, attempt);
-    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : completion;
+    const said = ending === 'timed_out' && !succeeded ? timedOut(attempt) : tellable(completion);
     try {
       await this.#report(attempt, said);
       this.counts[said.outcome] += 1;
@@ -114,6 +114,7 @@ export class Conclusions {
       attempt: start.task.attempt,
       reason: completion.reason ?? null,
       final: completion.final,
+      ...(completion.disable === undefined ? {} : { disable: completion.disable }),
     });
   }
 
@@ -126,6 +127,13 @@ export class Conclusions {
     for (const attempt of attempts) this.#options.intake.forget(attempt, false);
     await lane.settlement.handBack(attempts.flatMap(({ receipts }) => receipts));
   }
+}
+
+/** The manager's queue carries no notices: a kind that tells something runs where the database is. */
+function tellable(completion: Completion): Completion {
+  if (completion.notices === undefined) return completion;
+  const reason = 'kinds that send notifications run in servers: this worker cannot hand over what it is to send';
+  return new Completion('failed', { reason, final: true });
 }
 
 function timedOut(attempt: Attempt): Completion {

@@ -8,6 +8,8 @@ import type { Place } from './path.ts';
 export const VALUE_DEPTH_MAX = 64;
 /** Bytes that the input of a task may have as JSON. */
 export const INPUT_BYTES_MAX = 65_536;
+/** Bytes that it may have as JSON once its expressions have their values. */
+export const RESOLVED_INPUT_BYTES_MAX = 1_048_576;
 /** No character of JSON text takes more bytes than this. */
 const BYTES_PER_CODE_UNIT = 3;
 
@@ -17,7 +19,7 @@ export function isStorable(text: string): boolean {
 }
 
 /** A task's input as it will be stored; an empty object where there is none, or where it is not fit to be one. */
-export function readInput(value: unknown, place: Place, faults: Faults): JsonObject {
+export function readInput(value: unknown, place: Place, faults: Faults, bytesMax = INPUT_BYTES_MAX): JsonObject {
   if (value === undefined || value === null) return {};
   if (!isObject(value)) {
     faults.add(place, `must be an object, not ${shown(value)}`);
@@ -26,10 +28,10 @@ export function readInput(value: unknown, place: Place, faults: Faults): JsonObj
   const input = readValue(value, place, faults);
   if (input === null) return {};
   const text = JSON.stringify(value);
-  if (text.length * BYTES_PER_CODE_UNIT > INPUT_BYTES_MAX) {
+  if (text.length * BYTES_PER_CODE_UNIT > bytesMax) {
     const bytes = new TextEncoder().encode(text).length;
-    if (bytes > INPUT_BYTES_MAX) {
-      faults.add(place, `must have at most ${INPUT_BYTES_MAX} bytes as JSON, not ${bytes}; keep large data elsewhere`);
+    if (bytes > bytesMax) {
+      faults.add(place, `must have at most ${bytesMax} bytes as JSON, not ${bytes}; keep large data elsewhere`);
     }
   }
   return input as JsonObject;

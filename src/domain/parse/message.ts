@@ -1,3 +1,4 @@
+import { BRANCH_NODES_MAX } from '../conditional.ts';
 import { COMPLETION_STATES } from '../message.ts';
 import type {
   CompleteTaskMessage,
@@ -10,7 +11,7 @@ import type {
 } from '../message.ts';
 import { isUuid } from '../ids.ts';
 import { Faults, isObject, shown } from './faults.ts';
-import { readInput, readValue } from './json-value.ts';
+import { readInput, readValue, RESOLVED_INPUT_BYTES_MAX } from './json-value.ts';
 import { Members, readText } from './members.ts';
 import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX, NAME_CHARS_MAX, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS } from './node.ts';
 import { placeOf } from './path.ts';
@@ -118,6 +119,7 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
     'attempt',
     'reason',
     'final',
+    'disable',
   ]);
   message.requireAll('task_id', 'state');
   return {
@@ -130,7 +132,25 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
     attempt: message.integer('attempt', 1, COUNT_MAX),
     reason: readReason(message),
     final: message.boolean('final') ?? false,
+    ...readDisable(message),
   };
+}
+
+function readDisable(message: Members): Pick<CompleteTaskMessage, 'disable'> {
+  const value = message.raw('disable');
+  if (value === undefined || value === null) return {};
+  if (!Array.isArray(value) || value.length > BRANCH_NODES_MAX) {
+    message.fault('disable', `must be an array of at most ${BRANCH_NODES_MAX} names or ids of nodes`);
+    return {};
+  }
+  if (message.has('expected_task_count')) {
+    message.fault('disable', 'cannot stand beside expected_task_count; a generator disables nothing');
+  }
+  const at = message.at('disable');
+  const names = value.map((name: unknown, index) =>
+    readText(name, placeOf(at, index), message.faults, LOCAL_ID_CHARS_MAX),
+  );
+  return { disable: names.filter((name) => name !== null) };
 }
 
 function readReason(message: Members): string | null {
@@ -196,7 +216,7 @@ function readStartTask(message: Members): StartTaskMessage | null {
       kind,
       name: task.text('name', NAME_CHARS_MAX) ?? kind,
       local_id: task.text('local_id', NAME_CHARS_MAX),
-      input: readInput(task.raw('input'), task.at('input'), task.faults),
+      input: readInput(task.raw('input'), task.at('input'), task.faults, RESOLVED_INPUT_BYTES_MAX),
       attempt: task.integer('attempt', 1, COUNT_MAX) ?? 1,
       timeout_secs: task.integer('timeout_secs', 1, TIMEOUT_MAX_SECS) ?? TIMEOUT_DEFAULT_SECS,
       parent_id: task.uuid('parent_id'),

@@ -1,9 +1,11 @@
 import { HeddleError } from '../../domain/errors.ts';
 import { MANAGER_QUEUE } from '../../domain/message.ts';
 import { encodeManagerMessage } from '../../domain/parse/encode.ts';
+import { placeOf } from '../../domain/parse/path.ts';
 import { parseWorkflow, type ParsedWorkflow } from '../../domain/parse/workflow.ts';
 import { fixedIds, type WorkflowDefinition } from '../../domain/schedule.ts';
 import type { Queryable } from '../../store/database.ts';
+import { planFlow } from '../flow/plan.ts';
 import { notifyFaults } from '../notices/check.ts';
 import type { JobContext } from './context.ts';
 
@@ -22,7 +24,13 @@ export function readDefinition(workflow: WorkflowDefinition, newId: () => string
     return { ok: false, faults: [`workflow: must have at most ${DEFINITION_BYTES_MAX} bytes, not ${bytes}`] };
   }
   const parsed = parseWorkflow(workflow, newId);
-  const faults = parsed.ok ? [...fixedIds(workflow['root']), ...notifyFaults(parsed.notify)] : parsed.faults;
+  const faults = parsed.ok
+    ? [
+        ...fixedIds(workflow['root']),
+        ...notifyFaults(parsed.notify),
+        ...planFlow(parsed.root, placeOf(null, 'root')).faults,
+      ]
+    : parsed.faults;
   if (parsed.ok && faults.length === 0) return parsed;
   return { ok: false, faults: faults.slice(0, DETAILS_MAX).map((fault) => atWorkflow(fault)) };
 }

@@ -2,6 +2,8 @@ import type { Queryable } from '../../store/database.ts';
 import type { Moved } from '../../store/transitions.ts';
 import { adoptNodes, placeNodes, storeNodes, type Placement } from '../../store/trees.ts';
 import type { EngineContext } from '../context.ts';
+import { planCreated, resolveOutside, type ReadsOutcome } from '../flow/outside-reads.ts';
+import type { FlowPlan, TaskReads } from '../flow/plan.ts';
 import type { NodeCreation, NodeCreationResult } from '../port.ts';
 import { vocabularyOf, type Vocabulary } from '../submission-rows.ts';
 import { flatten, idOf } from './flatten.ts';
@@ -12,6 +14,16 @@ const CREATED = 0;
 const EXISTS = 1;
 const NO_CONTAINER = 4;
 const STALE_ATTEMPT = 6;
+/** Ours: an expression is wrong; it reads a node that is not there yet. */
+const FAULTY = 7;
+const NO_NODE = 8;
+
+/** What is known of a set of creations before the transaction. */
+interface Prepared {
+  vocabulary: Vocabulary;
+  /** One for each creation. */
+  plans: readonly FlowPlan[];
+}
 
 /** Adds what generators made, in one transaction. A node may go into a container that an earlier one of the set is. */
 export async function createNodes(
@@ -21,7 +33,10 @@ export async function createNodes(
   if (creations.length === 0) return [];
   const tasks = creations.map(({ node }) => ({ tasks: tasksOf(node) }));
   const vocabulary = await vocabularyOf(context, tasks);
-  const { results, moves } = await context.database.transaction((tx) => createAll(context, tx, creations, vocabulary));
+  const plans = creations.map(({ node }) => planCreated(node));
+  const { results, moves } = await context.database.transaction((tx) =>
+    createAll(context, tx, creations, { vocabulary, plans }),
+  );
   for (const moved of moves) await context.observer.moved(moved);
   const created = tasks.reduce(
     (sum, list, index) => (results[index]!.result === 'created' ? sum + list.tasks.length : sum),
@@ -35,7 +50,7 @@ async function createAll(
   context: EngineContext,
   tx: Queryable,
   creations: readonly NodeCreation[],
-  vocabulary: Vocabulary,
+  prepared: Prepared,
 ): Promise<{ results: NodeCreationResult[]; moves: Moved[] }> {
   const results = new Array<NodeCreationResult>(creations.length);
   const moves: Moved[] = [];
@@ -46,7 +61,7 @@ async function createAll(
       const id = idOf(creations[index]!);
       if (!firstOf.has(id)) firstOf.set(id, index);
     }
-    await createDistinct(context, tx, creations, [...firstOf.values()], vocabulary, results, moves);
+    await createDistinct(context, tx, creations, [...firstOf.values()], prepared, results, moves);
     // Of several nodes with one id the first counts, unless it came of an attempt that is over.
     const repeated = left.filter((index) => results[index] === undefined);
     left = [];
@@ -65,7 +80,7 @@ async function createDistinct(
   tx: Queryable,
   creations: readonly NodeCreation[],
   distinct: readonly number[],
-  vocabulary: Vocabulary,
+  prepared: Prepared,
   results: NodeCreationResult[],
   moves: Moved[],
 ): Promise<void> {
@@ -79,28 +94,31 @@ async function createDistinct(
       }),
     );
     await adoptRound(tx, creations, placements);
-    const moved = await storeRound(context, tx, creations, placements, vocabulary);
+    const reads = await readsOf(tx, placements, prepared.plans);
+    const moved = await storeRound(context, tx, creations, placements, reads, prepared.vocabulary);
     if (moved !== null) moves.push(moved);
     const made = namesOf(creations, placements);
     const again: number[] = [];
     for (const placement of placements) {
       const parent = creations[placement.n]!.parent;
-      if (placement.code === NO_CONTAINER && parent !== null && made.has(parent.toLowerCase())) again.push(placement.n);
+      const missing =
+        placement.code === NO_CONTAINER ? parent : placement.code === NO_NODE ? reads.missing(placement.n) : null;
+      if (missing !== null && made.has(missing.toLowerCase())) again.push(placement.n);
       else results[placement.n] = resultOf(placement, creations[placement.n]!);
     }
     waiting = again;
   }
 }
 
-/** Everything that the nodes stored in this round may be called by, as parents of others. */
+/** Everything that the nodes stored in this round may be called by: as parents of others, or as what others read. */
 function namesOf(creations: readonly NodeCreation[], placements: readonly Placement[]): Set<string> {
   const names = new Set<string>();
   for (const { n, code } of placements) {
     if (code !== CREATED) continue;
     for (const { node } of flatten(creations[n]!.node)) {
-      if (node.type !== 'container') continue;
-      names.add(node.id);
-      if (node.local_id !== null) names.add(node.local_id.toLowerCase());
+      const { id, local_id } = node.type === 'container' ? node : node.task;
+      names.add(id);
+      if (local_id !== null) names.add(local_id.toLowerCase());
     }
   }
   return names;
@@ -118,11 +136,51 @@ async function adoptRound(
   if (adopted.length > 0) await adoptNodes(tx, adopted);
 }
 
+/** What the expressions of the nodes of a round read; the codes of those where that is wrong say so from here on. */
+interface RoundReads {
+  of(n: number): ReadonlyMap<string, TaskReads>;
+  missing(n: number): string | null;
+}
+
+async function readsOf(
+  tx: Queryable,
+  placements: readonly Placement[],
+  plans: readonly FlowPlan[],
+): Promise<RoundReads> {
+  const places = placements.flatMap(({ n, code, workflow_id, container_id, position }) =>
+    code === CREATED && (plans[n]!.reads.size > 0 || plans[n]!.faults.length > 0)
+      ? [{ n, workflow_id: workflow_id!, container_id: container_id!, position: position! }]
+      : [],
+  );
+  const outcomes =
+    places.length === 0 ? new Map<number, ReadsOutcome>() : await resolveOutside(tx, places, (n) => plans[n]!);
+  for (const placement of placements) {
+    const outcome = outcomes.get(placement.n);
+    if (outcome === undefined || 'reads' in outcome) continue;
+    placement.code = outcome.missing === null ? FAULTY : NO_NODE;
+    placement.detail = outcome.fault;
+  }
+  const outcomeOf = (n: number): ReadsOutcome | undefined => outcomes.get(n);
+  return {
+    of: (n) => {
+      const outcome = outcomeOf(n);
+      return outcome !== undefined && 'reads' in outcome ? outcome.reads : NO_READS;
+    },
+    missing: (n) => {
+      const outcome = outcomeOf(n);
+      return outcome !== undefined && 'missing' in outcome ? outcome.missing : null;
+    },
+  };
+}
+
+const NO_READS: ReadonlyMap<string, TaskReads> = new Map();
+
 async function storeRound(
   context: EngineContext,
   tx: Queryable,
   creations: readonly NodeCreation[],
   placements: readonly Placement[],
+  reads: RoundReads,
   vocabulary: Vocabulary,
 ): Promise<Moved | null> {
   const placed = placements.filter(({ code }) => code === CREATED);
@@ -137,6 +195,7 @@ async function storeRound(
       opens: opens === true,
       generator: { id: generator_id, attempt: attempt! },
       begun: begun === true,
+      reads: reads.of(n),
     });
     // One whose turn has not come, whose earlier attempt made this, may wait for just that container.
     if (beside === true && begun === true) builder.addFiller(generator_id, container_id!);
@@ -156,6 +215,10 @@ function resultOf({ code, detail }: Placement, { generator_id, parent }: NodeCre
       return rejected(`generator_id: there is no task ${generator_id} in a workflow's tree`);
     case 3:
       return rejected(`generator_id: the task ${generator_id} has ended; only one that runs may create nodes`);
+    case FAULTY:
+      return rejected(detail ?? '');
+    case NO_NODE:
+      return { ...rejected(detail ?? ''), transient: true };
     case NO_CONTAINER:
       return { ...rejected(`parent_id: the generator's workflow has no container ${parent ?? ''}`), transient: true };
     default:

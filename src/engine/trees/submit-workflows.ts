@@ -1,5 +1,6 @@
 import { HeddleError } from '../../domain/errors.ts';
 import type { WorkflowNotification } from '../../domain/notification/notification.ts';
+import { placeOf } from '../../domain/parse/path.ts';
 import type { NewTask } from '../../domain/task.ts';
 import type { NewNode } from '../../domain/workflow.ts';
 import type { Queryable } from '../../store/database.ts';
@@ -8,6 +9,8 @@ import { answerIdempotencyKey, takeIdempotencyKey } from '../../store/submission
 import type { Moved } from '../../store/transitions.ts';
 import { insertTrees, readStoredTrees, storeNodes } from '../../store/trees.ts';
 import type { EngineContext } from '../context.ts';
+import { requireSoundFlow } from '../flow/check.ts';
+import type { TaskReads } from '../flow/plan.ts';
 import { requireTemplates } from '../notices/check.ts';
 import type { WorkflowSubmission, WorkflowSubmitResult } from '../port.ts';
 import { vocabularyOf, type Vocabulary } from '../submission-rows.ts';
@@ -23,8 +26,8 @@ export function tasksOf(root: NewNode): NewTask[] {
 /**
  * Stores workflows that are trees, all or none of them; those that were stored before stay as they are.
  *
- * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body; VALIDATION_FAILED where a template does
- * not compile
+ * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body; VALIDATION_FAILED where an expression or a
+ * template is wrong
  */
 export async function submitWorkflows(
   context: EngineContext,
@@ -33,11 +36,16 @@ export async function submitWorkflows(
   if (submissions.length === 0) return [];
   for (const { notify } of submissions) if (notify !== undefined) requireTemplates(notify);
   const tasks = submissions.map(({ root }) => tasksOf(root));
+  const flows = new Map<NewNode, Map<string, TaskReads>>(
+    submissions.map(({ root }) => [root, requireSoundFlow(root, placeOf(null, 'root'))]),
+  );
   const vocabulary = await vocabularyOf(
     context,
     tasks.map((list) => ({ tasks: list })),
   );
-  const { results, moved } = await context.database.transaction((tx) => store(context, tx, submissions, vocabulary));
+  const { results, moved } = await context.database.transaction((tx) =>
+    store(context, tx, submissions, vocabulary, flows),
+  );
   if (moved !== null) await context.observer.moved(moved);
   results.forEach((result, index) => {
     if (!result.replayed) context.observer.created(tasks[index]!.length, tasks[index]!.length);
@@ -50,6 +58,7 @@ async function store(
   tx: Queryable,
   submissions: readonly WorkflowSubmission[],
   vocabulary: Vocabulary,
+  flows: ReadonlyMap<NewNode, Map<string, TaskReads>>,
 ): Promise<{ results: WorkflowSubmitResult[]; moved: Moved | null }> {
   const answers = new Map<number, WorkflowSubmitResult>();
   for (const [index, { idempotency }] of submissions.entries()) {
@@ -72,8 +81,9 @@ async function store(
     if (!fresh.has(root.id) || added.has(root.id)) continue;
     added.add(root.id);
     if (notify.length > 0) told.push({ w: root.id, e: notify });
-    const workflow_id = root.id;
-    builder.add(root, { workflow_id, container_id: null, position: 0, opens: true, generator: null, begun: false });
+    const reads = flows.get(root)!;
+    const target = { container_id: null, position: 0, opens: true, generator: null, begun: false, reads };
+    builder.add(root, { workflow_id: root.id, ...target });
   }
   await putNoticeEntries(tx, told);
   const moved = added.size === 0 ? null : await storeNodes(tx, builder.rows, context.now());

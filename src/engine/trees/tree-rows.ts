@@ -7,6 +7,7 @@ import {
   type NewTaskNode,
 } from '../../domain/workflow.ts';
 import type { NodeRows } from '../../store/trees.ts';
+import type { TaskReads } from '../flow/plan.ts';
 import { RowBuilder, type Generator, type Vocabulary } from '../submission-rows.ts';
 import { fillersOf, flatten, idOf, isContainer, isTask, type FlatNode } from './flatten.ts';
 
@@ -21,6 +22,8 @@ export interface Target {
   generator: Generator | null;
   /** The generator's turn has come: what it makes may wait for it. */
   begun: boolean;
+  /** What the expressions in its tasks' inputs read. */
+  reads: ReadonlyMap<string, TaskReads>;
 }
 
 const DISABLED = { state: TASK_STATE_CODE.disabled, reason: 'it was submitted as disabled', cause: null };
@@ -108,10 +111,12 @@ export class TreeRowBuilder {
     const { node } = flat;
     const isRoot = flat.parent < 0;
     const sealed = !node.disabled && !(isRoot && target.opens);
+    const reads = target.reads.get(node.task.id);
     this.#tasks.addTask(node.task, target.workflow_id, {
       open_gates: sealed ? 1 : 0,
       linked: true,
       ...(node.disabled ? { ended: DISABLED } : {}),
+      ...(reads === undefined ? {} : { reads }),
       place: {
         container_id: isRoot ? target.container_id! : idOf(list[flat.parent]!),
         position: isRoot ? target.position : flat.position,

@@ -3,7 +3,8 @@
 -- p_expire: only tasks whose deadline has passed end. p_workflows: where the caller knows them, the
 -- workflows with dependencies that the tasks belong to; null: they are looked up.
 -- p_extras: [{i: id, m: metadata patch, s: new successes, f: new failures, x: nodes that a generator announced, z: true where
--- trying again is in vain}], applied to what is accepted.
+-- trying again is in vain, k: [nodes after the task in its sequence that its success disables]}], applied to what is
+-- accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
 -- [duration in ms]]]; cascaded: [[kind, count]]; lanes; deliveries; unblocked; workflows}. Codes: 0 applied,
 -- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found. Ids in ascending order are settled
@@ -35,6 +36,9 @@ declare
   v_in_trees boolean;
   v_expanding uuid[];
   v_final uuid[];
+  v_branching boolean := false;
+  v_branches record;
+  v_settled json;
 begin
   if p_workflows is null then perform lock_workflows(p_ids);
   elsif cardinality(p_workflows) > 0 then
@@ -132,8 +136,17 @@ begin
         'moved', v_moved, 'lanes', coalesce(v_lanes, '{}'), 'deliveries', 0, 'unblocked', 0);
     end if;
   end if;
-  return settle_accepted(v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, p_jitter, v_now,
-    v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids, case when v_in_trees then v_containers end, v_final);
+  if v_in_trees and p_extras is not null and exists (
+    select 1 from jsonb_to_recordset(p_extras) as x(k jsonb) where x.k is not null) then
+    v_branching := true;
+    select * into v_branches from disable_branches(v_ids, v_to, p_extras, v_now);
+    v_lanes := coalesce(v_lanes, '{}') || v_branches.lanes;
+  end if;
+  v_settled := settle_accepted(v_ids, v_workflows, v_leases, v_to, v_reasons, v_linked, v_spec, v_actions, v_holds, p_jitter,
+    v_now, v_codes, v_states, v_moved, coalesce(v_lanes, '{}'), p_ids, case when v_in_trees then v_containers end, v_final);
+  if not v_branching then return v_settled; end if;
+  return (v_settled::jsonb || jsonb_build_object('ignored', v_branches.ignored,
+    'unblocked', (v_settled ->> 'unblocked')::integer + v_branches.unblocked))::json;
 end $$;
 
 -- The second half of settle: the tasks are locked and their reports accepted. p_final: those that the retry policy has no

@@ -1,0 +1,60 @@
+import { placeOf, quoted } from '../../domain/parse/path.ts';
+import type { NewNode } from '../../domain/workflow.ts';
+import type { Queryable } from '../../store/database.ts';
+import { findNodesBefore, type NamedRead } from '../../store/flow.ts';
+import { planFlow, type FlowPlan, type TaskReads } from './plan.ts';
+
+/** The expressions of a node that a generator made, checked as far as the node alone tells. */
+export function planCreated(node: NewNode): FlowPlan {
+  return planFlow(node, placeOf(null, 'task'), true);
+}
+
+/** Where a new node goes. */
+export interface NewPlace {
+  n: number;
+  workflow_id: string;
+  container_id: string;
+  position: number;
+}
+
+/** What became of the reads of one new node. */
+export type ReadsOutcome =
+  | { reads: Map<string, TaskReads> }
+  /** `missing`: the workflow has no such node yet, but the message that makes it may be on its way. */
+  | { fault: string; missing: string | null };
+
+/** Looks up what the expressions of new nodes read of the workflows that they go into, in one statement. */
+export async function resolveOutside(
+  tx: Queryable,
+  places: readonly NewPlace[],
+  planOf: (n: number) => FlowPlan,
+): Promise<Map<number, ReadsOutcome>> {
+  const asked = places.flatMap((place): NamedRead[] => {
+    const names = [...new Set(planOf(place.n).outside.map(({ name }) => name))];
+    return names.length === 0 ? [] : [{ ...place, names }];
+  });
+  const found = new Map((await findNodesBefore(tx, asked)).map((node) => [`${node.n} ${node.name}`, node] as const));
+  return new Map(
+    places.map(({ n }): [number, ReadsOutcome] => {
+      const plan = planOf(n);
+      if (plan.faults.length > 0) return [n, { fault: plan.faults.slice(0, 5).join('; '), missing: null }];
+      const reads = new Map([...plan.reads].map(([id, { nodes, data }]) => [id, { nodes: { ...nodes }, data }]));
+      for (const { task_id, name, field } of plan.outside) {
+        const node = found.get(`${n} ${name}`);
+        if (node?.id === null || node === undefined) {
+          return [
+            n,
+            {
+              fault: `${field}: there is no node ${quoted(name)} in the workflow, or there are several`,
+              missing: name,
+            },
+          ];
+        }
+        if (!node.before)
+          return [n, { fault: `${field}: the node ${quoted(name)} does not stand before this task`, missing: null }];
+        reads.get(task_id)!.nodes[name] = node.id;
+      }
+      return [n, { reads }];
+    }),
+  );
+}

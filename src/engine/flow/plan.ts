@@ -1,0 +1,212 @@
+import { BRANCHES, branchOf, CONDITIONAL_KIND } from '../../domain/conditional.ts';
+import { isUuid } from '../../domain/ids.ts';
+import { pathOf, placeOf, quoted, type Place } from '../../domain/parse/path.ts';
+import { suggestName } from '../../domain/suggest.ts';
+import type { NewNode } from '../../domain/workflow.ts';
+import { compileFlowExpression } from '../../expression/cache.ts';
+import type { References } from '../../expression/references.ts';
+import { flatten, idOf, isContainer, isTask, type FlatNode } from '../trees/flatten.ts';
+import { EXPRESSION_MEMBER, EXPRESSIONS_MAX, expressionsOf, type InputExpression } from './expressions.ts';
+
+/** What the expressions of one task read. */
+export interface TaskReads {
+  /** Nodes before it: their ids, by the names that expressions use. */
+  nodes: Record<string, string>;
+  data: string[];
+}
+
+/** A node that is not in the subtree at hand: whether the workflow has it, and before the new one, is still to be found out. */
+export interface OutsideRead {
+  task_id: string;
+  name: string;
+  /** The field that names it. */
+  field: string;
+}
+
+export interface FlowPlan {
+  /** By task, of those whose input holds expressions. */
+  reads: Map<string, TaskReads>;
+  outside: OutsideRead[];
+  faults: string[];
+}
+
+const FAULTS_MAX = 100;
+
+/**
+ * Checks the expressions in the inputs of a tree's tasks: their syntax, what they may read, and that every node they
+ * read stands before them; and the branches of conditionals.
+ *
+ * @param place what the tree is called in faults
+ * @param grows the subtree goes into a workflow that is there: names that it does not know may be known there
+ */
+export function planFlow(root: NewNode, place: Place, grows = false): FlowPlan {
+  const plan: FlowPlan = { reads: new Map(), outside: [], faults: [] };
+  const list = flatten(root);
+  let planner: FlowPlanner | undefined;
+  for (const [index, flat] of list.entries()) {
+    if (!isTask(flat) || plan.faults.length >= FAULTS_MAX) continue;
+    const { task } = flat.node;
+    const expressions = expressionsOf(task.kind, task.metadata);
+    if (expressions.length === 0 && task.kind !== CONDITIONAL_KIND) continue;
+    planner ??= new FlowPlanner(list, place, grows, plan);
+    planner.addTask(index, expressions);
+  }
+  return plan;
+}
+
+class FlowPlanner {
+  readonly #list: readonly FlatNode[];
+  readonly #place: Place;
+  readonly #grows: boolean;
+  readonly #plan: FlowPlan;
+  readonly #indexOf = new Map<string, number>();
+
+  constructor(list: readonly FlatNode[], place: Place, grows: boolean, plan: FlowPlan) {
+    this.#list = list;
+    this.#place = place;
+    this.#grows = grows;
+    this.#plan = plan;
+    for (const [index, flat] of list.entries()) {
+      this.#indexOf.set(idOf(flat), index);
+      const name = localIdOf(flat);
+      if (name !== null) this.#indexOf.set(name, index);
+    }
+  }
+
+  addTask(index: number, expressions: readonly InputExpression[]): void {
+    const { node } = this.#list[index] as FlatNode & { node: Extract<NewNode, { type: 'task' }> };
+    const { task } = node;
+    const input = placeOf(this.#placeOf(index), 'input');
+    if (task.kind === CONDITIONAL_KIND) this.#checkConditional(index, input);
+    if (expressions.length === 0) return;
+    if (expressions.length > EXPRESSIONS_MAX) {
+      this.#fault(input, `holds ${expressions.length} expressions; ${EXPRESSIONS_MAX} are allowed`);
+      return;
+    }
+    if (task.actions.some(({ trigger }) => trigger === 'start')) {
+      this.#fault(input, `holds "${EXPRESSION_MEMBER}", which tasks that start by a webhook do not have computed`);
+      return;
+    }
+    const reads: TaskReads = { nodes: {}, data: [] };
+    for (const expression of expressions) {
+      const at = expression.path.reduce<Place>(placeOf, input);
+      const references = this.#compile(expression, at);
+      if (references !== null) this.#read(index, references, at, reads);
+    }
+    this.#plan.reads.set(task.id, reads);
+  }
+
+  #compile({ text, alone }: InputExpression, at: Place): References | null {
+    if (typeof text !== 'string') {
+      this.#fault(at, 'must be a text with an expression');
+      return null;
+    }
+    if (!alone) {
+      this.#fault(at, 'must be the only member of its object, which its value replaces');
+      return null;
+    }
+    const compiled = compileFlowExpression(text);
+    if (compiled.ok) return compiled.expression.references;
+    this.#fault(at, compiled.fault.message);
+    return null;
+  }
+
+  #read(index: number, references: References, at: Place, reads: TaskReads): void {
+    for (const variable of ['nodes', 'data']) {
+      const whole = references.get(variable)?.whole_at ?? null;
+      if (whole !== null) {
+        this.#fault(
+          at,
+          `"${variable}" is read by name only, as ${variable}.NAME or ${variable}["NAME"] (character ${whole + 1})`,
+        );
+      }
+    }
+    for (const name of references.get('data')?.members.keys() ?? []) {
+      if (!reads.data.includes(name)) reads.data.push(name);
+    }
+    for (const name of references.get('nodes')?.members.keys() ?? []) this.#readNode(index, name, at, reads);
+  }
+
+  #readNode(index: number, name: string, at: Place, reads: TaskReads): void {
+    if (Object.hasOwn(reads.nodes, name)) return;
+    const found = this.#indexOf.get(isUuid(name) ? name.toLowerCase() : name);
+    if (found !== undefined) {
+      if (standsBefore(this.#list, found, index)) reads.nodes[name] = idOf(this.#list[found]!);
+      else
+        this.#fault(
+          at,
+          `the node ${quoted(name)} does not stand before this task; only what its sequences come to earlier has ended by then`,
+        );
+    } else if (this.#grows) {
+      this.#plan.outside.push({ task_id: idOf(this.#list[index]!), name, field: pathOf(at) });
+    } else {
+      const near = suggestName(
+        name,
+        [...this.#indexOf.keys()].filter((known) => !isUuid(known)),
+      );
+      this.#fault(at, `there is no node ${quoted(name)}${near === null ? '' : `; did you mean ${quoted(near)}?`}`);
+    }
+  }
+
+  #checkConditional(index: number, input: Place): void {
+    const { node, parent } = this.#list[index] as FlatNode & { node: Extract<NewNode, { type: 'task' }> };
+    const { metadata } = node.task;
+    if (metadata['when'] === undefined)
+      this.#fault(placeOf(input, 'when'), 'is required: an expression that gives true or false');
+    else if (!['string', 'boolean', 'object'].includes(typeof metadata['when']) || metadata['when'] === null) {
+      this.#fault(placeOf(input, 'when'), 'must be an expression that gives true or false');
+    }
+    for (const name of Object.keys(metadata)) {
+      if (name !== 'when' && !BRANCHES.some((branch) => branch === name)) {
+        this.#fault(placeOf(input, name), `is not known; a ${CONDITIONAL_KIND} has when, then and else`);
+      }
+    }
+    let named = 0;
+    for (const branch of BRANCHES) {
+      const names = branchOf(metadata[branch]);
+      const at = placeOf(input, branch);
+      if (names === null) this.#fault(at, 'must be the name of a node after this one, or an array of such names');
+      named += names?.length ?? 1;
+      for (const name of names ?? []) this.#checkBranch(index, parent, name, at);
+    }
+    if (named === 0) this.#fault(input, 'names no node in then or else; there is nothing to decide');
+  }
+
+  #checkBranch(index: number, parent: number, name: string, at: Place): void {
+    const found = this.#indexOf.get(isUuid(name) ? name.toLowerCase() : name);
+    const container = parent < 0 ? undefined : this.#list[parent];
+    const inSequence = container !== undefined && isContainer(container) && container.node.mode === 'sequential';
+    if (!inSequence) {
+      this.#fault(at, `names ${quoted(name)}, but this task does not stand in a sequence that was submitted with it`);
+    } else if (found === undefined || this.#list[found]!.parent !== parent || found <= index) {
+      this.#fault(at, `names ${quoted(name)}, which is no node after this one in its own sequence`);
+    }
+  }
+
+  #fault(at: Place, message: string): void {
+    if (this.#plan.faults.length < FAULTS_MAX) this.#plan.faults.push(`${pathOf(at)}: ${message}`);
+  }
+
+  #placeOf(index: number): Place {
+    const steps: number[] = [];
+    for (let at = index; this.#list[at]!.parent >= 0; at = this.#list[at]!.parent) steps.push(this.#list[at]!.position);
+    return steps.reverse().reduce<Place>((above, step) => placeOf(placeOf(above, 'children'), step), this.#place);
+  }
+}
+
+function localIdOf({ node }: FlatNode): string | null {
+  return node.type === 'container' ? node.local_id : node.task.local_id;
+}
+
+/** Whether the closest container above both runs its children one after the other, and comes to the first one earlier. */
+function standsBefore(list: readonly FlatNode[], earlier: number, later: number): boolean {
+  let branch = later;
+  for (let at = list[later]!.parent; at >= 0; at = list[at]!.parent) {
+    if (earlier > at && earlier < list[at]!.end) {
+      const container = list[at]!;
+      return isContainer(container) && container.node.mode === 'sequential' && earlier < branch;
+    }
+    branch = at;
+  }
+  return false;
+}

@@ -1,0 +1,17 @@
+import { compileExpression } from './compile.ts';
+import type { Compiled } from './compile.ts';
+
+/** Expressions that are kept compiled: tasks of one workflow often hold the same ones. */
+const KEPT_MAX = 1000;
+
+const kept = new Map<string, Compiled>();
+
+/** Compiles an expression over the variables of workflows; one that was compiled lately costs nothing. */
+export function compileFlowExpression(text: string): Compiled {
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  const compiled = compileExpression(text);
+  if (kept.size >= KEPT_MAX) kept.delete(kept.keys().next().value!);
+  kept.set(text, compiled);
+  return compiled;
+}
