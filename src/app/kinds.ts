@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 
+import { dataKinds } from '../kinds/data/data-kinds.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
 import { Switchboard } from '../dispatch/switchboard.ts';
-import type { Engine, ModelBooks, Models, Notices, ScanBooks } from '../engine/port.ts';
+import type { Engine, ModelBooks, Models, Notices, ScanBooks, SharedData } from '../engine/port.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
@@ -32,6 +33,7 @@ export interface ServerKindsOptions extends KindsOptions {
   findings: ScanBooks;
   models: ModelBooks & Models;
   notices: Notices;
+  shared: SharedData;
   /** What is wrong with an address that a webhook is to go to; null where nothing is. */
   ssrf: (url: string) => string | null;
   /** What scans may read; null where it is what the settings say. */
@@ -40,12 +42,13 @@ export interface ServerKindsOptions extends KindsOptions {
 
 /** Runs Heddle's own kinds and those of the configured modules in this process. */
 export async function startKinds(options: ServerKindsOptions): Promise<void> {
-  const { settings, clock, log, stopping, findings, models, notices, ssrf, defaultScanRoot } = options;
+  const { settings, clock, log, stopping, findings, models, notices, shared, ssrf, defaultScanRoot } = options;
   const loaded = await loadKinds(settings.kindModules, process.cwd());
   const own = [
     ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
     ...reconKinds({ settings, models, clock }),
     ...tellingKinds({ notices, ssrf }),
+    ...dataKinds({ models, shared, clock }),
   ];
   const names = new Set(loaded.map(({ name }) => name));
   // A module's kind takes the place of Heddle's own.

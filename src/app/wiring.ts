@@ -6,6 +6,7 @@ import { retentionLoop } from '../dispatch/retention-loop.ts';
 import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-schedule.ts';
 import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
 import { StartLoop } from '../dispatch/start-loop.ts';
+import { createSharedData } from '../engine/data/shared-data.ts';
 import { createEngine, type TransactionalEngine } from '../engine/engine.ts';
 import { createManager } from '../engine/manager/manager.ts';
 import { createNotices } from '../engine/notices/notices.ts';
@@ -115,7 +116,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
-  await startKinds({ ...base, engine, notices, ssrf, findings, models, defaultScanRoot });
+  const shared = createSharedData(base);
+  await startKinds({ ...base, engine, notices, shared, ssrf, findings, models, defaultScanRoot });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 

@@ -26,6 +26,7 @@ export type {
   DeliveryTrigger,
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
+export type { SharedData, SharedEntry } from './data/port.ts';
 export type { BadEnd, Notices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RecordChunkKey, RunEnding } from './models/port.ts';
 

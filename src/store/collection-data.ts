@@ -1,4 +1,6 @@
 import type { JsonValue } from '../domain/json.ts';
+import { taskStateOf } from '../domain/task-state.ts';
+import type { TaskResult } from '../domain/workflow.ts';
 import type { Queryable, Statement } from './database.ts';
 
 /** A row of another kind under the same name is a conflict; so is one that a later attempt wrote. */
@@ -21,6 +23,22 @@ const READ: Statement = {
       case when bool_or(d.list) then jsonb_agg(d.data order by d.created_at, d.task_id) filter (where d.list)
         else (array_agg(d.data order by d.updated_at desc, d.task_id desc))[1] end as data
     from task_collection_data d where d.workflow_id = $1 and d.name = any($2::text[]) group by d.name`,
+};
+
+const FIND_NODE: Statement = {
+  name: 'collection_data.find_node',
+  text: `select id, true as is_container from container_all where workflow_id = $1 and local_id = $2
+    union all
+    select id, false from task_all where workflow_id = $1 and local_id = $2
+    limit 1`,
+};
+
+const FIND_RESULT: Statement = {
+  name: 'collection_data.find_result',
+  text: `select t.id as task_id, t.local_id, t.state, k.name as kind, coalesce(d.data, a.data) as data
+    from task_all t join kind k on k.id = t.kind_id
+    left join task_data d on d.task_id = t.id left join archive_task_data a on a.task_id = t.id
+    where t.id = $1 and (d.task_id is not null or a.task_id is not null)`,
 };
 
 export interface CollectionEntry {
@@ -56,4 +74,20 @@ export async function readCollectionData(
   return Object.fromEntries(
     rows.map(({ name, list, data }) => [name, list ? (data as JsonValue[][]).flat() : data] as const),
   );
+}
+
+/** The node of a workflow that has this name of its submitter's; null where none has. */
+export async function findNodeByName(
+  queryable: Queryable,
+  workflowId: string,
+  name: string,
+): Promise<{ id: string; is_container: boolean } | null> {
+  const [node] = await queryable.query<{ id: string; is_container: boolean }>(FIND_NODE, [workflowId, name]);
+  return node ?? null;
+}
+
+/** What a task left; null where it left nothing. */
+export async function findResultOfTask(queryable: Queryable, taskId: string): Promise<TaskResult | null> {
+  const [row] = await queryable.query<Omit<TaskResult, 'state'> & { state: number }>(FIND_RESULT, [taskId]);
+  return row === undefined ? null : { ...row, state: taskStateOf(row.state) };
 }

@@ -1,0 +1,52 @@
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import type { SharedData } from '../../engine/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { defineKind } from '../definition/define-kind.ts';
+import { schemaOf } from '../object-scan/schema.ts';
+import { Gathered } from './gathered.ts';
+import { pagesOf, readItemSource, type ItemSource } from './items.ts';
+import { FILTER_KIND } from './kind-names.ts';
+import { accepts, readItemExpression, type ItemExpression } from './predicate.ts';
+
+const LIMIT_DEFAULT = 10_000;
+const LIMIT_MAX = 100_000;
+
+interface FilterInput {
+  source: ItemSource | null;
+  where: ItemExpression | null;
+  params: JsonValue;
+  limit: number;
+}
+
+const filterSchema = schemaOf<FilterInput, JsonObject>((input) => {
+  input.refuseOthers(['items', 'from', 'where', 'params', 'limit']);
+  input.requireAll('where');
+  return {
+    source: readItemSource(input),
+    where: readItemExpression(input, 'where'),
+    params: (input.raw('params') ?? null) as JsonValue,
+    limit: input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT,
+  };
+});
+
+/** `Filter`: of items, or of what a node left, those that an expression holds true of. */
+export function filter({ shared, clock }: { shared: SharedData; clock: Clock }) {
+  return defineKind({
+    name: FILTER_KIND,
+    input: filterSchema,
+    timeout_secs: 600,
+    run: async ({ source, where, params, limit }, context) => {
+      const gathered = new Gathered(limit);
+      const now = new Date(clock.now());
+      let total = 0;
+      for await (const page of pagesOf(source!, context, shared)) {
+        for (const item of page) {
+          total += 1;
+          if (accepts(where, item, params, now)) gathered.add(item);
+        }
+        await context.progress(page.length);
+      }
+      return { items: gathered.items, matched: gathered.matched, total, left_out: gathered.leftOut };
+    },
+  });
+}

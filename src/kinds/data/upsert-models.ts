@@ -1,0 +1,141 @@
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import {
+  MODEL_DATA_BYTES_MAX,
+  MODEL_KEY_CHARACTERS_MAX,
+  MODEL_NAME_MEANING,
+  MODEL_NAME_PATTERN,
+  MODEL_TARGET_CHARACTERS_MAX,
+  type ModelRun,
+  type ReportedModel,
+} from '../../domain/model-record.ts';
+import { isObject } from '../../domain/parse/faults.ts';
+import type { Members } from '../../domain/parse/members.ts';
+import type { ModelBooks, SharedData } from '../../engine/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { defineKind } from '../definition/define-kind.ts';
+import { schemaOf, textsMember } from '../object-scan/schema.ts';
+import { pagesOf, readItemSource, type ItemSource } from './items.ts';
+import { UPSERT_KIND } from './kind-names.ts';
+import { readItemExpression, type ItemExpression } from './predicate.ts';
+
+export interface UpsertOptions {
+  books: ModelBooks;
+  shared: SharedData;
+  clock: Clock;
+}
+
+const FIELDS_MAX = 10;
+const FIELD_SEPARATOR = '|';
+const REASONS_MAX = 10;
+
+/** What tells one item from another: an expression over it, or the values of some of its members. */
+type KeyOf = ItemExpression | readonly string[];
+
+interface UpsertInput {
+  target: string;
+  model: string;
+  key: KeyOf | null;
+  source: ItemSource | null;
+  /** The items are all that there is: models of this sort that are not among them are gone. */
+  complete: boolean;
+  params: JsonValue;
+}
+
+const upsertSchema = schemaOf<UpsertInput, JsonObject>((input) => {
+  input.refuseOthers(['target', 'model', 'key', 'items', 'from', 'complete', 'params']);
+  input.requireAll('target', 'model', 'key');
+  const model = input.text('model', 100) ?? '';
+  if (model !== '' && !new RegExp(MODEL_NAME_PATTERN).test(model))
+    input.fault('model', `must be ${MODEL_NAME_MEANING}`);
+  return {
+    target: input.text('target', MODEL_TARGET_CHARACTERS_MAX) ?? '',
+    model,
+    key: readKey(input),
+    source: readItemSource(input),
+    complete: input.boolean('complete') ?? false,
+    params: (input.raw('params') ?? null) as JsonValue,
+  };
+});
+
+function readKey(input: Members): KeyOf | null {
+  if (!Array.isArray(input.raw('key'))) return readItemExpression(input, 'key');
+  const fields = textsMember(input, 'key', { max: FIELDS_MAX, maxChars: 100 }) ?? [];
+  if (fields.length === 0) input.fault('key', 'must be an expression, or name at least one member of the items');
+  return fields;
+}
+
+/**
+ * `UpsertModels`: merges items into the models of a target as one run of it. The run is named by this task, and every
+ * step of it can be repeated: an attempt that dies anywhere leaves the next one nothing to undo.
+ */
+export function upsertModels({ books, shared, clock }: UpsertOptions) {
+  return defineKind({
+    name: UPSERT_KIND,
+    input: upsertSchema,
+    timeout_secs: 3600,
+    run: async ({ target, model, key, source, complete, params }, context) => {
+      const { task, signal, progress } = context;
+      const { open, run } = await books.beginRun(task.id, target);
+      if (!open) return resultOf(run, 0, ['a later run of this target has begun; this one stays as it was']);
+      const now = new Date(clock.now());
+      const refused = new Refused();
+      let items = 0;
+      for await (const page of pagesOf(source!, context, shared)) {
+        items += page.length;
+        const models = page.flatMap((item) => refused.unlessSound(() => modelOf(model, key!, item, params, now)));
+        await books.merge(task.id, models);
+        await progress(models.length, page.length - models.length);
+      }
+      signal.throwIfAborted();
+      // What was left out may well be there still.
+      const whole = complete && refused.count === 0;
+      const ended = await books.finishRun(task.id, { complete: whole, covers: whole ? [model] : [] });
+      return { ...resultOf(ended, items, refused.reasons), refused: refused.count };
+    },
+  });
+}
+
+function modelOf(model: string, key: KeyOf, item: JsonValue, params: JsonValue, now: Date): ReportedModel {
+  const text = keyText('of' in key ? [key.of(item, params, now)] : key.map((field) => memberOf(item, field)));
+  const data: JsonObject = isObject(item) ? item : { value: item };
+  const bytes = Buffer.byteLength(JSON.stringify(data));
+  if (bytes > MODEL_DATA_BYTES_MAX) throw new Error(`has ${bytes} bytes; ${MODEL_DATA_BYTES_MAX} are allowed`);
+  return { model, key: text, data };
+}
+
+function memberOf(item: JsonValue, field: string): JsonValue {
+  const value = isObject(item) && Object.hasOwn(item, field) ? item[field]! : null;
+  if (value === null) throw new Error(`has no member "${field}" to be told by`);
+  return value;
+}
+
+function keyText(values: readonly JsonValue[]): string {
+  const text = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(FIELD_SEPARATOR);
+  if (text === '' || text === 'null') throw new Error('has an empty key');
+  if (text.length > MODEL_KEY_CHARACTERS_MAX) {
+    throw new Error(`has a key of ${text.length} characters; ${MODEL_KEY_CHARACTERS_MAX} are allowed`);
+  }
+  return text;
+}
+
+/** Items that cannot be told from others: the rest goes on without them. */
+class Refused {
+  count = 0;
+  readonly reasons: string[] = [];
+
+  unlessSound(make: () => ReportedModel): ReportedModel[] {
+    try {
+      return [make()];
+    } catch (error) {
+      this.count += 1;
+      const reason = `an item ${error instanceof Error ? error.message : String(error)}`;
+      if (this.reasons.length < REASONS_MAX && !this.reasons.includes(reason)) this.reasons.push(reason);
+      return [];
+    }
+  }
+}
+
+function resultOf(run: ModelRun, items: number, left_out: readonly string[]): JsonObject {
+  const { target, number, complete, new: fresh, changed, known, gone } = run;
+  return { target, run: number, complete, items, new: fresh, changed, known, gone, left_out: [...left_out] };
+}
