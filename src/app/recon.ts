@@ -1,0 +1,245 @@
+import { HeddleError } from '../domain/errors.ts';
+import type { ProbeEnvironment, ProbeProgress } from '../recon/options.ts';
+import type { ReconRecord } from '../recon/records.ts';
+import { endpoints } from '../recon/targets/endpoints.ts';
+import { createPace } from '../recon/targets/pace.ts';
+import type { EndpointSource } from '../recon/targets/port.ts';
+import { systemRandom } from '../runtime/random.ts';
+import { systemClock } from './clock.ts';
+import { CommandFailure } from './failure.ts';
+import { aimsOf, type Aims } from './recon/aims.ts';
+import { countWords, planOf } from './recon/plan.ts';
+import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
+import { RecordWriter } from './recon/record-writer.ts';
+import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } from './recon/request.ts';
+import { refused, systemFault } from './scan/exit.ts';
+import { untilInterrupted } from './signals.ts';
+
+/** Refusals and names without an address that are told one by one. */
+const TOLD_MAX = 20;
+const SEEDS = 2 ** 32;
+
+/** `heddle recon`: from the command line to the exit code. */
+export async function runRecon(request: ReconRequest, terminal: ReconTerminal): Promise<ReconExit> {
+  try {
+    return await untilInterrupted<ReconExit>((interrupted) => recon(request, terminal, interrupted));
+  } catch (error) {
+    if (error instanceof CommandFailure) throw error;
+    if (error instanceof HeddleError) throw refused(error.message, error);
+    throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: RECON_EXIT.error });
+  } finally {
+    terminal.stopProgress();
+  }
+}
+
+async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted: AbortSignal): Promise<ReconExit> {
+  const aims = aimsOf(request);
+  const told = new Told(terminal.notice);
+  for (const { target, hosts, reason } of aims.refused) {
+    told.add(hosts === 1n ? `refused: ${reason}` : `refused: ${target} (${hosts} addresses): ${reason}`);
+  }
+  const seed = request.seed ?? Math.floor(systemRandom.next() * SEEDS);
+  const words = request.probe === 'dns' ? await wordsIn(request.wordlist) : 0;
+  if (request.dryRun) {
+    told.end();
+    await terminal.print(terminal.plan(planOf(request, aims, seed, words)));
+    return exitOf(aims, aims.targets.size, false);
+  }
+  if (aims.targets.size === 0) {
+    told.end();
+    if (aims.refusedHosts === 0n) terminal.notice('nothing is left to probe: everything that was named is excluded');
+    return exitOf(aims, 0, false);
+  }
+  const run = new Run(request, terminal, told, interrupted);
+  return run.start(aims, { seed, words });
+}
+
+async function wordsIn(path: string | undefined): Promise<number | null> {
+  try {
+    return await countWords(path);
+  } catch (error) {
+    throw refused(`--wordlist ${path ?? ''}: ${systemFault(error)}`, error);
+  }
+}
+
+/** One probe under way, with the reasons to end it early. */
+class Run {
+  readonly #request: ReconRequest;
+  readonly #terminal: ReconTerminal;
+  readonly #told: Told;
+  readonly #abort = new AbortController();
+  readonly #startedAt = systemClock.monotonic();
+  #ending: 'interrupted' | 'closed' | 'failed' | null = null;
+  #failure: unknown = null;
+  #progress: ProbeProgress = { done: 0, total: 0, sent: 0, found: 0 };
+  /** Endpoints that were given to the probe. */
+  #given = 0;
+  /** Targets that turned out to be refused, or to have no address. */
+  #refused = 0;
+  #unresolved = 0;
+
+  constructor(request: ReconRequest, terminal: ReconTerminal, told: Told, interrupted: AbortSignal) {
+    this.#request = request;
+    this.#terminal = terminal;
+    this.#told = told;
+    if (interrupted.aborted) this.#end('interrupted');
+    else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
+    terminal.onClosed((error) => {
+      if (error.code !== 'EPIPE')
+        this.#failure = refused(`standard output cannot be written: ${systemFault(error)}`, error);
+      this.#end(error.code === 'EPIPE' ? 'closed' : 'failed');
+    });
+  }
+
+  async start(aims: Aims, drawn: { seed: number; words: number | null }): Promise<ReconExit> {
+    const environment = this.#environment();
+    const source = this.#request.probe === 'dns' ? null : await this.#endpoints(aims, drawn.seed);
+    try {
+      const records = await this.#records(aims, drawn, source, environment);
+      await this.#write(records);
+    } catch (error) {
+      if (this.#ending === null) throw error;
+    } finally {
+      source?.close();
+    }
+    this.#terminal.stopProgress();
+    this.#told.end();
+    if (this.#ending === 'failed') throw this.#failure;
+    return this.#conclude(aims, drawn.seed);
+  }
+
+  #environment(): ProbeEnvironment {
+    const { rate, hostRate } = this.#request;
+    return {
+      clock: systemClock,
+      random: systemRandom,
+      signal: this.#abort.signal,
+      pace: createPace({ clock: systemClock, rate, host_rate: hostRate }),
+      onProgress: (progress) => {
+        this.#progress = progress;
+        this.#terminal.progress(progress);
+      },
+      onNotice: (notice) => this.#told.add(notice),
+    };
+  }
+
+  #records(
+    aims: Aims,
+    drawn: { seed: number; words: number | null },
+    source: EndpointSource | null,
+    environment: ProbeEnvironment,
+  ): Promise<AsyncIterable<ReconRecord>> {
+    switch (this.#request.probe) {
+      case 'tcp':
+        return tcpRecords(this.#request, source!, environment);
+      case 'tls':
+        return tlsRecords(this.#request, source!, environment);
+      case 'dns':
+        this.#given = aims.targets.size;
+        return dnsRecords(this.#request, { ...aims, ...drawn }, environment);
+    }
+  }
+
+  /** Endpoints that count what falls out of them; names are looked up by one set of sockets, until it is closed. */
+  async #endpoints(aims: Aims, seed: number): Promise<EndpointSource & { close: () => void }> {
+    const { openResolver } = await import('../recon/resolve.ts');
+    const { RECON_DEFAULTS } = await import('../recon/options.ts');
+    const resolver = openResolver({
+      resolvers: this.#request.resolvers,
+      timeout_ms: RECON_DEFAULTS.dns_timeout_ms,
+      clock: systemClock,
+      random: systemRandom,
+      signal: this.#abort.signal,
+    });
+    const source = endpoints({
+      targets: aims.targets,
+      ports: aims.ports,
+      seed,
+      scope: aims.scope,
+      resolve: (name) => resolver.resolve(name),
+      onRefused: (_host, reason) => {
+        this.#refused += 1;
+        this.#told.add(`refused: ${reason}`);
+      },
+      onUnresolved: (name, reason) => {
+        this.#unresolved += 1;
+        this.#told.add(`not probed: ${name} ${reason}`);
+      },
+    });
+    return {
+      size: source.size,
+      next: async (max, signal) => {
+        const batch = await source.next(max, signal);
+        this.#given += batch.length;
+        return batch;
+      },
+      close: () => resolver.close(),
+    };
+  }
+
+  async #write(records: AsyncIterable<ReconRecord>): Promise<void> {
+    const writer = new RecordWriter((text) => this.#terminal.print(text));
+    try {
+      for await (const record of records) {
+        const full = writer.write(this.#terminal.render(record));
+        if (full !== undefined) await full;
+        if (this.#abort.signal.aborted) break;
+      }
+    } finally {
+      writer.flush();
+    }
+  }
+
+  #conclude(aims: Aims, seed: number): ReconExit {
+    const { done, sent, found } = this.#progress;
+    if (this.#ending === 'interrupted') {
+      this.#terminal.notice(
+        `Interrupted after ${done} of ${this.#progress.total}; --seed ${seed} gives the same order.`,
+      );
+      return RECON_EXIT.interrupted;
+    }
+    if (this.#ending === 'closed') return RECON_EXIT.incomplete;
+    if (!this.#request.quiet) {
+      const [what, packets, hits] = WORDS[this.#request.probe];
+      const secs = ((systemClock.monotonic() - this.#startedAt) / 1000).toFixed(1);
+      this.#terminal.notice(`${done} ${what} in ${secs} s: ${found} ${hits}, ${sent} ${packets}`);
+    }
+    return exitOf({ refusedHosts: aims.refusedHosts + BigInt(this.#refused) }, this.#given, this.#unresolved > 0);
+  }
+
+  #end(ending: 'interrupted' | 'closed' | 'failed'): void {
+    this.#ending ??= ending;
+    this.#abort.abort();
+  }
+}
+
+const WORDS = {
+  tcp: ['ports', 'packets', 'open'],
+  dns: ['names', 'queries', 'answers'],
+  tls: ['endpoints', 'connections', 'handshakes'],
+} as const;
+
+function exitOf({ refusedHosts }: Pick<Aims, 'refusedHosts'>, given: number, unresolved: boolean): ReconExit {
+  if (refusedHosts > 0n && given === 0 && !unresolved) return RECON_EXIT.error;
+  return refusedHosts > 0n || unresolved ? RECON_EXIT.incomplete : RECON_EXIT.done;
+}
+
+/** Notices, the first ones one by one, and how many more there were. */
+class Told {
+  readonly #notice: (text: string) => void;
+  #count = 0;
+
+  constructor(notice: (text: string) => void) {
+    this.#notice = notice;
+  }
+
+  add(text: string): void {
+    this.#count += 1;
+    if (this.#count <= TOLD_MAX) this.#notice(text);
+  }
+
+  end(): void {
+    if (this.#count > TOLD_MAX) this.#notice(`and ${this.#count - TOLD_MAX} more of these`);
+    this.#count = 0;
+  }
+}

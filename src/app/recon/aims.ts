@@ -1,0 +1,70 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+
+import { parsePorts } from '../../recon/targets/ports.ts';
+import { createScope, type AddressScope } from '../../recon/targets/scope.ts';
+import { linesOf, type PlacedText } from '../../recon/targets/target-lines.ts';
+import { parseTargets, type Refusal, type TargetList } from '../../recon/targets/target-list.ts';
+import { refused, systemFault } from '../scan/exit.ts';
+import type { ReconAims, ReconRequest } from './request.ts';
+
+/** What a run is aimed at, once scope and exclusions are applied. */
+export interface Aims {
+  readonly targets: TargetList;
+  readonly scope: AddressScope;
+  readonly refused: readonly Refusal[];
+  readonly refusedHosts: bigint;
+  /** For hosts that do not name their own. */
+  readonly ports: readonly number[];
+}
+
+const LIST_BYTES_MAX = 256 * 2 ** 20;
+const STDIN_FD = 0;
+
+/** @throws HeddleError or CommandFailure that names flag, place and remedy */
+export function aimsOf(request: ReconRequest): Aims {
+  if (request.targets.length + request.lists.length === 0) {
+    throw refused('name at least one target: a name, an address, a network, host:port, or -l FILE');
+  }
+  const fromStdin = [...request.lists, ...('wordlist' in request ? [request.wordlist] : [])];
+  if (fromStdin.filter((path) => path === '-').length > 1) {
+    throw refused('standard input can be read once: name - for one list only');
+  }
+  const scope = createScope(entriesOf('--scope', request.scope));
+  const all = parseTargets(targetsOf(request), { exclude: entriesOf('--exclude', request.exclude) });
+  const { targets, refused: fellOut, refusedHosts } = all.within(scope);
+  const ports = 'ports' in request ? parsePorts(request.ports) : [];
+  return { targets, scope, refused: fellOut, refusedHosts, ports };
+}
+
+function* targetsOf({ targets, lists }: ReconAims): Generator<PlacedText> {
+  for (const text of targets) yield { text, place: 'TARGET' };
+  for (const path of lists) {
+    yield* path === '-' ? linesOf(readList('-l', STDIN_FD), 'standard input') : linesOf(readList('-l', path), path);
+  }
+}
+
+/** Entries as they are, and those of files: a file of that name goes before an entry, and `@FILE` is nothing but a file. */
+function* entriesOf(flag: string, given: readonly string[]): Generator<PlacedText> {
+  for (const each of given) {
+    const path = each.startsWith('@') ? each.slice(1) : isFile(each) ? each : null;
+    if (path === null) yield { text: each, place: flag };
+    else yield* linesOf(readList(flag, path), path);
+  }
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile();
+}
+
+function readList(flag: string, path: string | number): string {
+  const name = path === STDIN_FD ? 'standard input' : String(path);
+  try {
+    if (typeof path === 'string' && statSync(path).size > LIST_BYTES_MAX) {
+      throw refused(`${flag} ${name}: is larger than 256 MiB; divide it, or name networks instead of their addresses`);
+    }
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && error.name === 'CommandFailure') throw error;
+    throw refused(`${flag} ${name}: ${systemFault(error)}`, error);
+  }
+}

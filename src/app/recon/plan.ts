@@ -1,0 +1,84 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+import type { Aims } from './aims.ts';
+import type { ReconPlan, ReconRequest } from './request.ts';
+
+/** What a run would send at most. */
+export function planOf(request: ReconRequest, aims: Aims, seed: number, words: number | null): ReconPlan {
+  const { targets, refusedHosts, ports } = aims;
+  const plain = targets.size - targets.pinned;
+  const endpoints = endpointsOf(request, aims, words);
+  const perEndpoint = packetsEach(request);
+  const packets = endpoints === null ? null : endpoints * perEndpoint;
+  // Names are asked of resolvers, so a host's own rate bounds nothing there.
+  const toOneHost = request.probe === 'dns' || targets.size === 0 ? 0 : (plain > 0 ? ports.length : 1) * perEndpoint;
+  const secs =
+    packets === null ? null : Math.max(durationOf(packets, request.rate), durationOf(toOneHost, request.hostRate));
+  return {
+    type: 'plan',
+    probe: request.probe,
+    targets: targets.size,
+    refused: Number(refusedHosts),
+    ports: request.probe === 'dns' ? null : ports.length,
+    endpoints,
+    packets_max: packets,
+    duration_secs_max: secs === null || (request.rate === Infinity && secs === 0) ? null : secs,
+    rate: finite(request.rate),
+    host_rate: finite(request.hostRate),
+    seed,
+  };
+}
+
+/** How many endpoints, or questions, there are; null where nobody counted the words. */
+function endpointsOf(request: ReconRequest, { targets, ports }: Aims, words: number | null): number | null {
+  const plain = targets.size - targets.pinned;
+  if (request.probe !== 'dns') return plain * ports.length + targets.pinned;
+  if (words === null) return null;
+  const addresses = Number(targets.addresses.count) + targets.pinnedHosts.filter(({ ip }) => ip !== null).length;
+  const names = targets.size - addresses;
+  return addresses + names * (words + 1) * request.types.length;
+}
+
+/** A certificate may need a second connection, and a refused one a third. */
+const TLS_CONNECTIONS_MAX = 3;
+const TLS_VERSIONS = 5;
+/** Suites that are asked for, in all versions. */
+const TLS_CIPHERS = 90;
+
+function packetsEach(request: ReconRequest): number {
+  if (request.probe !== 'tls') return 1 + request.retries;
+  return TLS_CONNECTIONS_MAX + (request.versions ? TLS_VERSIONS : 0) + (request.ciphers ? TLS_CIPHERS : 0);
+}
+
+function durationOf(packets: number, rate: number): number {
+  return rate === Infinity ? 0 : packets / rate;
+}
+
+function finite(rate: number): number | null {
+  return rate === Infinity ? null : rate;
+}
+
+/** The words of a list as they come, without comments and blank lines. */
+export async function* wordsOf(path: string): AsyncGenerator<string, void> {
+  const input = path === '-' ? process.stdin : createReadStream(path);
+  const lines = createInterface({ input, crlfDelay: Infinity });
+  try {
+    for await (const line of lines) {
+      const word = line.trim();
+      if (word !== '' && !word.startsWith('#')) yield word;
+    }
+  } finally {
+    lines.close();
+    input.destroy();
+  }
+}
+
+/** How many words a list has; null for standard input, which can be read but once. */
+export async function countWords(path: string | undefined): Promise<number | null> {
+  if (path === undefined) return 0;
+  if (path === '-') return null;
+  let count = 0;
+  for await (const _ of wordsOf(path)) count += 1;
+  return count;
+}

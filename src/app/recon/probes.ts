@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+
+import { RECON_DEFAULTS, type ProbeEnvironment } from '../../recon/options.ts';
+import type { DnsRecord, ReconRecord } from '../../recon/records.ts';
+import { Permutation } from '../../recon/targets/permutation.ts';
+import type { EndpointSource } from '../../recon/targets/port.ts';
+import type { TargetList } from '../../recon/targets/target-list.ts';
+import { refused, systemFault } from '../scan/exit.ts';
+import type { Aims } from './aims.ts';
+import { wordsOf } from './plan.ts';
+import type { DnsRequest, TcpRequest, TlsRequest } from './request.ts';
+
+/** Loaded when used: each probe is a room's worth of code. */
+export async function tcpRecords(
+  request: TcpRequest,
+  endpoints: EndpointSource,
+  environment: ProbeEnvironment,
+): Promise<AsyncIterable<ReconRecord>> {
+  const { scanTcp } = await import('../../recon/tcp/scan.ts');
+  const options = {
+    endpoints,
+    method: request.method,
+    states: request.allStates ? (['open', 'closed', 'filtered'] as const) : (['open'] as const),
+    retries: request.retries,
+    timeout_ms: request.timeoutMs ?? (await tcpTimeoutMs(request, environment)),
+    concurrency: request.concurrency,
+    banner: request.banner,
+  };
+  return scanTcp(options, environment);
+}
+
+async function tcpTimeoutMs({ method }: TcpRequest, { random }: ProbeEnvironment): Promise<number> {
+  if (method === 'connect') return RECON_DEFAULTS.connect_timeout_ms;
+  if (method === 'syn') return RECON_DEFAULTS.syn_timeout_ms;
+  const { openSyn } = await import('../../recon/tcp/syn/open-syn.ts');
+  const { available } = await openSyn(random);
+  return available ? RECON_DEFAULTS.syn_timeout_ms : RECON_DEFAULTS.connect_timeout_ms;
+}
+
+export async function tlsRecords(
+  request: TlsRequest,
+  endpoints: EndpointSource,
+  environment: ProbeEnvironment,
+): Promise<AsyncIterable<ReconRecord>> {
+  const { scanTls } = await import('../../recon/tls/scan.ts');
+  const options = {
+    endpoints,
+    timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.tls_timeout_ms,
+    concurrency: request.concurrency,
+    starttls: request.starttls,
+    alpn: request.alpn,
+    certificates: request.certificates,
+    enumerate_versions: request.versions,
+    enumerate_ciphers: request.ciphers,
+    roots: request.roots.map(readRoots),
+  };
+  return scanTls(options, environment);
+}
+
+function readRoots(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw refused(`--roots ${path}: ${systemFault(error)}`, error);
+  }
+}
+
+/** @param words how many there are; null where nobody counted them */
+export async function dnsRecords(
+  request: DnsRequest,
+  { targets, scope, seed, words }: Pick<Aims, 'targets' | 'scope'> & { seed: number; words: number | null },
+  environment: ProbeEnvironment,
+): Promise<AsyncIterable<ReconRecord>> {
+  const { scanDns } = await import('../../recon/dns/scan.ts');
+  const domains = [...targets.names, ...targets.pinnedHosts.filter(({ ip }) => ip === null).map(({ host }) => host)];
+  const hasAddresses = domains.length < targets.size;
+  const names = hostsOf(targets, seed);
+  const { wordlist } = request;
+  const options = {
+    names: wordlist === undefined ? names : withWords(names, domains, wordlist),
+    total: words === null ? null : targets.size + words * domains.length,
+    // Names are not asked for PTR beside other types, and addresses for nothing else.
+    types: hasAddresses && !request.types.includes('PTR') ? [...request.types, 'PTR' as const] : request.types,
+    resolvers: request.resolvers,
+    retries: request.retries,
+    timeout_ms: request.timeoutMs ?? RECON_DEFAULTS.dns_timeout_ms,
+    in_flight: RECON_DEFAULTS.dns_in_flight,
+    wildcards: request.wildcards || wordlist !== undefined,
+    scope,
+  };
+  const records = scanDns(options, environment);
+  return wordlist === undefined || request.allStates ? records : answered(records, new Set(domains));
+}
+
+/** Names and addresses in a random order. */
+function* hostsOf(targets: TargetList, seed: number): Generator<string, void> {
+  const order = new Permutation(targets.size, seed);
+  for (let index = 0; index < targets.size; index += 1) yield targets.at(order.at(index)).host;
+}
+
+async function* withWords(
+  names: Iterable<string>,
+  domains: readonly string[],
+  wordlist: string,
+): AsyncGenerator<string, void> {
+  const { expandNames } = await import('../../recon/dns/wordlist.ts');
+  yield* names;
+  yield* expandNames(domains, wordsOf(wordlist));
+}
+
+/** Of the names that words made, those that exist: most do not, and a wildcard says nothing of them. */
+async function* answered(
+  records: AsyncIterable<DnsRecord>,
+  domains: ReadonlySet<string>,
+): AsyncGenerator<DnsRecord, void> {
+  for await (const record of records) {
+    if (domains.has(record.host) || (record.ttl !== null && record.wildcard !== true)) yield record;
+  }
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+
+import type { Command } from 'commander';
+
+import { systemClock } from '../../app/clock.ts';
+import type { ReconRequest, ReconTerminal } from '../../app/recon/request.ts';
+import { displayFor } from '../output/live-progress.ts';
+import { Output } from '../output/output.ts';
+import { planText, progressText } from '../output/recon-plan.ts';
+import { recordTable } from '../output/recon-table.ts';
+import {
+  addDnsOptions,
+  addTcpOptions,
+  addTlsOptions,
+  dnsRequestOf,
+  tcpRequestOf,
+  tlsRequestOf,
+  type DnsFlags,
+  type TcpFlags,
+  type TlsFlags,
+} from './recon-options.ts';
+
+const TARGETS = 'names, addresses, networks, ranges, host:port, URLs';
+
+const HELP = `
+Nothing but loopback and private networks is probed without --scope: addresses, networks, ranges, domains, or a file of them.
+
+Exit codes: 0 ended, 2 an error, or all targets were refused, 3 some were refused or have no address, 130 ended by Ctrl-C.`;
+
+/** `heddle recon`: needs neither a server nor a database. */
+export function registerReconCommands(program: Command): void {
+  const recon = program
+    .command('recon')
+    .description('probe ports, names and TLS endpoints; needs no server and no database')
+    .addHelpText('after', HELP);
+  const probe = (name: string, description: string): Command =>
+    recon.command(name).description(description).argument('[target...]', TARGETS);
+  addTcpOptions(probe('tcp', 'find open TCP ports'))
+    .addHelpText('after', `\n  heddle recon tcp 127.0.0.1 --ports all\n${HELP}`)
+    .action((targets: string[], flags: TcpFlags) => run(tcpRequestOf(targets, flags), flags.progress));
+  addDnsOptions(probe('dns', 'look names and addresses up'))
+    .addHelpText('after', `\n  heddle recon dns example.com --wordlist words.txt --scope example.com\n${HELP}`)
+    .action((targets: string[], flags: DnsFlags) => run(dnsRequestOf(targets, flags), flags.progress));
+  addTlsOptions(probe('tls', 'see what TLS endpoints speak, and their certificates'))
+    .addHelpText('after', `\n  heddle recon tls 10.0.0.0/24 --ports 443,8443 --versions\n${HELP}`)
+    .action((targets: string[], flags: TlsFlags) => run(tlsRequestOf(targets, flags), flags.progress));
+}
+
+async function run(request: ReconRequest, withProgress: boolean): Promise<void> {
+  const { stdout, stderr } = process;
+  const output = new Output({ stdout, stderr, clock: systemClock, json: request.json });
+  const enabled = withProgress && !request.quiet && !request.dryRun;
+  const counts = progressText(request.probe);
+  const display = displayFor<Parameters<ReconTerminal['progress']>[0]>(
+    { stdout, stderr, clock: systemClock, enabled },
+    { counts },
+  );
+  const table = recordTable(request, (style, text) => output.paint(style, text));
+  const terminal: ReconTerminal = {
+    render: request.json ? (record) => `${JSON.stringify(record)}\n` : (record) => table(record),
+    plan: request.json ? (plan) => `${JSON.stringify(plan)}\n` : planText,
+    print: (text) => {
+      display.print(text);
+      // What broke the pipe is told by onClosed; here it only matters that nobody waits for it.
+      return stdout.writableNeedDrain ? once(stdout, 'drain').then(ignore, ignore) : undefined;
+    },
+    notice: (text) => display.notice(text),
+    progress: (progress) => display.update(progress),
+    stopProgress: () => display.stop(),
+    onClosed: (closed) => void stdout.once('error', closed),
+  };
+  const { runRecon } = await import('../../app/recon.ts');
+  process.exitCode = await runRecon(request, terminal);
+}
+
+function ignore(): void {
+  // Nothing to do.
+}
