@@ -9,6 +9,7 @@ import { registerJobCommands } from './commands/job.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerModelsCommands } from './commands/models.ts';
 import { registerQueueCommands } from './commands/queue.ts';
+import { registerReconCommands } from './commands/recon.ts';
 import { registerScanCommand } from './commands/scan.ts';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
@@ -46,5 +47,6 @@ export function createProgram(): Command {
   registerQueueCommands(program);
   registerWebhookCommands(program);
   registerScanCommand(program);
+  registerReconCommands(program);
   return program;
 }
