@@ -10,6 +10,7 @@ import type { Endpoint, EndpointSource } from '../../../src/recon/targets/port.t
 import { scanTcp } from '../../../src/recon/tcp/scan.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
+import { eventually } from '../../support/eventually.ts';
 import type { ListenRequest } from './listen-process.ts';
 import type { ScanAnswer, ScanRequest } from './scan-process.ts';
 
@@ -81,6 +82,17 @@ export function portsIn(records: readonly PortRecord[], state: PortRecord['state
     .filter((record) => record.state === state)
     .map(({ port }) => port)
     .sort((a, b) => a - b);
+}
+
+/** Waits until a number is the same for longer than it takes to report progress twice. */
+export async function untilSteady(read: () => number): Promise<void> {
+  let last = -1;
+  let same = 0;
+  await eventually(() => {
+    same = read() === last ? same + 1 : 0;
+    last = read();
+    return same >= 60;
+  }, 'it does not change any more');
 }
 
 /** How many sockets this process has open: those of other processes and pipes do not count. */

@@ -1,3 +1,4 @@
+import { eventLoopTurn } from '../../../runtime/turn.ts';
 import type { ProbeEnvironment, TcpOptions } from '../../options.ts';
 import type { Endpoint } from '../../targets/port.ts';
 import { EndpointFeed } from '../endpoint-feed.ts';
@@ -73,7 +74,10 @@ export class ConnectScan {
       this.#advance();
       while (!this.#finished && !this.#signal.aborted) {
         await clock.sleep(TICK_MS, this.#signal);
-        this.#tick(clock.monotonic());
+        const now = clock.monotonic();
+        // Where the process stood still, answers wait to be read: they come first, then what is late by then.
+        await eventLoopTurn();
+        this.#tick(now);
       }
       if (this.#failure !== undefined) throw this.#failure.reason;
       this.#report.progress(clock.monotonic(), true);
