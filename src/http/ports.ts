@@ -83,7 +83,7 @@ export interface ServerDependencies {
   engine: Engine;
   jobs: Jobs;
   findings: Omit<Findings, 'retain'>;
-  models: Omit<Models, 'retain'>;
+  models: Omit<Models, 'retain' | 'latestRuns'>;
   queues: Queues;
   tokens: TokenReader;
   definitions: DefinitionRepository;

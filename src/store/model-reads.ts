@@ -28,6 +28,17 @@ const LIST_TARGETS: Statement = {
     order by t.name`,
 };
 
+/** A run that looked at everything counts even where nothing was left to see. */
+const LIST_LATEST: Statement = {
+  name: 'models.list_latest_runs',
+  text: `select t.name as target, x.model, max(x.number) as number
+    from (select target_id, model, number from recon.model_cover
+      union all
+      select r.target_id, b.model, r.number from recon.model_run r, jsonb_to_recordset(r.by_model) b(model text)) x
+    join recon.model_target t on t.id = x.target_id
+    group by t.name, x.model`,
+};
+
 const LIST_CHANGES: Statement = {
   name: 'models.list_changes',
   text: `select ${MODEL_COLUMNS}
@@ -117,6 +128,11 @@ export async function listModels(
 /** What was new, changed or gone in a run and is so still, in the order in which it was first seen. */
 export async function listRunChanges(queryable: Queryable, runId: string, limit: number): Promise<TrackedModel[]> {
   return (await queryable.query<ModelRow>(LIST_CHANGES, [runId, limit])).map(modelOf);
+}
+
+/** The latest run of each target that saw, missed or covered models of a sort. */
+export function listLatestRuns(queryable: Queryable): Promise<{ target: string; model: string; number: number }[]> {
+  return queryable.query(LIST_LATEST, []);
 }
 
 type TargetRow = { target: string; runs: number } & (Omit<ModelRun, 'target'> | { id: null });

@@ -2,7 +2,7 @@ import { HeddleError } from '../../domain/errors.ts';
 import type { ModelRun, ReportedModel } from '../../domain/model-record.ts';
 import type { Database } from '../../store/database.ts';
 import { countTasksBefore } from '../../store/findings.ts';
-import { findModel, listModels, listModelTargets, listRunChanges } from '../../store/model-reads.ts';
+import { findModel, listLatestRuns, listModels, listModelTargets, listRunChanges } from '../../store/model-reads.ts';
 import {
   coverModels,
   deleteOldModels,
@@ -41,6 +41,7 @@ export function createModels(options: ModelsOptions): Models & ModelBooks {
     list: (filter, { after, limit }) => listModels(database, filter, after, limit),
     get: (id) => findModel(database, id),
     targets: (page) => listModelTargets(database, page),
+    latestRuns: () => listLatestRuns(database),
     retain: (limit) => deleteOldModels(database, { keepMs, chunksMs }, limit, now()),
     putChunk: (key, records) => putRecordChunk(database, key, records, now()),
     readChunk: (key) => findRecordChunk(database, key),

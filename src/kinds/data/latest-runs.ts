@@ -1,9 +1,10 @@
 import type { TrackedModel } from '../../domain/model-record.ts';
 import type { Models } from '../../engine/port.ts';
 
-const PAGE_TARGETS = 500;
-
-/** Tells what the latest run of each target changed. Targets are looked up once, when the first is asked for. */
+/**
+ * Tells what the latest run changed that looked for models of a sort: one scan of a target is several runs, of ports, of
+ * names and of TLS. They are looked up once, when the first is asked for.
+ */
 export class LatestRuns {
   readonly #models: Models;
   #latest: Promise<ReadonlyMap<string, number>> | undefined;
@@ -12,18 +13,18 @@ export class LatestRuns {
     this.#models = models;
   }
 
-  async changed({ target, changed_run }: TrackedModel): Promise<boolean> {
+  async changed({ target, model, changed_run }: TrackedModel): Promise<boolean> {
     const latest = await (this.#latest ??= this.#read());
     // A run that began meanwhile is a later one, and its changes are no older.
-    return changed_run >= (latest.get(target) ?? 0);
+    return changed_run >= (latest.get(nameOf(target, model)) ?? 0);
   }
 
   async #read(): Promise<ReadonlyMap<string, number>> {
-    const latest = new Map<string, number>();
-    for (let offset = 0; ; offset += PAGE_TARGETS) {
-      const page = await this.#models.targets({ offset, limit: PAGE_TARGETS });
-      for (const { target, runs } of page) latest.set(target, runs);
-      if (page.length < PAGE_TARGETS) return latest;
-    }
+    const runs = await this.#models.latestRuns();
+    return new Map(runs.map(({ target, model, number }) => [nameOf(target, model), number]));
   }
+}
+
+function nameOf(target: string, model: string): string {
+  return JSON.stringify([target, model]);
 }

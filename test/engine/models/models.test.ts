@@ -239,6 +239,22 @@ describe('models over runs', () => {
     const third = await runOf(models, 'old', []);
     assert.deepEqual([third.number, third.gone], [3, 1], 'numbers count on');
   });
+
+  it('have a latest run by sort, since one scan is several runs, also where it found nothing any more', async () => {
+    const latest = async () => {
+      const runs = (await models.latestRuns()).filter(({ target }) => target === 'sorts');
+      return Object.fromEntries(runs.map(({ model, number }) => [model, number]));
+    };
+    const service = { model: 'service', key: '10.0.0.1:22/tcp', data: {} };
+    await runOf(models, 'sorts', [host(1), service], { covers: ['host', 'service'] });
+    await runOf(models, 'sorts', [{ model: 'name', key: 'a.test/A', data: {} }], { covers: ['name'] });
+    assert.deepEqual(await latest(), { host: 1, service: 1, name: 2 });
+    await runOf(models, 'sorts', [host(1)], { complete: false, covers: [] });
+    assert.deepEqual(await latest(), { host: 3, service: 1, name: 2 });
+    await runOf(models, 'sorts', [], { covers: ['name'] });
+    await runOf(models, 'sorts', [], { covers: ['name'] });
+    assert.deepEqual(await latest(), { host: 3, service: 1, name: 5 });
+  });
 });
 
 function manyMembers(value: string): [string, string][] {
