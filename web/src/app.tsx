@@ -16,6 +16,7 @@ const dagPage = viewing ? loadDagPage() : null;
 const DagPage = lazy(async () => ({ default: (await (dagPage ?? loadDagPage())).DagPage }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
+const SurfacePage = lazy(async () => ({ default: (await import('./surface/surface-page.tsx')).SurfacePage }));
 
 export function App() {
   const session = useSession();
@@ -33,5 +34,6 @@ function Place() {
   if (path === '/workflows') return <WorkflowsPage />;
   if (path === '/jobs') return <JobsPage />;
   if (path === '/findings') return <FindingsPage />;
+  if (path === '/surface') return <SurfacePage />;
   return <BatchesPage />;
 }

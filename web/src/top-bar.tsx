@@ -11,6 +11,7 @@ const PLACES = [
   { label: 'Workflows', address: '/workflows', view: 'workflow' },
   { label: 'Jobs', address: '/jobs', view: null },
   { label: 'Findings', address: '/findings', view: null },
+  { label: 'Surface', address: '/surface', view: null },
 ] as const;
 
 /** Whether a place is the list shown, or the one that what is shown belongs to. */

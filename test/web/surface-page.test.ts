@@ -1,0 +1,221 @@
+/** The page of what network scans saw, in a real browser, against the real API on a real PostgreSQL. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import type { JsonObject } from '../../src/domain/json.ts';
+import type { ReportedModel } from '../../src/domain/model-record.ts';
+import type { ModelBooks, Models } from '../../src/engine/models/port.ts';
+import { modelsOf, runOf } from '../engine/models/seen.ts';
+import { createTestServer } from '../http/server.ts';
+import type { TestServer } from '../http/server.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { launchBrowser } from './browser.ts';
+import { PageDriver } from './page-driver.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const DAY_MS = 86_400_000;
+const MARKUP = '<img src=x onerror="window.__attacked=true">';
+
+let models: Models & ModelBooks;
+let server: TestServer;
+let browser: Browser;
+let url: string;
+
+before(async () => {
+  execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
+  const { database } = await createTestDatabase();
+  models = modelsOf(database);
+  server = await createTestServer({ models, config: { pageDirectory: join(ROOT, 'web/dist') } });
+  url = await server.app.listen({ host: '127.0.0.1', port: 0 });
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser.close();
+  await server.app.close();
+});
+
+async function withPage(run: (driver: PageDriver) => Promise<void>, colours?: 'light' | 'dark'): Promise<void> {
+  const driver = await PageDriver.open(browser, url, colours);
+  try {
+    await run(driver);
+    assert.deepEqual(driver.complaints, []);
+  } finally {
+    await driver.close();
+  }
+}
+
+function host(number: number, ports: number[], names: string[] = []): ReportedModel {
+  const ip = `10.0.0.${number}`;
+  return { model: 'host', key: ip, data: { ip, names, ports } };
+}
+
+function service(number: number, port: number, banner: string): ReportedModel {
+  const ip = `10.0.0.${number}`;
+  return { model: 'service', key: `${ip}:${port}/tcp`, data: { ip, port, protocol: 'tcp', names: [], banner } };
+}
+
+function certificate(sha256: string, subject: string, days: number, data: JsonObject): ReportedModel {
+  const not_after = new Date(Date.now() + days * DAY_MS).toISOString();
+  const common = { subject_cn: subject, subject_an: [subject], issuer_cn: 'Some Authority', not_after };
+  return { model: 'certificate', key: sha256.repeat(32), data: { ...common, endpoints: ['10.0.0.1:443'], ...data } };
+}
+
+const see = (target: string, seen: readonly ReportedModel[], covers: string[]) =>
+  runOf(models, target, seen, { covers });
+
+function rows(driver: PageDriver) {
+  return driver.page.locator('.surface-table > tbody > tr:not(.row-more)');
+}
+
+/** Waits until the list has so many rows. */
+async function listed(driver: PageDriver, count: number): Promise<void> {
+  if (count > 0)
+    await rows(driver)
+      .nth(count - 1)
+      .waitFor();
+  await rows(driver).nth(count).waitFor({ state: 'detached' });
+}
+
+test('without models the page says how to get some', () =>
+  withPage(async (driver) => {
+    await driver.goto('/');
+    await driver.page.getByRole('link', { name: 'Surface' }).click();
+    await driver.page.getByText('Nothing was seen yet.').waitFor();
+    assert.equal(await driver.page.getByRole('link', { name: 'Surface' }).getAttribute('aria-current'), 'page');
+  }));
+
+test('hosts are listed with ports, names and state, filtered by state, target and address, and appear by themselves', () =>
+  withPage(async (driver) => {
+    await see('office', [host(1, [22, 80], ['www.example.test']), host(2, [443]), host(3, [25])], ['host']);
+    await see('office', [host(1, [22, 80], ['www.example.test']), host(2, [443, 8443]), host(4, [21])], ['host']);
+    await driver.goto('/surface');
+    await listed(driver, 4);
+    const row = (address: string) => rows(driver).filter({ hasText: address });
+    await row('10.0.0.1').getByText('22, 80').waitFor();
+    await row('10.0.0.1').getByText('www.example.test').waitFor();
+    for (const [address, state] of [
+      ['10.0.0.1', 'Known'],
+      ['10.0.0.2', 'Changed'],
+      ['10.0.0.3', 'Gone'],
+      ['10.0.0.4', 'New'],
+    ] as const) {
+      await row(address).getByText(state).waitFor();
+    }
+    await driver.button('Gone');
+    await listed(driver, 1);
+    assert.match(driver.page.url(), /\/surface\?state=gone$/);
+    await driver.page.reload();
+    await listed(driver, 1);
+    await driver.button('All');
+    await driver.page.getByLabel('Begins with').fill('10.0.0.4');
+    await listed(driver, 1);
+    await driver.page.getByLabel('Begins with').fill('192.');
+    await driver.page.getByText('Nothing was seen that fits.').waitFor();
+    await driver.page.getByLabel('Begins with').fill('');
+    await listed(driver, 4);
+    await see('shop', [host(9, [80])], ['host']);
+    await listed(driver, 5);
+    await driver.goto('/surface?target=shop');
+    await listed(driver, 1);
+    assert.equal(await driver.page.getByLabel('Target').inputValue(), 'shop');
+  }));
+
+test('a row opens by keyboard and shows what was different, field by field', () =>
+  withPage(async (driver) => {
+    await see('banners', [service(1, 22, 'SSH-2.0-One')], ['service']);
+    await see('banners', [service(1, 22, 'SSH-2.0-Two')], ['service']);
+    await driver.goto('/surface?model=service&target=banners');
+    await listed(driver, 1);
+    await rows(driver).getByText('SSH-2.0-Two').waitFor();
+    const opener = driver.page.getByRole('button', { name: '10.0.0.1:22' });
+    await opener.focus();
+    await driver.page.keyboard.press('Enter');
+    assert.equal(await opener.getAttribute('aria-expanded'), 'true');
+    const change = driver.page.getByTestId('model-details').locator('.changes tbody tr');
+    assert.deepEqual(await change.locator('th, td').allTextContents(), ['banner', 'SSH-2.0-One', 'SSH-2.0-Two']);
+    await driver.page.getByTestId('model-details').getByText('in 2 runs').waitFor();
+    await driver.page.reload();
+    await change.waitFor();
+  }));
+
+test('what is wrong with a certificate, and when it ends, stands in the list; the dark colours can be read, too', () =>
+  withPage(async (driver) => {
+    const sound = certificate('aa', 'sound.test', 70.5, { findings: [] });
+    const soon = certificate('bb', 'soon.test', 9.5, { findings: [] });
+    const expired = certificate('cc', 'expired.test', -3.5, { findings: ['expired', 'weak_key'] });
+    await see('certificates', [sound, soon, expired], ['certificate']);
+    await driver.goto('/surface');
+    await driver.button('Certificates');
+    await listed(driver, 3);
+    const row = (subject: string) => rows(driver).filter({ hasText: subject });
+    await row('expired.test').getByText('expired 3 days ago').waitFor();
+    assert.deepEqual(await row('expired.test').locator('.chip').allTextContents(), ['expired', 'weak key']);
+    await row('soon.test').getByText('expires in 9 days').waitFor();
+    await row('sound.test').getByText('expires in 2 months').waitFor();
+    assert.equal(await row('sound.test').locator('.chip').count(), 0);
+    const style = "getComputedStyle(document.querySelector('.chip'))";
+    const colours = [
+      await driver.read<string>(`${style}.color`),
+      await driver.read<string>(`${style}.backgroundColor`),
+    ];
+    const [text, ground] = colours.map(lightness);
+    assert.ok(text! > 0.7 && ground! < 0.35, colours.join(' on '));
+  }, 'dark'));
+
+/** From 0 to 1, of `rgb(…)`. */
+function lightness(colour: string): number {
+  const channels = (colour.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+  return Math.max(...channels) / 255;
+}
+
+test('names and endpoints of TLS have tables of their own, and what comes from the network stays text', () =>
+  withPage(async (driver) => {
+    const mx = { name: 'example.test', type: 'MX', mx: [{ preference: 10, exchange: 'mail.example.test' }] };
+    const made = { name: 'x.example.test', type: 'A', a: ['10.0.0.1'], wildcard: true };
+    const sha256 = 'dd'.repeat(32);
+    const tls = { ip: '10.0.0.1', port: 443, sni: 'www.example.test', tls_version: 'tls13', certificate: sha256 };
+    const seen = [
+      { model: 'name', key: 'example.test/MX', data: mx },
+      { model: 'name', key: 'x.example.test/A', data: made },
+      { model: 'tls', key: '10.0.0.1:443/www.example.test', data: { ...tls, findings: ['mismatched'] } },
+      { ...certificate('dd', MARKUP, 1.5, { findings: [] }) },
+      { ...service(1, 23, MARKUP) },
+    ];
+    await see('mixed', seen, []);
+    await driver.goto('/surface?model=name&target=mixed');
+    await listed(driver, 2);
+    await rows(driver).getByText('10 mail.example.test').waitFor();
+    await driver.button('TLS');
+    await listed(driver, 1);
+    await rows(driver).getByText('wrong name').waitFor();
+    await driver.page.getByRole('button', { name: '10.0.0.1:443' }).click();
+    await driver.page.getByTestId('model-details').getByRole('link').click();
+    await driver.page.waitForURL('**/surface?model=certificate*');
+    await listed(driver, 1);
+    await rows(driver).getByText(MARKUP).first().waitFor();
+    await driver.button('Services');
+    await rows(driver).getByText(MARKUP).first().waitFor();
+    assert.equal(await driver.read('window.__attacked'), undefined);
+  }));
+
+test('many come page by page', () =>
+  withPage(async (driver) => {
+    await see(
+      'many',
+      Array.from({ length: 60 }, (_, n) => host(n + 1, [80])),
+      ['host'],
+    );
+    await driver.goto('/surface?target=many');
+    await listed(driver, 25);
+    await driver.button('Older');
+    await driver.page.getByText('Page 2').waitFor();
+    await driver.button('Older');
+    await listed(driver, 10);
+    await driver.button('Newer');
+    await listed(driver, 25);
+    await driver.button('Services');
+    await driver.page.getByText('Nothing was seen that fits.').waitFor();
+  }));
