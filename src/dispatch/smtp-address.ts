@@ -53,6 +53,7 @@ export function parseSmtpAddress(text: string): SmtpAddress | null {
 
 /** Reads `name@example.com` or `Some Name <name@example.com>`; null where it is neither. */
 export function parseMailSender(text: string): MailSender | null {
+  if (/[\x00-\x1f\x7f]/.test(text)) return null;
   const [, name = '', inBrackets, alone] = SENDER.exec(text.trim()) ?? [];
   const address = inBrackets ?? alone;
   return address === undefined || mailAddressFault(address) !== null ? null : { name: name.trim(), address };

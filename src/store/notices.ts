@@ -191,5 +191,6 @@ export async function findWorkflowName(
 }
 
 function countsByState(rows: readonly { state: number; n: number }[]): Partial<Record<TaskState, number>> {
-  return Object.fromEntries(rows.map(({ state, n }) => [taskStateOf(state), n]));
+  const sorted = [...rows].sort((a, b) => a.state - b.state);
+  return Object.fromEntries(sorted.map(({ state, n }) => [taskStateOf(state), n]));
 }

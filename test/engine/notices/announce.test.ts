@@ -107,7 +107,9 @@ describe('the end of a workflow', () => {
     const [webhook, first, second, ...others] = await notices(bench);
     assert.deepEqual(others, []);
     assert.deepEqual(bodyOf(webhook), { hosts: ['10.0.0.1', '10.0.0.2'], line: 'state Succeeded', n: 1 });
-    const mails = [first, second].map((each) => (each !== undefined && 'mail' in each.action ? each.action.mail : null));
+    const mails = [first, second].map((each) =>
+      each !== undefined && 'mail' in each.action ? each.action.mail : null,
+    );
     assert.deepEqual(
       mails.map((mail) => mail!.recipient),
       ['a@example.com', 'b@example.com'],

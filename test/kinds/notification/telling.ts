@@ -1,0 +1,57 @@
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { tellingKinds } from '../../../src/app/telling-kinds.ts';
+import { createNotices } from '../../../src/engine/notices/notices.ts';
+import type { Delivery } from '../../../src/engine/port.ts';
+import { defineKind, type KindDefinition } from '../../../src/kinds/definition/define-kind.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { newBench, type Bench } from '../../engine/fixture.ts';
+import { ended, startKinds, submit, type Outcome } from '../recon/run-workflow.ts';
+
+/** Ends as its input says: with `result`, or by failing with the text `fail`. */
+export const work = defineKind({
+  name: 'work',
+  run: ({ result, fail }: JsonObject) => {
+    if (typeof fail === 'string') throw new Error(fail);
+    return result;
+  },
+});
+
+export interface TellingBench extends Bench {
+  kinds: KindDefinition[];
+}
+
+/** An engine with the kinds that tell something, and one that works or fails. */
+export async function newTellingBench(
+  ssrf: (url: string) => string | null = () => null,
+  more: readonly KindDefinition[] = [],
+): Promise<TellingBench> {
+  const bench = await newBench();
+  const notices = createNotices({ database: bench.database, log: silentLogger });
+  return { ...bench, kinds: [work, ...tellingKinds({ notices, ssrf }), ...more] };
+}
+
+/** Runs a sequence until it has ended; its tasks let any end of those before them pass. */
+export async function runSequence(
+  bench: TellingBench,
+  children: readonly JsonObject[],
+): Promise<Outcome & { id: string }> {
+  const stopping = startKinds(bench.engine, bench.kinds);
+  try {
+    const nodes = children.map((child) => ({ policy: 'ContinueOnFailure', ...child }));
+    const id = await submit(bench.engine, { mode: 'sequential', children: nodes });
+    return { id, ...(await ended(bench.engine, id)) };
+  } finally {
+    await stopping.stop();
+  }
+}
+
+const CLAIM = { holder: 'test', limit: 1000, limit_per_origin: 1000, saturated_origins: [], lease_ms: 60_000 };
+
+export async function written({ engine }: Pick<Bench, 'engine'>): Promise<Delivery[]> {
+  return (await engine.claimDeliveries(CLAIM)).sort((a, b) => a.ordinal - b.ordinal);
+}
+
+export function bodyOf(delivery: Delivery | undefined): JsonObject {
+  if (delivery === undefined || !('params' in delivery.action)) throw new Error('there is no such webhook');
+  return delivery.action.params.body as JsonObject;
+}
