@@ -3,6 +3,7 @@ import { emptyModel } from '../../src/domain/model/state.ts';
 import type { Model, ModelTask } from '../../src/domain/model/state.ts';
 import { step } from '../../src/domain/model/step.ts';
 import type { ModelEvent } from '../../src/domain/model/step.ts';
+import { containerOf } from '../../src/domain/model/tree.ts';
 import { createdBy } from '../../src/domain/model/tree-generate.ts';
 import type { ModelCreation } from '../../src/domain/model/tree-submit.ts';
 import { isTerminal } from '../../src/domain/task-state.ts';
@@ -124,15 +125,41 @@ export class TreeScript {
 
 function reportOf(
   model: Model,
-  { pick, speaker, outcome, expects, final = false }: Extract<TreeCommand, { type: 'report' }>['items'][number],
+  {
+    pick,
+    speaker,
+    outcome,
+    expects,
+    final = false,
+    disables = [],
+  }: Extract<TreeCommand, { type: 'report' }>['items'][number],
 ) {
   const task = resolve(model, pick);
   if (task === undefined) return [];
   const task_id = task.definition.id;
-  const report = { task_id, attempt: attemptOf(task, speaker), outcome, ...(final ? { final } : {}) };
+  const report = {
+    task_id,
+    attempt: attemptOf(task, speaker),
+    outcome,
+    ...(final ? { final } : {}),
+    ...disableOf(model, task, disables),
+  };
   return expects === null
     ? [report]
     : [{ ...report, expected_created: Math.max(createdBy(model, task_id) + expects, 0) }];
+}
+
+/** Siblings by their ids or names, whatever stands before, after or beside the task; now and then a stranger. */
+function disableOf(model: Model, task: ModelTask, disables: readonly number[]): { disable?: string[] } {
+  if (disables.length === 0 || task.place === null) return {};
+  const { children } = containerOf(model, task.place.container_id);
+  const disable = disables.flatMap((n) => {
+    const from = n % 5 === 0 ? [...model.containers.keys(), ...model.tasks.keys()] : children;
+    const id = from[n % from.length];
+    if (id === undefined) return [];
+    return [n % 2 === 0 ? id : (model.containers.get(id)?.local_id ?? id)];
+  });
+  return { disable };
 }
 
 function beatsOf(model: Model, items: Extract<TreeCommand, { type: 'heartbeat' | 'release' }>['items']) {

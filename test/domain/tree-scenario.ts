@@ -62,8 +62,18 @@ export type TreeCommand =
   | { type: 'claim'; limit: number; lease_ms: number | null }
   | {
       type: 'report';
-      /** `expects`: announced nodes beyond those that exist; null: it announces none. */
-      items: { pick: TreePick; speaker: Speaker; outcome: Outcome; expects: number | null; final?: boolean }[];
+      /**
+       * `expects`: announced nodes beyond those that exist; null: it announces none. `disables`: which nodes of its
+       * container, or, for one of five, of any, its success disables.
+       */
+      items: {
+        pick: TreePick;
+        speaker: Speaker;
+        outcome: Outcome;
+        expects: number | null;
+        final?: boolean;
+        disables?: number[];
+      }[];
     }
   /** Reports every open attempt, with these outcomes in turn. */
   | { type: 'report_all'; outcomes: Outcome[] }
@@ -157,6 +167,10 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     outcome,
     expects: fc.constantFrom(null, null, -1, 0, 1, 2),
     final: fc.constantFrom(false, false, false, false, true),
+    disables: fc.oneof(
+      { weight: 2, arbitrary: fc.constant<number[]>([]) },
+      { weight: 1, arbitrary: fc.array(fc.nat(999), { minLength: 1, maxLength: 3 }) },
+    ),
   });
   const creation = fc.record({
     generator: pickFrom('generating', 'generating', 'generating', 'generating', 'any'),

@@ -8,8 +8,9 @@ import type { Outcome } from '../task-state.ts';
 import { forEachTask } from './answer.ts';
 import type { ModelOutcome, ModelResult } from './answer.ts';
 import { propagate } from './propagate.ts';
-import { closeAttempt, openGates } from './state.ts';
+import { closeAttempt, openGates, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
+import { disableBranch } from './tree-branch.ts';
 import { createdBy, expand } from './tree-generate.ts';
 
 export interface ModelReport {
@@ -24,6 +25,8 @@ export interface ModelReport {
   expected_created?: number;
   /** Trying again is in vain. */
   final?: boolean;
+  /** Of a success: nodes after the task in its sequence that are disabled with it. */
+  disable?: readonly string[];
 }
 
 /**
@@ -45,6 +48,10 @@ export function report(model: Model, reports: readonly ModelReport[], now: numbe
       },
     );
     set.forEach(({ at }, n) => (outcomes[at] = ofSet[n]!));
+    for (const { item } of set) {
+      if (item.disable === undefined || item.outcome !== 'succeeded' || !ended.includes(item.task_id)) continue;
+      if (!taskOf(model, item.task_id).expanding) disableBranch(model, item.task_id, item.disable);
+    }
     propagate(model, ended);
   }
   return outcomes;

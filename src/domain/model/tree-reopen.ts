@@ -2,28 +2,48 @@ import type { TaskId } from '../ids.ts';
 import { isTerminal } from '../task-state.ts';
 import { reopen, taskOf } from './state.ts';
 import type { Model, ModelContainer, NodeId } from './state.ts';
-import { containerOf, nodesBelow } from './tree.ts';
+import { containerOf } from './tree.ts';
+import { decidedBy } from './tree-branch.ts';
 
 /**
  * Opens these tasks of trees again, with everything later in the sequences around them, since it worked on what they
- * left; also what is later than containers that they may fill. The containers around all of it are open again, and the
- * workflow is not paused any more. Returns the tasks.
+ * left; also what is later than containers that they may fill. A branch that was not taken stays so, unless the task
+ * that decided is open again, too; and that is open again where anything on such a branch is. The containers around all
+ * of it are open again, and the workflow is not paused any more. Returns the tasks.
  */
 export function reopenInTrees(model: Model, ids: readonly TaskId[]): Set<TaskId> {
   const tasks = new Set<TaskId>();
   const seen = new Set<NodeId>();
+  /** Nodes that wait for the tasks that disabled them. */
+  const held = new Map<TaskId, NodeId[]>();
   const pending: NodeId[] = [...ids];
+  const addLater = (later: readonly NodeId[]): void => {
+    for (const id of later) {
+      const decider = decidedBy(model, id);
+      if (decider !== null && !seen.has(decider)) {
+        held.set(decider, [...(held.get(decider) ?? []), id]);
+        continue;
+      }
+      pending.push(id);
+      addLater(model.containers.get(id)?.children ?? []);
+    }
+  };
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     if (seen.has(id) || model.tasks.get(id)?.place?.disabled === true) continue;
     seen.add(id);
+    const decider = decidedBy(model, id);
+    if (decider !== null) pending.push(decider);
     if (model.tasks.has(id)) {
       tasks.add(id);
       pending.push(...filledBy(model, id));
+      addLater(held.get(id) ?? []);
     } else {
       openAgain(containerOf(model, id));
     }
     const parent = parentOf(model, id);
-    if (parent !== null) pending.push(parent.id, ...laterThan(model, parent, id));
+    if (parent === null) continue;
+    pending.push(parent.id);
+    addLater(laterThan(parent, id));
   }
   for (const id of tasks) {
     const task = taskOf(model, id);
@@ -47,12 +67,8 @@ function parentOf(model: Model, id: NodeId): ModelContainer | null {
 }
 
 /** Everything that comes after a child in its sequence. */
-function laterThan(model: Model, parent: ModelContainer, child: NodeId): NodeId[] {
-  if (parent.mode === 'parallel') return [];
-  return parent.children.slice(parent.children.indexOf(child) + 1).flatMap((id) => {
-    const container = model.containers.get(id);
-    return container === undefined ? [id] : [id, ...nodesBelow(model, container)];
-  });
+function laterThan(parent: ModelContainer, child: NodeId): readonly NodeId[] {
+  return parent.mode === 'parallel' ? [] : parent.children.slice(parent.children.indexOf(child) + 1);
 }
 
 function filledBy(model: Model, generator: TaskId): NodeId[] {

@@ -88,7 +88,8 @@ function stop(model: Model, sequence: ModelContainer, cause: NodeId): void {
   sequence.state = 'failed';
 }
 
-function disable(model: Model, id: NodeId, cause: NodeId): void {
+/** What has not ended is skipped, and told whose doing that is. */
+export function disable(model: Model, id: NodeId, cause: NodeId): void {
   const node = model.tasks.get(id) ?? containerOf(model, id);
   if (isTerminal(node.state)) return;
   node.state = 'disabled';

@@ -115,7 +115,7 @@ describe('inputs with expressions', { concurrency: false }, () => {
     assert.equal(bad.attempt, 1);
     assert.equal(
       (await engine.getTask(bad.id))!.failure_reason,
-      'input.list[0].$expr: No such key: nothing (character 18 of "nodes.scan.result.nothing.here")',
+      'input.list[0].$expr: No such key: nothing (character 19 of "nodes.scan.result.nothing.here")',
     );
   });
 

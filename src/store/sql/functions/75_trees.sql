@@ -1,6 +1,14 @@
+-- Whether a node is on a branch that was not taken, and the task that decided so is none of p_reopened.
+create or replace function stays_untaken(p_state smallint, p_cause uuid, p_reopened uuid[])
+returns boolean language sql stable as $$
+  select p_state = 15 and p_cause is not null and p_cause <> all(p_reopened)
+    and exists (select 1 from task d where d.id = p_cause and d.state + 0 = 10)
+$$;
+
 -- Re-opens tasks of trees that have ended, with everything that came after them in their sequences: that worked on their
--- results, or was skipped because of them. What the submitter disabled stays so. The caller holds the workflows. Returns
--- the lanes where tasks became ready.
+-- results, or was skipped because of them. What the submitter disabled stays so, and so do branches that were not taken,
+-- unless the tasks that decided are re-opened, too; those are re-opened where anything on such a branch is. The caller
+-- holds the workflows. Returns the lanes where tasks became ready.
 create or replace function retry_in_trees(p_ids uuid[], p_now timestamptz)
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -29,16 +37,20 @@ begin
       select a.id, min(a.after) as after from above a where a.id is not null group by a.id
     ), later as (
       select k.id from ancestor a join container c on c.id = a.id and c.mode = 0
-      join container k on k.parent_id = a.id and k.position > a.after
+      join container k on k.parent_id = a.id and k.position > a.after and not stays_untaken(k.state, k.cause, v_tasks)
       union
-      select k.id from later l join container k on k.parent_id = l.id
+      select k.id from later l join container k on k.parent_id = l.id and not stays_untaken(k.state, k.cause, v_tasks)
     )
     select array(
         select t.id from ancestor a join container c on c.id = a.id and c.mode = 0
         join task t on t.container_id = a.id and t.position > a.after
-        where t.state <> 15 or t.cause is not null
+        where (t.state <> 15 or t.cause is not null) and not stays_untaken(t.state, t.cause, v_tasks)
         union
-        select t.id from later l join task t on t.container_id = l.id where t.state <> 15 or t.cause is not null
+        select t.id from later l join task t on t.container_id = l.id
+        where (t.state <> 15 or t.cause is not null) and not stays_untaken(t.state, t.cause, v_tasks)
+        union
+        select c.cause from (select id from ancestor union select u.id from unnest(v_filled) u(id)) o
+        join container c on c.id = o.id and c.state + 0 = 15 join task d on d.id = c.cause and d.state + 0 = 10
         union
         select u.id from unnest(v_tasks) u(id)),
       array(select id from ancestor union select id from later union select u.id from unnest(v_filled) u(id))
