@@ -54,9 +54,14 @@ export class NetworkPair implements AsyncDisposable {
       run(['ip', 'netns', 'add', name]);
       pair.ip(name, 'link', 'set', 'lo', 'up');
     }
-    pair.ip(pair.scanner, 'link', 'add', 'cable', 'type', 'veth', 'peer', 'name', 'cable', 'netns', pair.target);
+    const [near, far] = ['02:00:00:00:00:01', '02:00:00:00:00:02'];
+    const peer = ['peer', 'name', 'cable', 'address', far, 'netns', pair.target];
+    pair.ip(pair.scanner, 'link', 'add', 'cable', 'address', near, 'type', 'veth', ...peer);
     pair.#address(pair.scanner, `${SCANNER_IPV4}/24`, `${SCANNER_IPV6}/64`);
     pair.#address(pair.target, `${TARGET_IPV4}/24`, `${TARGET_IPV6}/64`);
+    // IPv6 does not look for neighbours in the first second of a link's life.
+    pair.ip(pair.scanner, 'neighbour', 'add', TARGET_IPV6, 'lladdr', far, 'dev', 'cable', 'nud', 'permanent');
+    pair.ip(pair.target, 'neighbour', 'add', SCANNER_IPV6, 'lladdr', near, 'dev', 'cable', 'nud', 'permanent');
     return pair;
   }
 
@@ -77,12 +82,12 @@ export class NetworkPair implements AsyncDisposable {
     run(['ip', 'netns', 'exec', name, 'sh', '-c', `echo '${value}' > ${path}`]);
   }
 
-  /** Adds rules of nftables to what comes into a network. */
-  filter(name: string, rules: readonly string[]): void {
+  /** Rules of nftables for what comes into a network, or leaves it. Once for each. */
+  filter(name: string, direction: 'input' | 'output', rules: readonly string[]): void {
     const script = [
-      'add table inet heddle',
-      'add chain inet heddle input { type filter hook input priority 0; }',
-      ...rules.map((rule) => `add rule inet heddle input ${rule}`),
+      `add table inet heddle_${direction}`,
+      `add chain inet heddle_${direction} rules { type filter hook ${direction} priority 0; }`,
+      ...rules.map((rule) => `add rule inet heddle_${direction} rules ${rule}`),
     ];
     run(['ip', 'netns', 'exec', name, 'nft', '-f', '-'], script.join('\n'));
   }

@@ -113,6 +113,7 @@ export class SynScan {
   #pass(): boolean {
     this.#now = this.#environment.clock.monotonic();
     const sent = this.#send();
+    this.#now = this.#environment.clock.monotonic();
     const drained = this.#receive();
     // Nothing is given up while its answer may wait to be read.
     if (drained) this.#expire();
