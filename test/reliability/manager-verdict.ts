@@ -32,6 +32,18 @@ const CONTAINERS: Statement = {
   text: `select workflow_id, state, fillers from container where workflow_id = any($1::uuid[])`,
 };
 
+const TOLD: Statement = {
+  name: 'audit.told',
+  text: `select task_id, attempt, ordinal, action -> 'params' -> 'body' -> 'data' ->> 'text' as text
+    from delivery where trigger = 'notify' and workflow_id = any($1::uuid[]) order by task_id`,
+};
+
+/** Nobody delivers in these tests: what was told is taken away before it is asked what is left over. */
+const TAKE_TOLD: Statement = {
+  name: 'audit.take_told',
+  text: `delete from delivery where trigger = 'notify' and workflow_id = any($1::uuid[])`,
+};
+
 interface TaskRow {
   workflow_id: string;
   kind: string;
@@ -69,6 +81,10 @@ export async function assertClean(database: Database, queue: MessageQueue, world
     [...new Set(containers.map(({ state, fillers }) => `${taskStateOf(state)} ${fillers}`))],
     ['succeeded 0'],
   );
+  const told = await database.query(TOLD, ids);
+  const once = [...world.workflows].sort().map((task_id) => ({ task_id, attempt: 1, ordinal: 0, text: '1' }));
+  assert.deepEqual(told, once, 'the end of each workflow is told once');
+  await database.query(TAKE_TOLD, ids);
   const runs = await database.query<{ state: string; counts: object }>(JOB_RUNS, [world.run]);
   assert.deepEqual(runs, [{ state: 'Succeeded', counts: { succeeded: 1 } }], 'the occurrence of the job ran once');
   const twice = [...world.starts].filter(([, times]) => times > 1);

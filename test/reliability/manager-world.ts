@@ -18,6 +18,8 @@ const MAKE_DUE: Statement = {
   text: `update recon.jobs set next_run_at = now() - interval '1 second' where name = $1`,
 };
 
+/** Whoever is told of the ends of the workflows; nobody sends there. */
+export const TOLD_AT = 'https://told.example.com/';
 export const CHILDREN = 4;
 export const UNITS = 5;
 /** Longest that a message is under way, ms. */
@@ -81,7 +83,8 @@ export class ManagerWorld {
         task('last'),
       ],
     };
-    return { type: 'CreateTaskCollection', collection: { name: this.run, root } };
+    const notify = [{ on: ['Succeeded'], to: { webhook: { url: TOLD_AT } }, text: '{{ nodes.last.result.by }}' }];
+    return { type: 'CreateTaskCollection', collection: { name: this.run, root, notify } };
   }
 
   /** Takes what waits for the workers and answers it; returns how many tasks that were. */
