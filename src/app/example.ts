@@ -7,23 +7,21 @@ import { HeddleClient } from '../client/client.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
-import { loadKinds } from './kind-modules.ts';
-import { runKinds } from './kinds.ts';
 import { PACKAGE_DIRECTORY } from './package.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import type { System } from './wiring.ts';
 
-/** What `examples/repository-survey/run` offers: a job, its first run, its report. */
+/** What `examples/attack-surface/run` offers: services to look at, a job that does, its first run, its report. */
 interface ExampleModule {
-  startSurvey(options: { heddle: unknown; log: Logger; directory: string }): Promise<Survey>;
+  startSurface(options: { heddle: unknown; log: Logger; directory: string }): Promise<Surface>;
 }
 
-interface Survey {
+interface Surface {
   /** Runs the job now; resolves with its workflow. */
   trigger(): Promise<string>;
-  /** The report of a run that has ended, as people read it; null where there is none. */
-  report(workflowId: string): Promise<string | null>;
+  /** What was found by now, as people read it. */
+  report(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -38,16 +36,16 @@ export interface ExampleOptions {
   stopping: StopSequence;
 }
 
-/** The example at work: its kinds run in this process, its job is there. */
+/** The example at work: its services listen, its job is there. */
 export interface RunningExample {
   /** For the one who shows it; undefined where no token is needed. */
   token: string | undefined;
   /** The workflow to show: one that was cut short, or the first run; null where it has run before. */
   workflowId: string | null;
-  report(workflowId: string): Promise<string | null>;
+  report(): Promise<string>;
 }
 
-const NAME = 'repository-survey';
+const NAME = 'attack-surface';
 const MARK = 'example.json';
 const TOKEN_LIFE_MS = 3_600_000;
 const POLL_MS = 500;
@@ -57,30 +55,31 @@ interface Mark {
   finished: boolean;
 }
 
-/** Loads the example's kinds, provides its job, and runs it where it never ran to its end; null where it is not installed. */
+/**
+ * Starts the example's services, provides its job, and runs it where it never ran to its end; null where it is not
+ * installed, or where nothing may be probed.
+ */
 export async function startExample(options: ExampleOptions, stop: AbortSignal): Promise<RunningExample | null> {
   const { system, log, settings, stopping } = options;
-  const kinds = fileOf('kinds');
-  const run = fileOf('run');
-  if (kinds === null || run === null) return null;
+  const run = settings.reconEnabled ? runFile() : null;
+  if (run === null) return null;
   const isFirst = await isDue(options);
-  runKinds(await loadKinds([kinds], PACKAGE_DIRECTORY), { ...options, engine: system.engine });
   const module = (await import(pathToFileURL(run).href)) as ExampleModule;
   const token = system.tokensRequired ? await exampleToken(options) : undefined;
   const client = new HeddleClient({ baseUrl: system.url, ...(token === undefined ? {} : { token }) });
-  const survey = await module.startSurvey({
-    heddle: { jobs: client.jobs, readResults: (id: string) => client.workflowResults(id) },
+  const surface = await module.startSurface({
+    heddle: { jobs: client.jobs, models: client.models },
     log: log.child({ part: 'example' }),
     directory: join(settings.dataDir, 'examples', NAME),
   });
-  stopping.add('the example', () => survey.close());
-  const workflowId = isFirst ? await firstRun(options, survey, stop) : null;
-  return { token, workflowId, report: (id) => survey.report(id) };
+  stopping.add('the example', () => surface.close());
+  const workflowId = isFirst ? await firstRun(options, surface, stop) : null;
+  return { token, workflowId, report: () => surface.report() };
 }
 
-function fileOf(name: string): string | null {
+function runFile(): string | null {
   const directory = join(PACKAGE_DIRECTORY, 'examples', NAME);
-  return [`${name}.js`, `${name}.ts`].map((file) => join(directory, file)).find((file) => existsSync(file)) ?? null;
+  return ['run.js', 'run.ts'].map((file) => join(directory, file)).find((file) => existsSync(file)) ?? null;
 }
 
 /** Whether it is to run: nothing was ever submitted, or it was cut short the last time. */
@@ -91,12 +90,12 @@ async function isDue(options: ExampleOptions): Promise<boolean> {
 }
 
 /** The run that was cut short, or a new one. */
-async function firstRun(options: ExampleOptions, survey: Survey, stop: AbortSignal): Promise<string> {
+async function firstRun(options: ExampleOptions, surface: Surface, stop: AbortSignal): Promise<string> {
   const { clock, system } = options;
   const mark = await readMark(options);
   const known = mark === null ? null : await system.engine.getWorkflow(mark.workflow_id);
   if (known !== null) return known.id;
-  const workflowId = await survey.trigger();
+  const workflowId = await surface.trigger();
   await writeMark(options, { workflow_id: workflowId, finished: false });
   // The manager takes it up in a moment.
   while (!stop.aborted && (await system.engine.getWorkflow(workflowId)) === null) await clock.sleep(POLL_MS / 10, stop);

@@ -114,7 +114,7 @@ async function runExample(start: Start, system: System): Promise<void> {
     const ended = awaitExample(options, workflowId, stop);
     await Promise.all([shown.catch(warn(log, 'The progress of the example cannot be shown')), ended]);
     if (stop.aborted) return;
-    const report = await example.report(workflowId);
+    const report = await example.report();
     tell({ event: 'example_ended', workflow_id: workflowId, report });
   } catch (error) {
     if (!stop.aborted) warn(log, 'The example could not be run')(error);
