@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 
 import { dataKinds } from '../kinds/data/data-kinds.ts';
+import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { kindExecutor } from '../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../dispatch/local-worker.ts';
@@ -49,6 +50,7 @@ export async function startKinds(options: ServerKindsOptions): Promise<void> {
     ...reconKinds({ settings, models, clock }),
     ...tellingKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
+    conditional(),
   ];
   const names = new Set(loaded.map(({ name }) => name));
   // A module's kind takes the place of Heddle's own.

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 
+import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
@@ -142,7 +143,8 @@ function kindsOf({ settings, modules, names }: Start, database: Database | null)
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
   ];
-  if (names.length > 0) return selectKinds(withOwn([...scanning, ...probing]), names);
+  // Every server decides conditionals; a worker does where it is named for it.
+  if (names.length > 0) return selectKinds(withOwn([...scanning, ...probing, conditional()]), names);
   const { scanRoots, reconScope } = settings;
   return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : [])]);
 }

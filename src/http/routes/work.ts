@@ -198,13 +198,14 @@ function completeRoute(app: App, { operations }: RouteContext): void {
       body: CompleteWorkDto,
     },
     handler: async (request) => {
-      const { attempt, state = 'Succeeded', result, expected_task_count } = request.body;
+      const { attempt, state = 'Succeeded', result, expected_task_count, disable } = request.body;
       const report: Report = {
         task_id: idOf(request.params),
         attempt,
         outcome: state === 'Succeeded' ? 'succeeded' : 'partially_failed',
         ...(result === undefined ? {} : { result: result as JsonValue }),
         ...(expected_task_count === undefined ? {} : { expected_created: expected_task_count }),
+        ...(disable === undefined || state !== 'Succeeded' ? {} : { disable }),
       };
       return answerReport(await operations.report(report), 'completed');
     },

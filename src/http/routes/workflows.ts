@@ -6,6 +6,7 @@ import { VALUE_DEPTH_MAX } from '../../domain/parse/json-value.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
+import { requireSoundFlow } from '../../engine/flow/check.ts';
 import type { Engine } from '../../engine/port.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
@@ -65,6 +66,8 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   const { name, root, notify } = parsed;
   requireAllowedAddresses(root, placeOf(null, 'root'), context.config.ssrf);
   requireAllowedNotifications(notify, null, context.config.ssrf);
+  // Here, too: what is wrong must not fail the submissions that it would be stored with.
+  requireSoundFlow(root, placeOf(null, 'root'));
   const result = await context.operations.submitWorkflow({
     name,
     root,
@@ -121,7 +124,7 @@ const TRANSITIONS: readonly Transition[] = [
     path: '/retry',
     summary: 'Retry a workflow',
     description: `Re-opens what failed, timed out or was canceled, and what comes after it in its sequences; everything else
-keeps its result. All tasks must have ended.`,
+keeps its result, and branches that were not taken stay so unless what decided runs again. All tasks must have ended.`,
     counts: 'retried',
     conflicts: true,
     run: (engine, id) => engine.retryWorkflow(id),

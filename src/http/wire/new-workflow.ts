@@ -57,7 +57,11 @@ export const NewTreeTaskDto = Type.Object(
     name: Type.Optional(
       Type.String({ minLength: 1, maxLength: NAME_CHARS_MAX, description: 'Default: its local name, else its kind.' }),
     ),
-    input: Type.Optional(Metadata('Any JSON object up to 64 KiB.')),
+    input: Type.Optional(
+      Metadata(
+        'Any JSON object up to 64 KiB. `{ "$expr": "…" }` anywhere in it stands for the value of a CEL expression over earlier nodes, worked out when an attempt is handed out.',
+      ),
+    ),
     timeout_secs: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 
+import { BRANCH_NODES_MAX } from '../../domain/conditional.ts';
 import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX } from '../../domain/parse/node.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { ClaimedTask, NodeCreationResult, TransitionOutcome } from '../../engine/port.ts';
@@ -101,6 +102,13 @@ export const CompleteWorkDto = Type.Object(
     result: Type.Optional(Type.Unknown({ description: 'Any JSON: what the task leaves behind.' })),
     expected_task_count: Type.Optional(
       Count('Of a generator: how many children it created. It ends when so many exist.'),
+    ),
+    disable: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: LOCAL_ID_CHARS_MAX }), {
+        maxItems: BRANCH_NODES_MAX,
+        description:
+          'Of a success in a sequence: nodes after the task in that sequence, by name or id, that are disabled with it. Anything else is ignored.',
+      }),
     ),
   },
   { additionalProperties: false, title: 'CompleteWorkDto' },

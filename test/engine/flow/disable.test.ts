@@ -14,7 +14,7 @@ describe('a success that disables nodes', { concurrency: false }, () => {
       debug() {},
       child: () => log,
     };
-    const { engine } = await newBench({ log: log as never });
+    const { engine } = await newBench({ log: log });
     const stranger = await submitTree(engine, seq({ id: 'elsewhere', kind: 'other' }));
     const id = await submitTree(
       engine,

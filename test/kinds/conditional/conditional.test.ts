@@ -24,7 +24,7 @@ const when = (text: string, branches: JsonObject): JsonObject => ({
 async function withWorker(engine: Engine, check: () => Promise<void>): Promise<void> {
   const switchboard = new Switchboard();
   const kind = conditional();
-  switchboard.register(kind.name, kindExecutor(kind as never, engine));
+  switchboard.register(kind.name, kindExecutor(kind, engine));
   const worker = new LocalWorker({
     engine,
     switchboard,
