@@ -24,6 +24,7 @@ serve(
     listen: (...args: Parameters<NonNullable<Subject['listen']>>) => subject.listen!(...args),
     fillStore: (...args: Parameters<NonNullable<Subject['fillStore']>>) => subject.fillStore!(...args),
     scan: (...args: Parameters<NonNullable<Subject['scan']>>) => subject.scan!(...args),
+    handshakes: (...args: Parameters<NonNullable<Subject['handshakes']>>) => subject.handshakes!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),
   },
   () => subject.close(),

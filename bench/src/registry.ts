@@ -68,6 +68,22 @@ export const SUBJECTS = {
     note: 'the same rules; where it is installed',
     load: () => import('../subjects/scan-gitleaks.ts'),
   },
+  'heddle-tls': {
+    needs: 'nothing',
+    note: 'TLS probes, 64 at once; the handshake is read as far as it is wanted, and never ended',
+    load: () => import('../subjects/recon-tls-heddle.ts'),
+  },
+  'openssl-s-time': {
+    needs: 'nothing',
+    command: 'openssl',
+    note: '`openssl s_time -new`: whole handshakes, one after the other',
+    load: () => import('../subjects/recon-tls-openssl.ts'),
+  },
+  'node-tls': {
+    needs: 'nothing',
+    note: '`tls.connect`, 64 at once: whole handshakes',
+    load: () => import('../subjects/recon-tls-node.ts'),
+  },
 } as const satisfies Record<string, SubjectEntry>;
 
 export type SubjectName = keyof typeof SUBJECTS;

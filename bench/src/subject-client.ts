@@ -44,6 +44,7 @@ export async function startSubject(
     listen: forward('listen'),
     fillStore: forward('fillStore'),
     scan: forward('scan'),
+    handshakes: forward('handshakes'),
     residentMib: forward('residentMib'),
   };
 }

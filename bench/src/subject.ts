@@ -50,6 +50,21 @@ export interface ScanRun {
   found?: number;
 }
 
+/** Handshakes with a server on loopback, for as long as it says. */
+export interface HandshakeRequest {
+  port: number;
+  duration_ms: number;
+  /** Whether the certificate is wanted, or only version and cipher; peers always do all. */
+  certificates: boolean;
+}
+
+export interface HandshakeRun {
+  count: number;
+  wall_ms: number;
+  /** Of the client, user and system. */
+  cpu_ms: number;
+}
+
 /** Where a load generator finds an HTTP subject, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
@@ -87,6 +102,9 @@ export interface Subject {
 
   /** Scans a tree with a command of its own. */
   scan?(request: ScanRequest): Promise<ScanRun>;
+
+  /** Asks a TLS server for what it offers, again and again. */
+  handshakes?(request: HandshakeRequest): Promise<HandshakeRun>;
 
   /** Brings the store to `total` finished tasks and starts retention in the background. */
   fillStore?(total: number): Promise<void>;

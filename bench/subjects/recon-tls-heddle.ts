@@ -1,0 +1,45 @@
+import type { Endpoint } from '../../src/recon/targets/port.ts';
+import { scanTls } from '../../src/recon/tls/scan.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import type { HandshakeRequest, HandshakeRun, Subject } from '../src/subject.ts';
+
+const CONCURRENCY = 64;
+const UNPACED = { take: () => 0, available: (max: number) => max, observe: () => undefined, rate: Infinity };
+
+async function handshakes({ port, duration_ms, certificates }: HandshakeRequest): Promise<HandshakeRun> {
+  const endpoint: Endpoint = { host: 'www.example.test', ip: '127.0.0.1', family: 4, port };
+  const startedAt = performance.now();
+  const cpuBefore = process.cpuUsage();
+  const records = scanTls(
+    {
+      endpoints: {
+        size: Number.MAX_SAFE_INTEGER,
+        next: (max) => {
+          const isOver = performance.now() - startedAt > duration_ms;
+          return Promise.resolve(isOver ? [] : Array.from({ length: max }, () => endpoint));
+        },
+      },
+      timeout_ms: 5000,
+      concurrency: CONCURRENCY,
+      starttls: 'off',
+      alpn: [],
+      certificates,
+      enumerate_versions: false,
+      enumerate_ciphers: false,
+    },
+    { clock: systemClock, random: systemRandom, signal: new AbortController().signal, pace: UNPACED },
+  );
+  let count = 0;
+  for await (const record of records) {
+    if (certificates ? record.subject_cn !== 'www.example.test' : !record.probe_status)
+      throw new Error(`a probe failed: ${JSON.stringify(record)}`);
+    count += 1;
+  }
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { count, wall_ms: performance.now() - startedAt, cpu_ms: (user + system) / 1000 };
+}
+
+export function createSubject(): Subject {
+  return { prepare: () => Promise.resolve(), close: () => Promise.resolve(), handshakes };
+}
