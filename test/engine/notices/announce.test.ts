@@ -5,7 +5,8 @@ import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
 import type { Outcome } from '../../../src/domain/task-state.ts';
 import type { Delivery } from '../../../src/engine/port.ts';
 import type { Statement } from '../../../src/store/database.ts';
-import { benchOn, feed, newBench, newId, run, type Bench } from '../manager/fixture.ts';
+import { createJobs } from '../../../src/engine/schedule/jobs.ts';
+import { benchOn, feed, MANAGER_QUEUE, newBench, newId, run, type Bench } from '../manager/fixture.ts';
 
 const HOOK = 'https://hooks.example.com/heddle';
 const WEBHOOK = { webhook: { url: HOOK } };
@@ -166,6 +167,33 @@ describe('the end of a workflow', () => {
     await end(bench, 'succeeded');
     await feed(bench.manager);
     assert.deepEqual(await notices(bench), [], 'a good end is not asked for');
+  });
+
+  it('is told of the runs of a job, too', async () => {
+    const bench = await newBench();
+    const jobs = createJobs(bench.jobs);
+    const { collection } = workflow(newId(), [{ to: WEBHOOK }]) as { collection: JsonObject };
+    const { id: _, ...root } = collection['root'] as JsonObject;
+    const job = { name: 'nightly', cron: '0 0 1 1 *', time_zone: 'UTC', recurrence: null, paused: false } as const;
+    await assert.rejects(
+      jobs.create({
+        ...job,
+        overlap: 'skip',
+        catch_up: 'skip',
+        workflow: { root, notify: [{ to: WEBHOOK, text: '{{ }}' }] },
+      }),
+      (error: { details: string[] }) => /^workflow\.notify\[0\]\.text: /.test(error.details[0]!),
+    );
+    const definition = { root, notify: [{ to: WEBHOOK }] };
+    await jobs.create({ ...job, overlap: 'skip', catch_up: 'skip', workflow: definition });
+    const started = await jobs.trigger('nightly');
+    const messages = await bench.queue.receive(MANAGER_QUEUE, { max: 10, wait_ms: 0, visibility_ms: 60_000 });
+    await bench.manager.run(messages, Date.now());
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    const [notice] = await notices(bench);
+    const facts = (bodyOf(notice)['data'] as JsonObject)['workflow'] as JsonObject;
+    assert.deepEqual([facts['name'], facts['job_run_id']], ['nightly', started!.id]);
   });
 
   it('wakes those who deliver', async () => {
