@@ -86,6 +86,6 @@ export interface TlsOptions {
   readonly certificates: boolean;
   readonly enumerate_versions: boolean;
   readonly enumerate_ciphers: boolean;
-  /** Roots in PEM that are trusted beside those of Node.js and of the system. */
+  /** Texts of roots in PEM, each of one or more, that are trusted beside those of Node.js and of the system. */
   readonly roots?: readonly string[];
 }

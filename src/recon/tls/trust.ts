@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { getCACertificates } from 'node:tls';
 
+import { HeddleError } from '../../domain/errors.ts';
 import { parseCertificate } from './certificate.ts';
 import type { ParsedCertificate } from './certificate.ts';
 import { DerFault } from './der.ts';
@@ -24,9 +25,12 @@ export class TrustStore {
   readonly #signatures = new Map<string, boolean>();
   #checksLeft = 0;
 
-  /** @param extra roots in PEM, beside those of Node.js and of the system */
+  /**
+   * @param extra texts of roots in PEM, each of one or more, beside those of Node.js and of the system
+   * @throws HeddleError VALIDATION_FAILED where one of the texts holds no certificate, or one that cannot be read
+   */
   constructor(extra: readonly string[] = []) {
-    const own = extra.map((pem) => parsedRoot(pem)).filter((root) => root !== null);
+    const own = extra.flatMap((text) => ownRoots(text));
     this.#roots = own.length === 0 ? knownRoots() : bySubject([...[...knownRoots().values()].flat(), ...own]);
   }
 
@@ -119,20 +123,32 @@ let roots: ReadonlyMap<string, readonly ParsedCertificate[]> | null = null;
 function knownRoots(): ReadonlyMap<string, readonly ParsedCertificate[]> {
   if (roots !== null) return roots;
   const texts = new Set([...getCACertificates('default'), ...getCACertificates('system')].map((pem) => pem.trim()));
-  roots = bySubject([...texts].map((pem) => parsedRoot(pem)).filter((root) => root !== null));
+  const found = [...texts].flatMap((text) => certificatesIn(text)).map((der) => parsedRoot(der));
+  roots = bySubject(found.filter((root) => root !== null));
   return roots;
 }
 
-function parsedRoot(pem: string): ParsedCertificate | null {
-  const base64 = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/.exec(pem)?.[1];
-  if (base64 === undefined) return null;
+function parsedRoot(der: Uint8Array): ParsedCertificate | null {
   try {
-    return parseCertificate(Buffer.from(base64, 'base64'));
+    return parseCertificate(der);
   } catch (error) {
     // A root of the system that nobody can read is one that signs nothing.
     if (error instanceof DerFault) return null;
     throw error;
   }
+}
+
+function ownRoots(text: string): ParsedCertificate[] {
+  const found = certificatesIn(text).map((der) => parsedRoot(der));
+  const readable = found.filter((root) => root !== null);
+  if (readable.length === found.length && found.length > 0) return readable;
+  const what = found.length === 0 ? 'a text without a certificate in PEM' : 'a certificate that cannot be read';
+  throw new HeddleError('VALIDATION_FAILED', `roots: ${what}`);
+}
+
+function certificatesIn(text: string): Buffer[] {
+  const blocks = text.matchAll(/-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g);
+  return [...blocks].map((block) => Buffer.from(block[1]!, 'base64'));
 }
 
 function bySubject(certificates: readonly ParsedCertificate[]): Map<string, ParsedCertificate[]> {

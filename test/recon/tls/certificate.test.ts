@@ -131,6 +131,17 @@ test('paths: authorities only, as long as they may be, and valid ones', async ()
   assert.equal(new TrustStore().judge([parseCertificate(direct.der)], now).untrusted, true);
 });
 
+test('roots of the caller: many in one text, and texts that hold none', async () => {
+  const first = await makeCertificate({ name: 'First', authority: true });
+  const second = await makeCertificate({ name: 'Second', authority: true });
+  const leaf = await makeCertificate({ name: 'leaf.example.test', issuer: second });
+  const store = new TrustStore([`two roots\n${first.pem}\n${second.pem}`]);
+  assert.equal(store.judge([parseCertificate(leaf.der)], Date.now()).untrusted, false);
+  assert.throws(() => new TrustStore(['nothing']), { code: 'VALIDATION_FAILED', message: /without a certificate/ });
+  const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----';
+  assert.throws(() => new TrustStore([first.pem + broken]), { code: 'VALIDATION_FAILED', message: /cannot be read/ });
+});
+
 test('certificates that all sign each other are no maze', async () => {
   const first = await makeCertificate({ name: 'Mirror', authority: true });
   const mirrors = [first];
