@@ -15,6 +15,8 @@ export interface DefaultWords {
 export const TASK_VARIABLES: readonly string[] = FLOW_VARIABLES;
 export const WORKFLOW_VARIABLES: readonly string[] = FLOW_VARIABLES.filter((name) => name !== 'task');
 
+/** Expressions of one notification: what tells of an end is worked out while the end is being recorded. */
+const EXPRESSIONS_MAX = 32;
 const TEXT_CHARACTERS_MAX = 30_000;
 const PAYLOAD_BYTES_MAX = 262_144;
 
@@ -54,6 +56,10 @@ export function compileNotification(
   };
   if (compiler.faults.length > 0) return { ok: false, faults: compiler.faults };
   const expressions = Object.values(parts).flatMap((part) => part?.expressions ?? []);
+  if (expressions.length > EXPRESSIONS_MAX) {
+    const message = `holds ${expressions.length} expressions; ${EXPRESSIONS_MAX} are allowed in one notification`;
+    return { ok: false, faults: [{ member: 'text', message }] };
+  }
   return {
     ok: true,
     notification: {

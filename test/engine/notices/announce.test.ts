@@ -196,6 +196,32 @@ describe('the end of a workflow', () => {
     assert.deepEqual([facts['name'], facts['job_run_id']], ['nightly', started!.id]);
   });
 
+  it('is told again where the workflow came back from the archive, and forgotten with it', async () => {
+    const bench = await newBench();
+    const id = newId();
+    const { engine } = benchOn(bench.database, { archiveAfterMs: 0, deleteAfterMs: 0 });
+    await feed(bench.manager, workflow(id, [{ to: WEBHOOK }]));
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    const [first] = await notices(bench);
+    assert.equal((await engine.retain(100)).archived, 0, 'a notice that is under way keeps its workflow');
+    await engine.settleDeliveries([{ id: first!.id, tries: first!.tries, outcome: 'delivered', status: 200 }]);
+    const archived = await benchOn(bench.database, { archiveAfterMs: 0 }).engine.retain(100);
+    assert.equal(archived.archived, 2);
+    assert.deepEqual(await engine.listDeliveries({ offset: 0, limit: 10 }), []);
+    await engine.retryWorkflow(id);
+    await end(bench, 'failed');
+    await feed(bench.manager);
+    const [second] = await notices(bench);
+    assert.equal(second!.idempotency_key, `${id}:end:run-2`);
+    await engine.settleDeliveries([{ id: second!.id, tries: 1, outcome: 'dead', status: 404, error: 'gone' }]);
+    await engine.retain(100);
+    await engine.retain(100);
+    const left: Statement = { name: 'test.left', text: 'select workflow_id from workflow_notice' };
+    assert.deepEqual(await bench.database.query(left), []);
+    assert.deepEqual(await engine.listDeliveries({ offset: 0, limit: 10 }), []);
+  });
+
   it('wakes those who deliver', async () => {
     const bench = await newBench();
     await feed(bench.manager, workflow(newId(), [{ to: WEBHOOK }]));

@@ -229,12 +229,18 @@ returns table (workflow_id uuid, run integer, entries jsonb, name text, state sm
   created_at timestamptz, ended_at timestamptz, job_run_id uuid, counts jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
+declare
+  -- Most ask for nothing.
+  v_asking uuid[] := array(
+    select n.workflow_id from workflow_notice n
+    where n.workflow_id = any(p_workflows) and n.entries is not null and n.ended_run is distinct from n.run);
 begin
+  if cardinality(v_asking) = 0 then return; end if;
   return query
   with ended as (
     select w.id, w.name, c.state, c.reason, w.created_at, w.ended_at, w.job_run_id
     from workflow_all w join container_all c on c.id = w.id
-    where w.id = any(p_workflows) and w.ended_at is not null and c.state >= 10
+    where w.id = any(v_asking) and w.ended_at is not null and c.state >= 10
   ), taken as (
     update workflow_notice n set ended_run = n.run from ended e
     where n.workflow_id = e.id and n.entries is not null and n.ended_run is distinct from n.run
