@@ -43,11 +43,11 @@ export interface ServerKindsOptions extends KindsOptions {
 
 /** Runs Heddle's own kinds and those of the configured modules in this process. */
 export async function startKinds(options: ServerKindsOptions): Promise<void> {
-  const { settings, clock, log, stopping, findings, models, notices, shared, ssrf, defaultScanRoot } = options;
+  const { settings, engine, clock, log, stopping, findings, models, notices, shared, ssrf, defaultScanRoot } = options;
   const loaded = await loadKinds(settings.kindModules, process.cwd());
   const own = [
     ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
-    ...reconKinds({ settings, models, clock }),
+    ...reconKinds({ settings, models, clock, engine }),
     ...tellingKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
     conditional(),

@@ -1,9 +1,10 @@
-import type { ModelBooks, Models } from '../engine/port.ts';
+import type { Engine, ModelBooks, Models } from '../engine/port.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { ReconPolicy } from '../kinds/recon/policy.ts';
 import { mergingKinds, scanningKinds } from '../kinds/recon/recon-kinds.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
+import { watchAttempts } from './attempt-watch.ts';
 import { scopeEntries } from './scope-entries.ts';
 import type { SettingValues } from './settings.ts';
 
@@ -12,6 +13,8 @@ export interface ReconKindsOptions {
   /** Null for a worker without a database: it probes, and cannot merge. */
   models: (ModelBooks & Pick<Models, 'list'>) | null;
   clock: Clock;
+  /** Null for a worker that is told of cancels otherwise. */
+  engine: Pick<Engine, 'onWorkflowChange' | 'getTask'> | null;
 }
 
 /**
@@ -20,10 +23,12 @@ export interface ReconKindsOptions {
  *
  * @throws ConfigurationError where the operator's scope cannot be read
  */
-export function reconKinds({ settings, models, clock }: ReconKindsOptions): KindDefinition[] {
+export function reconKinds({ settings, models, clock, engine }: ReconKindsOptions): KindDefinition[] {
   const merging = models === null ? [] : mergingKinds(models);
   if (!settings.reconEnabled) return merging;
   const policy = new ReconPolicy({ scope: scopeEntries(settings.reconScope), rate: settings.reconRate, clock });
   const concurrency = settings.reconConcurrency;
-  return [...scanningKinds({ policy, models, clock, random: systemRandom, concurrency }), ...merging];
+  const options = { policy, models, clock, random: systemRandom, concurrency };
+  const watching = engine === null ? {} : { watch: watchAttempts(engine) };
+  return [...scanningKinds({ ...options, ...watching }), ...merging];
 }

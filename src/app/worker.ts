@@ -138,7 +138,7 @@ function kindsOf({ settings, modules, names }: Start, database: Database | null)
   const books = database === null ? null : findingsOf(database, settings);
   const models = database === null ? null : modelsOf(database, settings);
   const scanning = workerScanKinds({ settings, books, clock: systemClock });
-  const probing = reconKinds({ settings, models, clock: systemClock });
+  const probing = reconKinds({ settings, models, clock: systemClock, engine: null });
   const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),

@@ -24,9 +24,10 @@ export interface ResolveOptions {
 /** Looks names up until it is closed, with one set of sockets for all of them. */
 export interface NameResolver {
   /**
-   * The addresses of a name, IPv4 before IPv6; empty where it has none or nobody answered. An address is its own.
+   * The addresses of a name, IPv4 before IPv6; empty where it has none. An address is its own.
    *
-   * @throws HeddleError VALIDATION_FAILED for what is no name; the signal's reason when it aborts
+   * @throws HeddleError VALIDATION_FAILED for what is no name; Error where nobody answered; the signal's reason when it
+   *   aborts
    */
   resolve(name: string): Promise<string[]>;
   close(): void;
@@ -34,6 +35,9 @@ export interface NameResolver {
 
 const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
 const LOOPBACK = ['127.0.0.1', '::1'];
+/** What a server can say for good; anything else leaves it open whether there are addresses. */
+const ANSWERS = ['NOERROR', 'NXDOMAIN'];
+const HAS_NONE: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 /** The addresses of one name; see {@link openResolver} where there are many. */
 export async function resolveName(name: string, options: ResolveOptions): Promise<string[]> {
@@ -78,20 +82,25 @@ class SystemResolver implements NameResolver {
     const { clock, timeout_ms, signal } = this.#options;
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     const over = new AbortController();
-    const late = clock.sleep(timeout_ms, AbortSignal.any([ended, over.signal])).then(() => []);
+    const late = clock.sleep(timeout_ms, AbortSignal.any([ended, over.signal])).then(() => null);
     const found = lookup(name, { all: true, order: 'ipv4first' }).then(
       (addresses) => addresses.map(({ address }) => address),
-      () => [],
+      (error: unknown) => (HAS_NONE.includes((error as { code?: unknown }).code) ? [] : null),
     );
     const addresses = await Promise.race([found, late]);
     over.abort();
     signal.throwIfAborted();
+    if (addresses === null) throw unanswered(name);
     return [...new Set(addresses)];
   }
 
   close(): void {
     this.#closing.abort();
   }
+}
+
+function unanswered(name: string): Error {
+  return new Error(`no name server had an answer for ${name}`);
 }
 
 interface Waiting {
@@ -127,12 +136,15 @@ class OwnResolver implements NameResolver {
       const waiting = { resolve, reject };
       const found: { A: readonly string[] | null; AAAA: readonly string[] | null } = { A: null, AAAA: null };
       this.#waiting.add(waiting);
-      const settle = ({ type, answers }: Outcome): void => {
+      let isAnswered = false;
+      const settle = ({ type, status, answers }: Outcome): void => {
         if (type === 'A') found.A = answers.a ?? [];
         else found.AAAA = answers.aaaa ?? [];
+        isAnswered ||= ANSWERS.includes(status);
         if (found.A === null || found.AAAA === null) return;
         this.#waiting.delete(waiting);
-        resolve([...found.A, ...found.AAAA]);
+        if (isAnswered) resolve([...found.A, ...found.AAAA]);
+        else reject(unanswered(name));
       };
       this.#line.push({ name, type: 'A', settle }, { name, type: 'AAAA', settle });
       this.#exchange.wake();

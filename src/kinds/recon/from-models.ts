@@ -51,8 +51,8 @@ export async function readAims({ models, from, aim, now, signal, read }: Reading
 
 function fits(model: TrackedModel, { where }: FromModels, now: number): boolean {
   if (where === null) return true;
-  const { id, target, key, data, state, runs, first_seen, last_seen, changed_at } = model;
-  const value = where.evaluate({
+  const { id, target, key, data, state, runs } = model;
+  const item = {
     id,
     target,
     model: model.model,
@@ -60,11 +60,11 @@ function fits(model: TrackedModel, { where }: FromModels, now: number): boolean 
     data,
     state,
     runs,
-    first_seen: new Date(first_seen),
-    last_seen: new Date(last_seen),
-    changed_at: new Date(changed_at),
-    now: new Date(now),
-  });
+    first_seen: new Date(model.first_seen),
+    last_seen: new Date(model.last_seen),
+    changed_at: new Date(model.changed_at),
+  };
+  const value = where.evaluate({ ...item, item, now: new Date(now) });
   if (typeof value === 'boolean') return value;
   throw new Error(`from.where must give true or false, and gave ${JSON.stringify(value).slice(0, 100)} for ${key}`);
 }

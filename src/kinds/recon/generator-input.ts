@@ -64,7 +64,7 @@ export interface GeneratorSchemaOptions<Own> {
   readWords?: (input: Members) => string[];
 }
 
-/** What variables the expression `from.where` has. */
+/** What variables the expression `from.where` has: `item` is the whole model, as data kinds name it. */
 export const WHERE_VARIABLES = [
   'id',
   'target',
@@ -76,6 +76,7 @@ export const WHERE_VARIABLES = [
   'first_seen',
   'last_seen',
   'changed_at',
+  'item',
   'now',
 ] as const;
 

@@ -10,6 +10,7 @@ import { modelsOfName } from './models-of-names.ts';
 import { modelsOfPort } from './models-of-ports.ts';
 import { modelsOfTls } from './models-of-tls.ts';
 import type { ReconPolicy } from './policy.ts';
+import type { WatchAttempt } from './run-scan.ts';
 import { tcpSyn, tcpSynGenerator } from './tcp-syn.ts';
 import { tlsScan, tlsScanGenerator } from './tls-scan.ts';
 
@@ -21,12 +22,15 @@ export interface ReconKindsOptions {
   random: Random;
   /** Tasks of each scanning kind at once in this process. */
   concurrency: number;
+  watch?: WatchAttempt;
 }
 
 /** The kinds that send packets, and those that divide scans into their tasks. */
-export function scanningKinds({ policy, models, clock, random, concurrency }: ReconKindsOptions): KindDefinition[] {
+export function scanningKinds(options: ReconKindsOptions): KindDefinition[] {
+  const { models, ...others } = options;
+  const { policy, clock } = options;
   const generating = { policy, models, clock };
-  const scanning = { policy, books: models, clock, random, concurrency };
+  const scanning = { ...others, books: models };
   return [
     tcpSynGenerator(generating),
     tcpSyn(scanning),

@@ -2,13 +2,15 @@ import type { ModelBooks } from '../../engine/port.ts';
 import type { ProbeEnvironment, ProbeProgress } from '../../recon/options.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Random } from '../../runtime/random.ts';
-import type { KindContext } from '../definition/context.ts';
+import type { KindContext, KindTask } from '../definition/context.ts';
 import { PartialFailure } from '../definition/partial-failure.ts';
 import { LeftOuts } from './left-outs.ts';
 import type { ReconPolicy } from './policy.ts';
 import type { ProbeSettings } from './probe-input.ts';
 import { RecordCollector } from './record-collector.ts';
 import { asJson, storableText, type ScanResult } from './task-result.ts';
+
+export type WatchAttempt = (task: KindTask, onOver: () => void) => () => void;
 
 /** What the scanning kinds of a process share. */
 export interface ScanKindOptions {
@@ -19,6 +21,8 @@ export interface ScanKindOptions {
   random: Random;
   /** Tasks of the kind at once in this process. */
   concurrency: number;
+  /** Watches an attempt where that is quicker than its signal: `onOver` is called when it is over. Returns how to end it. */
+  watch?: WatchAttempt;
 }
 
 /** One scan as it goes. */
@@ -43,7 +47,10 @@ const NOTICES_MAX = 20;
  */
 export async function runScan<Record extends object>(scanning: Scanning<Record>) {
   const { options, settings, context, start, judge } = scanning;
-  const { task, signal } = context;
+  const { task } = context;
+  const over = new AbortController();
+  const signal = AbortSignal.any([context.signal, over.signal]);
+  const unwatch = options.watch?.(task, () => over.abort(new Error('the task is over')));
   const { clock, random, policy } = options;
   const begun = clock.monotonic();
   const leftOuts = new LeftOuts();
@@ -61,10 +68,14 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
       if (notices.length < NOTICES_MAX) notices.push(storableText(notice));
     },
   };
-  for await (const record of start(environment, leftOuts)) {
-    const { count, keep } = judge(record, leftOuts);
-    counts[count] = (counts[count] ?? 0) + 1;
-    if (keep) await collector.take(record);
+  try {
+    for await (const record of start(environment, leftOuts)) {
+      const { count, keep } = judge(record, leftOuts);
+      counts[count] = (counts[count] ?? 0) + 1;
+      if (keep) await collector.take(record);
+    }
+  } finally {
+    unwatch?.();
   }
   signal.throwIfAborted();
   await teller.end();

@@ -1,0 +1,88 @@
+import { watchAttempts } from '../../../src/app/attempt-watch.ts';
+import { loadConfiguration } from '../../../src/app/config.ts';
+import { runKinds } from '../../../src/app/kinds.ts';
+import { StopSequence } from '../../../src/app/stop-sequence.ts';
+import type { JsonObject } from '../../../src/domain/json.ts';
+import { parseManagerMessage } from '../../../src/domain/parse/message.ts';
+import type { TaskResult } from '../../../src/domain/workflow.ts';
+import type { Engine } from '../../../src/engine/port.ts';
+import type { KindDefinition } from '../../../src/kinds/definition/define-kind.ts';
+import { ReconPolicy } from '../../../src/kinds/recon/policy.ts';
+import { mergingKinds, scanningKinds, type ReconKindsOptions } from '../../../src/kinds/recon/recon-kinds.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { newId, systemRandom } from '../../../src/runtime/random.ts';
+import { modelsOf } from '../../engine/models/seen.ts';
+import { newBench, type Bench } from '../../engine/fixture.ts';
+import { eventually } from '../../support/eventually.ts';
+
+export interface ReconBench extends Bench {
+  models: ReturnType<typeof modelsOf>;
+  kinds: KindDefinition[];
+}
+
+/** An engine with models, and the nine kinds on them; nothing but loopback and private networks may be probed. */
+export async function newReconBench(extra: Partial<ReconKindsOptions> = {}): Promise<ReconBench> {
+  const bench = await newBench();
+  const models = modelsOf(bench.database);
+  const policy = new ReconPolicy({ scope: [], rate: 100_000, clock: systemClock });
+  const watch = watchAttempts(bench.engine);
+  const options = { policy, models, clock: systemClock, random: systemRandom, concurrency: 4, watch, ...extra };
+  return { ...bench, models, kinds: [...scanningKinds(options), ...mergingKinds(models)] };
+}
+
+export interface Outcome {
+  state: string;
+  tasks: number;
+  results: TaskResult[];
+  /** What the first task of a kind left behind. */
+  of: (kind: string) => JsonObject | undefined;
+}
+
+/** Runs kinds in this process until told to stop. */
+export function startKinds(engine: Engine, kinds: readonly KindDefinition[]): StopSequence {
+  const stopping = new StopSequence(systemClock, silentLogger);
+  const environment = { WORKER_LOOP_INTERVAL_MS: '50' };
+  const { values: settings } = loadConfiguration({ flags: {}, environment, workingDirectory: '/' });
+  runKinds(kinds, { settings, engine, stopping, clock: systemClock, random: systemRandom, log: silentLogger });
+  return stopping;
+}
+
+export async function submit(engine: Engine, root: object): Promise<string> {
+  const text = JSON.stringify({ type: 'CreateTaskCollection', collection: { name: 'recon', root } });
+  const parsed = parseManagerMessage(text, newId);
+  if (!parsed.ok || parsed.message.type !== 'CreateTaskCollection') throw new Error(JSON.stringify(parsed));
+  const [submitted] = await engine.submitWorkflows([
+    { ...parsed.message.collection, traceparent: null, idempotency: null, job_run_id: null },
+  ]);
+  return submitted!.workflow_id;
+}
+
+export async function ended(engine: Engine, id: string): Promise<Outcome> {
+  await eventually(
+    async () => {
+      await engine.completeGenerators(100);
+      await engine.sweep();
+      return (await engine.getWorkflow(id))!.ended_at !== null;
+    },
+    'the workflow has ended',
+    120_000,
+  );
+  const { root_state, task_count } = (await engine.getWorkflow(id))!;
+  const results = await engine.readResults({ workflow_id: id }, null, 10_000);
+  const of = (kind: string) => results.find((result) => result.kind === kind)?.data as JsonObject | undefined;
+  return { state: String(root_state), tasks: task_count, results, of };
+}
+
+/** Runs kinds in this process until a workflow of them has ended. */
+export async function runWorkflow(
+  { engine, kinds }: { engine: Engine; kinds: readonly KindDefinition[] },
+  ...children: object[]
+): Promise<Outcome> {
+  const stopping = startKinds(engine, kinds);
+  try {
+    return await ended(engine, await submit(engine, { mode: 'sequential', children }));
+  } finally {
+    await stopping.stop();
+  }
+}
