@@ -55,8 +55,8 @@ export async function enumerateCiphers(
     const { server_hello, fault } = await ask({ version, ciphers: [...left] });
     if (server_hello?.version === version && left.delete(server_hello.cipher)) {
       ciphers.push(cipherName(server_hello.cipher));
-    } else if (!isSilent(fault)) break;
-    else if (++silences >= SILENCES_MAX) return { ciphers, fault };
+    } else if (fault === null || fault.kind === 'refused') break;
+    else if (!isSilent(fault) || ++silences >= SILENCES_MAX) return { ciphers, fault };
   }
   return { ciphers, fault: null };
 }

@@ -17,7 +17,7 @@ const INITIAL_BYTES = 8192;
 
 /** Cuts a stream of bytes into records, however it was cut before; what is not TLS is a fault that shows its beginning. */
 export class RecordStream {
-  #buffer = Buffer.alloc(INITIAL_BYTES);
+  #buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
 
@@ -48,7 +48,7 @@ export class RecordStream {
     if (this.#end + bytes <= this.#buffer.length) return;
     const kept = this.#end - this.#start;
     const needed = kept + bytes;
-    const buffer = Buffer.alloc(needed <= INITIAL_BYTES ? INITIAL_BYTES : needed * 2);
+    const buffer = Buffer.allocUnsafe(needed <= INITIAL_BYTES ? INITIAL_BYTES : needed * 2);
     this.#buffer.copy(buffer, 0, this.#start, this.#end);
     this.#buffer = buffer;
     this.#start = 0;

@@ -105,8 +105,10 @@ test('a server that falls silent is left, and the record says so', async (t) => 
   const real = await serveTls(t, [leaf], { maxVersion: 'TLSv1.2' });
   const { connect } = await import('node:net');
   let seen = 0;
+  let say: string | null = null;
   const server = await serveTcp(t, (socket) => {
     seen += 1;
+    if (seen > 3 && say !== null) socket.write(say);
     if (seen > 3) return;
     const inner = connect({ port: real.port, host: '127.0.0.1' });
     inner.on('error', () => undefined);
@@ -118,6 +120,10 @@ test('a server that falls silent is left, and the record says so', async (t) => 
   assert.equal(record.error, 'ciphers of tls12: timeout');
   assert.equal(record.cipher_enum?.tls12?.length, 2);
   assert.equal(seen, 5, 'asked twice more');
+  [seen, say] = [0, 'HTTP/1.1 400 Bad Request\r\n'];
+  const confused = await probe({ port: server.port, ...options });
+  assert.equal(confused.error, 'ciphers of tls12: not TLS: HTTP: "HTTP/1.1 400 Bad Request"');
+  assert.equal(seen, 4);
 });
 
 test('SSL 3.0, of a server that knows nothing newer', async (t) => {
