@@ -1,7 +1,11 @@
 import { HeddleError } from '../../domain/errors.ts';
 import type { ProbeEnvironment, TcpOptions } from '../options.ts';
 import type { PortRecord } from '../records.ts';
+import { nodeConnector } from './connect/attempt.ts';
 import { ConnectScan, type ConnectScanParts } from './connect/connect-scan.ts';
+import type { Connector } from './connect/connector.ts';
+import { NativeConnector } from './connect/native-connector.ts';
+import { openLibc } from './libc.ts';
 import { PortReport } from './port-report.ts';
 import { RecordQueue } from './record-queue.ts';
 import { openSyn } from './syn/open-syn.ts';
@@ -45,7 +49,7 @@ export async function* scanTcp(
 }
 
 /** Scans by the method that was asked for, or by the best that this process may use. */
-async function run(parts: ConnectScanParts): Promise<void> {
+async function run(parts: Omit<ConnectScanParts, 'connector'>): Promise<void> {
   const { options, environment, report } = parts;
   if (options.method !== 'connect') {
     const syn = await openSyn(environment.random);
@@ -55,5 +59,12 @@ async function run(parts: ConnectScanParts): Promise<void> {
     }
     report.notice('method', `scanning by whole connections, which is slower than SYN packets: ${syn.missing}`);
   }
-  return new ConnectScan(parts).run();
+  return new ConnectScan({ ...parts, connector: await connectorFor(options, environment) }).run();
+}
+
+/** The system's own calls where they can be had and are enough; nothing but speed depends on it. */
+async function connectorFor(options: TcpOptions, { clock }: ProbeEnvironment): Promise<Connector> {
+  if (options.banner) return nodeConnector(clock, true);
+  const access = await openLibc();
+  return access.available ? new NativeConnector(access.libc, clock, options.concurrency) : nodeConnector(clock, false);
 }

@@ -1,4 +1,4 @@
-import { AF_INET, type Libc, openLibc, SOCK_NONBLOCK } from '../../../src/recon/tcp/syn/libc.ts';
+import { AF_INET, type Libc, openLibc, SOCK_NONBLOCK } from '../../../src/recon/tcp/libc.ts';
 import { MessageBatch } from '../../../src/recon/tcp/syn/message-batch.ts';
 import { RawSocket } from '../../../src/recon/tcp/syn/raw-socket.ts';
 

@@ -93,6 +93,28 @@ describe('scans through a network', { skip }, () => {
     assert.ok(late.rtt_ms! < 400, 'the time is that of the try that was answered');
   });
 
+  it('by connections back off where this process may open no more files, say so, and miss nothing', async () => {
+    await using pair = NetworkPair.create();
+    pair.ip(pair.scanner, 'route', 'add', '10.78.1.1', 'via', TARGET_IPV4);
+    const open = portsBetween(1000, 1099);
+    await using _listeners = await startListeners({ ip: TARGET_IPV4, ports: open }, pair.within(pair.target));
+    const targets = [
+      { ip: '10.78.1.1', ports: portsBetween(1, 200) },
+      { ip: TARGET_IPV4, ports: portsBetween(1000, 1199) },
+    ];
+    const limited = [...pair.within(pair.scanner), 'sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'];
+    const options = { concurrency: 500, timeout_ms: 200, retries: 1 };
+    const { records, notices } = await scanElsewhere({ targets, options }, limited);
+    assert.equal(records.length, 400);
+    assert.deepEqual(portsIn(records, 'open'), open);
+    assert.deepEqual(portsIn(records, 'closed'), portsBetween(1100, 1199));
+    assert.deepEqual(
+      reasonsOf(records, ({ state }) => state === 'filtered'),
+      new Set(['filtered no-response']),
+    );
+    assert.match(notices.join('\n'), /open no more files/);
+  });
+
   it('of connections that meet themselves call that closed', async () => {
     await using pair = NetworkPair.create();
     pair.set(pair.scanner, 'net.ipv4.ip_local_port_range', '40000 40003');

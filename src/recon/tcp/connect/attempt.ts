@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Endpoint } from '../../targets/port.ts';
 import { Banner, BANNER_QUIET_MS, BANNER_WAIT_MS } from './banner.ts';
+import type { Connector, RunningAttempt } from './connector.ts';
 import { type ConnectOutcome, outcomeOfError } from './outcome.ts';
 
 export interface AttemptResult {
@@ -16,7 +17,7 @@ export interface AttemptResult {
  * One connection, from the call to its end. It is over when `done` was called, exactly once, and its socket is gone by
  * then. It has no timer of its own: whoever holds it calls `expire` when its deadline has passed.
  */
-export class Attempt {
+export class Attempt implements RunningAttempt {
   readonly endpoint: Endpoint;
   /** On the monotonic clock. */
   deadline: number;
@@ -116,4 +117,11 @@ export class Attempt {
     if (this.#rttMs !== null) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
+}
+
+/** Connections as Node makes them, watched by its event loop. */
+export function nodeConnector(clock: Clock, banner: boolean): Connector {
+  return {
+    begin: (endpoint, timeout_ms, done) => new Attempt(endpoint, { clock, timeout_ms, banner }, done),
+  };
 }

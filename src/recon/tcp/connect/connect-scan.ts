@@ -4,12 +4,16 @@ import type { Endpoint } from '../../targets/port.ts';
 import { EndpointFeed } from '../endpoint-feed.ts';
 import { Fifo } from '../fifo.ts';
 import type { PortReport } from '../port-report.ts';
-import { Attempt, type AttemptResult } from './attempt.ts';
+import type { AttemptResult } from './attempt.ts';
+import type { Connector, RunningAttempt } from './connector.ts';
 import { HostTimeouts } from './host-timeouts.ts';
 import { LocalShortage } from './local-shortage.ts';
 
 /** Deadlines, waits for the pace and the consumer are looked at this often. */
 const TICK_MS = 5;
+/** How long a connector that must be asked is asked before the rest of the process has its turn, and how often if idle. */
+const TURN_MS = 4;
+const IDLE_MS = 1;
 const BATCH = 512;
 /** Ports that wait for another try; beyond that nothing new is begun. */
 const AGAIN_MAX = 8192;
@@ -30,6 +34,7 @@ export interface ConnectScanParts {
   /** Ends the scan, for whatever reason. */
   signal: AbortSignal;
   report: PortReport;
+  connector: Connector;
 }
 
 /**
@@ -41,10 +46,11 @@ export class ConnectScan {
   readonly #environment: ProbeEnvironment;
   readonly #signal: AbortSignal;
   readonly #report: PortReport;
+  readonly #connector: Connector;
   readonly #feed: EndpointFeed;
   readonly #timeouts: HostTimeouts;
   readonly #shortage: LocalShortage;
-  readonly #running = new Set<Attempt>();
+  readonly #running = new Set<RunningAttempt>();
   /** Those that the pace refused, and those that did not answer. */
   readonly #deferred = new Fifo<Probe>();
   readonly #again = new Fifo<Probe>();
@@ -52,11 +58,12 @@ export class ConnectScan {
   #sentToAlive = 0;
   #answered = 0;
 
-  constructor({ options, environment, signal, report }: ConnectScanParts) {
+  constructor({ options, environment, signal, report, connector }: ConnectScanParts) {
     this.#options = options;
     this.#environment = environment;
     this.#signal = signal;
     this.#report = report;
+    this.#connector = connector;
     this.#feed = new EndpointFeed(options.endpoints, signal, BATCH, () => this.#advance());
     this.#timeouts = new HostTimeouts(options.timeout_ms);
     this.#shortage = new LocalShortage(environment.clock, options.concurrency);
@@ -71,12 +78,16 @@ export class ConnectScan {
     };
     this.#signal.addEventListener('abort', abandon, { once: true });
     try {
+      const { poll } = this.#connector;
       this.#advance();
       while (!this.#finished && !this.#signal.aborted) {
-        await clock.sleep(TICK_MS, this.#signal);
+        if (poll === undefined || !this.#pollFor(poll, TURN_MS)) {
+          await clock.sleep(poll === undefined ? TICK_MS : IDLE_MS, this.#signal);
+        }
         const now = clock.monotonic();
         // Where the process stood still, answers wait to be read: they come first, then what is late by then.
         await eventLoopTurn();
+        poll?.();
         this.#tick(now);
       }
       if (this.#failure !== undefined) throw this.#failure.reason;
@@ -84,7 +95,16 @@ export class ConnectScan {
     } finally {
       this.#signal.removeEventListener('abort', abandon);
       abandon();
+      this.#connector.close?.();
     }
+  }
+
+  /** Polls and begins as long as there are answers, but not longer than `ms`; returns whether there were any. */
+  #pollFor(poll: () => boolean, ms: number): boolean {
+    const until = this.#environment.clock.monotonic() + ms;
+    if (!poll()) return false;
+    while (!this.#signal.aborted && poll() && this.#environment.clock.monotonic() < until);
+    return true;
   }
 
   get #finished(): boolean {
@@ -133,17 +153,13 @@ export class ConnectScan {
   }
 
   #begin(probe: Probe): void {
-    const { clock } = this.#environment;
-    const timeout_ms = this.#timeouts.timeoutMs(probe.endpoint.ip, probe.tries);
-    const attempt: Attempt = new Attempt(
-      probe.endpoint,
-      { clock, timeout_ms, banner: this.#options.banner },
-      (result) => {
-        this.#running.delete(attempt);
-        this.#ended(probe, result);
-        this.#advance();
-      },
-    );
+    const { endpoint } = probe;
+    const timeoutMs = this.#timeouts.timeoutMs(endpoint.ip, probe.tries);
+    const attempt: RunningAttempt = this.#connector.begin(endpoint, timeoutMs, (result) => {
+      this.#running.delete(attempt);
+      this.#ended(probe, result);
+      this.#advance();
+    });
     this.#running.add(attempt);
     this.#report.sent(1);
   }

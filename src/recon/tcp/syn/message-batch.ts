@@ -1,4 +1,4 @@
-import type { Libc } from './libc.ts';
+import type { Libc } from '../libc.ts';
 
 /** Sizes of `struct mmsghdr` and `struct iovec` on 64-bit Linux. */
 const HEADER_BYTES = 64;

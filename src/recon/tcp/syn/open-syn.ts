@@ -1,6 +1,6 @@
 import type { Random } from '../../../runtime/random.ts';
 import { TRY_MASK } from './filters.ts';
-import { openLibc } from './libc.ts';
+import { openLibc } from '../libc.ts';
 import { NotPermitted } from './raw-socket.ts';
 import type { Wire } from './wire.ts';
 import { WireIpv4 } from './wire-ipv4.ts';

@@ -9,10 +9,10 @@ import {
   SOCK_CLOEXEC,
   SOCK_NONBLOCK,
   SOCK_RAW,
-} from './libc.ts';
+  SOL_SOCKET,
+} from '../libc.ts';
 import type { MessageBatch } from './message-batch.ts';
 
-const SOL_SOCKET = 1;
 const SO_RCVBUF = 8;
 const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../targets/port.ts';
-import { addressWords } from './address-words.ts';
+import { addressWords } from '../address-words.ts';
 
 const NONE = -1;
 

@@ -1,4 +1,4 @@
-import { AF_INET, type Libc, SOCK_CLOEXEC, SOCK_DGRAM } from './libc.ts';
+import { AF_INET, type Libc, SOCK_CLOEXEC, SOCK_DGRAM } from '../libc.ts';
 
 const ADDRESS_BYTES = 16;
 const REMEMBERED_MAX = 65_536;

@@ -1,4 +1,4 @@
-import { AF_INET } from './libc.ts';
+import { AF_INET } from '../libc.ts';
 import { SourceAddresses } from './source-addresses.ts';
 import {
   CHECKSUM_AT,

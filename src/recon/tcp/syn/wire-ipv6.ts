@@ -1,4 +1,4 @@
-import { AF_INET6 } from './libc.ts';
+import { AF_INET6 } from '../libc.ts';
 import type { RawSocket } from './raw-socket.ts';
 import { CHECKSUM_AT, readReturnedSegment, readSegment, SEGMENT_BYTES, writeSegment } from './tcp-segment.ts';
 import { Wire, type WireParts } from './wire.ts';

@@ -1,5 +1,5 @@
 import { icmpFilter, tcpFilter } from './filters.ts';
-import { EAGAIN, ENOBUFS, ENOMEM, type Libc } from './libc.ts';
+import { EAGAIN, ENOBUFS, ENOMEM, type Libc } from '../libc.ts';
 import { MessageBatch } from './message-batch.ts';
 import { RawSocket } from './raw-socket.ts';
 

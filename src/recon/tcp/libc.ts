@@ -11,6 +11,7 @@ export interface Libc {
   getsockname(fd: number, address: Uint8Array, bytes: Uint8Array): number;
   sendmmsg(fd: number, messages: Uint8Array, count: number, flags: number): number;
   recvmmsg(fd: number, messages: Uint8Array, count: number, flags: number, timeout: null): number;
+  poll(entries: Uint8Array, count: number, timeoutMs: number): number;
   /** Of the last call that failed. */
   errno(): number;
   /** Where memory begins; it does not move while the array is held. */
@@ -19,17 +20,24 @@ export interface Libc {
 
 export const AF_INET = 2;
 export const AF_INET6 = 10;
+export const SOCK_STREAM = 1;
 export const SOCK_DGRAM = 2;
 export const SOCK_RAW = 3;
 export const SOCK_NONBLOCK = 0o4000;
 export const SOCK_CLOEXEC = 0o2000000;
 export const MSG_DONTWAIT = 0x40;
 
+export const SOL_SOCKET = 1;
+
 export const EPERM = 1;
 export const EAGAIN = 11;
 export const ENOMEM = 12;
 export const EACCES = 13;
 export const ENOBUFS = 105;
+export const EISCONN = 106;
+export const ECONNREFUSED = 111;
+export const EALREADY = 114;
+export const EINPROGRESS = 115;
 
 export type LibcAccess = { available: true; libc: Libc } | { available: false; missing: string };
 
@@ -61,6 +69,7 @@ function bind(koffi: typeof Koffi): Libc {
     getsockname: library.func('int getsockname(int fd, void *address, void *bytes)'),
     sendmmsg: library.func('int sendmmsg(int fd, void *messages, uint32_t count, int flags)'),
     recvmmsg: library.func('int recvmmsg(int fd, void *messages, uint32_t count, int flags, void *timeout)'),
+    poll: library.func('int poll(void *entries, unsigned long count, int timeout)'),
     errno: () => koffi.errno(),
     address: (memory: Uint8Array) => koffi.address(memory),
   };
