@@ -1,0 +1,58 @@
+import type { DnsOptions, ProbeEnvironment } from '../../../src/recon/options.ts';
+import type { DnsRecord } from '../../../src/recon/records.ts';
+import { scanDns } from '../../../src/recon/dns/scan.ts';
+import type { Pace, Scope } from '../../../src/recon/targets/port.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { seededRandom } from '../../../src/runtime/random.ts';
+
+export * from '../../support/name-server.ts';
+
+export const EVERYTHING: Scope = { check: () => ({ allowed: true }), checkName: () => ({ allowed: true }) };
+
+export const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
+
+export function options(changes: Partial<DnsOptions> & Pick<DnsOptions, 'names' | 'resolvers'>): DnsOptions {
+  return {
+    total: null,
+    types: ['A'],
+    retries: 3,
+    timeout_ms: 2000,
+    in_flight: 4096,
+    wildcards: false,
+    scope: EVERYTHING,
+    ...changes,
+  };
+}
+
+export function environment(changes: Partial<ProbeEnvironment> = {}): ProbeEnvironment {
+  const signal = new AbortController().signal;
+  return { clock: systemClock, random: seededRandom(1), signal, pace: UNLIMITED, ...changes };
+}
+
+export interface Scanned {
+  records: DnsRecord[];
+  notices: string[];
+}
+
+/** Runs a scan to its end. */
+export async function scan(
+  changes: Parameters<typeof options>[0],
+  environmentChanges: Partial<ProbeEnvironment> = {},
+): Promise<Scanned> {
+  const notices: string[] = [];
+  const records: DnsRecord[] = [];
+  const onNotice = (notice: string): void => void notices.push(notice);
+  for await (const record of scanDns(options(changes), environment({ onNotice, ...environmentChanges }))) {
+    records.push(record);
+  }
+  return { records, notices };
+}
+
+/** UDP sockets and connections of this process that are open. */
+export function openHandles(): string[] {
+  return process.getActiveResourcesInfo().filter((name) => /UDP|TCPSocket/.test(name));
+}
+
+export function* numbered(count: number, zone = 'example.test'): Generator<string, void> {
+  for (let index = 0; index < count; index++) yield `host${index}.${zone}`;
+}
