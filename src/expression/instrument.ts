@@ -57,18 +57,25 @@ function chargeOf(node: SyntaxNode, meter: Meter): ((operands: unknown[]) => voi
     case '==':
     case '!=':
       return ([left, right]) => {
+        meter.spendOnType(left);
+        meter.spendOnType(right);
         meter.spendOnComparing(typeof right === 'object' ? left : right);
       };
     case 'in':
       return ([left, right]) => {
-        if (Array.isArray(right)) meter.spendOnComparing(right);
-        else meter.spendOnComparing(left);
+        meter.spendOnType(left);
+        meter.spendOnType(right);
+        meter.spendOnComparing(Array.isArray(right) ? right : left);
       };
     case '+':
     case 'comprehension':
       return (operands) => {
         meter.spendOn(operands[0]);
-        if (node.op === '+') meter.spendOn(operands[1]);
+        if (node.op === '+') {
+          meter.spendOn(operands[1]);
+          meter.spendOnType(operands[0]);
+          meter.spendOnType(operands[1]);
+        }
       };
     case 'call':
       return ([values]) => {
@@ -84,7 +91,10 @@ function chargeOf(node: SyntaxNode, meter: Meter): ((operands: unknown[]) => voi
 }
 
 function chargeCall(name: string, values: unknown[], meter: Meter, isMethod: boolean): void {
-  for (const value of values) meter.spendOn(value);
+  for (const value of values) {
+    meter.spendOn(value);
+    meter.spendOnType(value);
+  }
   const [first, second] = values;
   if (isMethod && SEARCHES.has(name) && typeof first === 'string' && typeof second === 'string') {
     meter.spendOnSearching(first, second);

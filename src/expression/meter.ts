@@ -8,6 +8,8 @@ export const WORK_MAX = 2_000_000;
 const PATTERNS_KEPT = 64;
 const ELEMENTS_PER_UNIT = 16;
 const CHARS_PER_UNIT = 64;
+/** Listing the members of an object that has many is slow. */
+const UNITS_PER_MEMBER = 0.5;
 
 /**
  * Counts the work of one evaluation and ends it when it becomes too much: macros over lists nest, and texts and lists
@@ -16,12 +18,14 @@ const CHARS_PER_UNIT = 64;
 export class Meter {
   #left = WORK_MAX;
   #costs = new WeakMap<object, number>();
+  #typing = new WeakMap<object, number>();
   readonly #patterns = new Map<string, Pattern>();
 
   /** Before an evaluation begins. */
   reset(): void {
     this.#left = WORK_MAX;
     this.#costs = new WeakMap();
+    this.#typing = new WeakMap();
   }
 
   spend(units: number): void {
@@ -33,7 +37,33 @@ export class Meter {
 
   /** The work of going over a value once, without what lies inside its elements. */
   spendOn(value: unknown): void {
-    this.spend(sizeOf(value) / ELEMENTS_PER_UNIT);
+    if (typeof value === 'string' || Array.isArray(value)) this.spend(value.length / ELEMENTS_PER_UNIT);
+    else if (typeof value === 'object' && value !== null) this.spend(this.#typingCost(value));
+  }
+
+  /** The work of finding out of what type an operand is: the library lists the members of an object for it. */
+  spendOnType(value: unknown): void {
+    if (typeof value === 'object' && value !== null) this.spend(this.#typingCost(value));
+  }
+
+  #typingCost(value: object): number {
+    let cost = 0;
+    const chain: [object, number][] = [];
+    for (let at: unknown = value; typeof at === 'object' && at !== null;) {
+      const known = this.#typing.get(at);
+      if (known !== undefined) {
+        cost = known;
+        break;
+      }
+      const [size, first]: [number, unknown] = Array.isArray(at) ? [0, at[0] as unknown] : sizeAndFirst(at);
+      chain.push([at, size * UNITS_PER_MEMBER]);
+      at = first;
+    }
+    for (const [inner, own] of chain.reverse()) {
+      cost += own;
+      this.#typing.set(inner, cost);
+    }
+    return cost;
   }
 
   /** The work of comparing a value with another. */
@@ -65,24 +95,29 @@ export class Meter {
     const known = this.#costs.get(value);
     if (known !== undefined) return known;
     if (depth > 500) throw new Error('compares values that are nested too deeply');
-    let cost = 1;
-    for (const inner of elementsOf(value)) cost += this.#depthCost(inner, depth + 1);
+    const elements = elementsOf(value);
+    let cost = 1 + (Array.isArray(value) ? 0 : elements.length * UNITS_PER_MEMBER);
+    for (const inner of elements) cost += this.#depthCost(inner, depth + 1);
     this.#costs.set(value, cost);
-    this.spend(1 + sizeOf(value) / ELEMENTS_PER_UNIT);
+    this.spend(1 + elements.length / ELEMENTS_PER_UNIT);
     return cost;
   }
 }
 
-function elementsOf(value: object): Iterable<unknown> {
+function elementsOf(value: object): readonly unknown[] {
   if (Array.isArray(value)) return value as readonly unknown[];
-  if (value instanceof Map) return value.values();
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null ? (Object.values(value) as unknown[]) : [];
+  if (value instanceof Map) return [...value.values()];
+  return isPlain(value) ? (Object.values(value) as unknown[]) : [];
 }
 
-/** Characters, elements or members. */
-export function sizeOf(value: unknown): number {
-  if (typeof value === 'string' || Array.isArray(value) || value instanceof Uint8Array) return value.length;
-  if (typeof value !== 'object' || value === null) return 1;
-  return value instanceof Map ? value.size : Object.keys(value).length;
+function sizeAndFirst(value: object): [number, unknown] {
+  if (value instanceof Map) return [value.size, value.values().next().value];
+  if (!isPlain(value)) return [1, undefined];
+  const names = Object.keys(value);
+  return [names.length, names.length === 0 ? undefined : (value as Record<string, unknown>)[names[0]!]];
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }

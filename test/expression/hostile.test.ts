@@ -32,6 +32,8 @@ describe('hostile expressions', () => {
     ['comparing lists in a macro', 'data.list.map(a, data.list == data.list + [])'],
     ['searching texts in a macro', 'data.list.filter(a, data.big.contains("aaab"))'],
     ['sizes of maps in a macro', 'data.list.map(a, data.list.map(b, size(data.map)))'],
+    ['members of maps in a macro', 'data.list.all(a, data.list.all(b, "k1" in data.map))'],
+    ['types of maps in a macro', 'data.list.all(a, data.list.all(b, data.map != 1))'],
     ['a pattern that backtracks', 'data.big.matches("(a+)+$b")'],
     ['a pattern of many alternatives', 'data.big.matches("(a|aa|aaa|a*)*b")'],
     ['a pattern that is large', 'data.big.matches("(a{1,30}){1,30}b")'],

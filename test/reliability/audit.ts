@@ -34,7 +34,8 @@ const LEFTOVERS: Statement = {
     union all select 'delayed rows', (select count(*) from delayed)
     union all select 'relays', (select count(*) from relay)
     union all select 'open workflows', (select count(*) from workflow where remaining <> 0)
-    union all select 'open gates', (select count(*) from task where open_gates <> 0)
+    -- What was skipped never had its turn.
+    union all select 'open gates', (select count(*) from task where open_gates <> 0 and state <> 15)
     union all select 'tasks with slots', (select count(*) from task where slots is not null)
     union all select 'undelivered webhooks', (
       -- A start may be given up when its attempt is over: its target reported before it answered.

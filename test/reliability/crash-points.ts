@@ -70,7 +70,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'reads of trees, jobs and queues, nothing to lose': new RegExp(
     `^(?:${[
       'trees\\.(?:tasks|archived_tasks|child_ids|[a-z]+_by_id|[a-z]+_changed|all_containers|count_containers)',
-      'trees\\.(?:results|read_created|find_retryable)|kinds\\.dispatched',
+      'trees\\.(?:results|read_created|find_retryable)|kinds\\.dispatched|flow\\.find_nodes_before',
       'jobs\\.(?:now|find|list|next_due|definitions)|job_history\\.(?:open|get|list|last|jobs_of_runs|next_queued|find_triggered)',
       'queues\\.(?:list_dead|depth|notify|count_listeners)|queue_outbox\\.next_due',
     ].join('|')})$`,

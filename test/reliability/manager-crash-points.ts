@@ -22,6 +22,7 @@ export const MANAGER_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
   'trees.reevaluate': [1, 3],
   'kinds.dispatchable': [2],
   'tasks.dispatch': [1, 2, 4],
+  'flow.read_for_inputs': [1, 2],
   'queues.send_and_notify': [1, 3],
   // Steps 8 and 9.
   'finalization.take': [1],

@@ -68,19 +68,21 @@ export async function assertClean(database: Database, queue: MessageQueue, world
     const told = tasks.map((task) => tellOf(task)).sort();
     const made = Array.from({ length: CHILDREN }, () => 'made succeeded in attempt 1 {"by":1}');
     assert.deepEqual(told, [
+      'choose succeeded in attempt 1 {"by":1}',
       `count succeeded in attempt 1 with ${UNITS} units`,
       'flaky succeeded in attempt 2',
       'gen succeeded in attempt 1',
       'last succeeded in attempt 1 {"by":1}',
       ...made,
+      'never disabled in attempt 0',
     ]);
   }
   const containers = await database.query<{ state: number; fillers: number }>(CONTAINERS, ids);
-  assert.equal(containers.length, world.workflows.length * 4);
-  assert.deepEqual(
-    [...new Set(containers.map(({ state, fillers }) => `${taskStateOf(state)} ${fillers}`))],
-    ['succeeded 0'],
-  );
+  assert.equal(containers.length, world.workflows.length * 5);
+  assert.deepEqual([...new Set(containers.map(({ state, fillers }) => `${taskStateOf(state)} ${fillers}`))].sort(), [
+    'disabled 0',
+    'succeeded 0',
+  ]);
   const told = await database.query(TOLD, ids);
   const once = [...world.workflows].sort().map((task_id) => ({ task_id, attempt: 1, ordinal: 0, text: '1' }));
   assert.deepEqual(told, once, 'the end of each workflow is told once');

@@ -44,7 +44,7 @@ export class ManagerWorld {
   }
 
   get kinds(): string[] {
-    return ['gen', 'made', 'flaky', 'count', 'last'].map((name) => this.kind(name));
+    return ['gen', 'made', 'flaky', 'count', 'choose', 'never', 'last'].map((name) => this.kind(name));
   }
 
   kind(name: string): string {
@@ -80,7 +80,10 @@ export class ManagerWorld {
           children: [task('gen', { generator: true }), { id: 'fan', mode: 'parallel', children: [] }],
         },
         { mode: 'parallel', children: [task('flaky', { retry: { max_attempts: 9, backoff_secs: 0 } }), task('count')] },
-        task('last'),
+        // Its input is worked out; what it says disables the branch that is named there.
+        task('choose', { input: { skip: { $expr: 'nodes.count.state == "Succeeded" ? "branch" : "last"' } } }),
+        { id: 'branch', mode: 'parallel', children: [task('never')] },
+        task('last', { input: { by: { $expr: 'nodes.choose.result.by' } } }),
       ],
     };
     const notify = [{ on: ['Succeeded'], to: { webhook: { url: TOLD_AT } }, text: '{{ nodes.last.result.by }}' }];
@@ -134,6 +137,10 @@ export class ManagerWorld {
           { ...beat, new_success: 2 },
           { ...beat, new_success: UNITS - 2 },
         ];
+      case 'choose':
+        return [beat, { ...end, data: { by: attempt }, disable: [task.input['skip']!] }];
+      case 'last':
+        return [beat, { ...end, data: { by: task.input['by']! } }];
       default:
         return [beat, { ...end, data: { by: attempt } }];
     }
