@@ -184,7 +184,12 @@ export class Exchange {
     let resolver: Resolver;
     for (;;) {
       index = this.#resolvers.choose(now, this.#askedAlready);
-      if (index === -1) return false;
+      if (index === -1) {
+        // A timer may fire a little early: who is still paced then is waited for again, since no answer may come to wake it.
+        const pacedMs = this.#resolvers.pacedMs(now);
+        if (pacedMs > 0) this.#wakeAfter(pacedMs);
+        return false;
+      }
       resolver = this.#resolvers.all[index]!;
       const waitMs = pace.take(resolver.address.ip);
       if (waitMs <= 0) break;

@@ -31,6 +31,12 @@ export class ResolverSet {
     return drawn === -1 ? this.#compareAll(nowMs, avoid) : drawn;
   }
 
+  /** How long until the first of those that the pace holds back may be asked, milliseconds; 0 where it holds back none. */
+  pacedMs(nowMs: number): number {
+    const waits = this.all.map(({ pacedUntil }) => pacedUntil - nowMs).filter((wait) => wait > 0);
+    return waits.length === 0 ? 0 : Math.min(...waits);
+  }
+
   #hasRoom(resolver: Resolver, nowMs: number): boolean {
     if (resolver.pacedUntil > nowMs) return false;
     if (resolver.inFlight < resolver.window) return true;
