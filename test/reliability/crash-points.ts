@@ -80,5 +80,10 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'queues whose messages come again until they are settled':
     /^(?:queues\.(?:hide|note_dead|forget_dead)|queue_outbox\.(?:insert|claim|delete|postpone)|queue_bodies\.[a-z]+)$/,
   'what scans found, merged in one transaction by a task that runs again; reads of it, and housekeeping': /^findings\./,
+  'one statement with all that it tells, said again by who sees no answer (test/engine/notices)':
+    /^tasks\.settle_with_notices$/,
+  'within the transaction that stores the workflow, and reads of what notifications tell':
+    /^notices\.(?:put_entries|bad_ends|count_before|nodes|workflow_name)$/,
+  'what a task puts under a name, again at its next attempt; reads of it': /^collection_data\./,
   'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
 };
