@@ -10,6 +10,7 @@ const TYPE_NAMES = new Map(Object.entries(TYPES).map(([name, number]) => [number
 const REVERSE = '127.in-addr.arpa';
 const HEADER_BYTES = 12;
 const UDP_BYTES_MAX = 512;
+const QUERY_BYTES_MAX = 512;
 const TEXT_BYTES_MAX = 255;
 const TTL_SECS = 300;
 const NAME_BYTES_MAX = 255;
@@ -40,15 +41,14 @@ export function answerNames(zone: Zone, apex: string, socket: Socket): void {
   let pending = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     pending = Buffer.concat([pending, chunk]);
-    while (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
+    // Nobody asks for so much: it is another protocol.
+    if (pending.length >= 2 && pending.readUInt16BE(0) > QUERY_BYTES_MAX) socket.destroy();
+    while (!socket.destroyed && pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
       const end = 2 + pending.readUInt16BE(0);
       const answer = respond(zone, apex, pending.subarray(2, end), 0xffff);
       pending = pending.subarray(end);
-      if (answer === null) {
-        socket.destroy();
-        return;
-      }
-      socket.write(Buffer.concat([uint16(answer.length), answer]));
+      if (answer === null) socket.destroy();
+      else socket.write(Buffer.concat([uint16(answer.length), answer]));
     }
   });
 }

@@ -9,8 +9,8 @@ import { WORDS } from './zone.ts';
 export const TARGET = 'surface';
 
 /** Ports, names and connections a second: polite even to a small network. */
-const RATE = 700;
-const TASKS_MAX = 10;
+const RATE = 800;
+const TASKS_MAX = 8;
 
 export interface SurfaceOptions {
   /** What is looked at. */
