@@ -35,8 +35,7 @@ export interface NameResolver {
 
 const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
 const LOOPBACK = ['127.0.0.1', '::1'];
-/** What a server can say for good; anything else leaves it open whether there are addresses. */
-const ANSWERS = ['NOERROR', 'NXDOMAIN'];
+/** What the system says of names that have no address; anything else leaves it open. */
 const HAS_NONE: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 /** The addresses of one name; see {@link openResolver} where there are many. */
@@ -99,6 +98,11 @@ class SystemResolver implements NameResolver {
   }
 }
 
+/** Whether it is known that there are no addresses: both answers say so, or one that the name does not exist. */
+function isSettled(statuses: readonly string[]): boolean {
+  return statuses.includes('NXDOMAIN') || statuses.every((status) => status === 'NOERROR');
+}
+
 function unanswered(name: string): Error {
   return new Error(`no name server had an answer for ${name}`);
 }
@@ -136,14 +140,15 @@ class OwnResolver implements NameResolver {
       const waiting = { resolve, reject };
       const found: { A: readonly string[] | null; AAAA: readonly string[] | null } = { A: null, AAAA: null };
       this.#waiting.add(waiting);
-      let isAnswered = false;
+      const statuses: string[] = [];
       const settle = ({ type, status, answers }: Outcome): void => {
         if (type === 'A') found.A = answers.a ?? [];
         else found.AAAA = answers.aaaa ?? [];
-        isAnswered ||= ANSWERS.includes(status);
+        statuses.push(status);
         if (found.A === null || found.AAAA === null) return;
         this.#waiting.delete(waiting);
-        if (isAnswered) resolve([...found.A, ...found.AAAA]);
+        const addresses = [...found.A, ...found.AAAA];
+        if (addresses.length > 0 || isSettled(statuses)) resolve(addresses);
         else reject(unanswered(name));
       };
       this.#line.push({ name, type: 'A', settle }, { name, type: 'AAAA', settle });
