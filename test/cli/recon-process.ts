@@ -1,0 +1,42 @@
+/** Runs `heddle recon` as a process, in a directory of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+
+import { ended, MAIN, ScanDirectory, type Scanned } from './scan-process.ts';
+
+export class ReconDirectory extends ScanDirectory {
+  probe(...args: readonly string[]): ChildProcess {
+    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'] };
+    return spawn(process.execPath, [MAIN, 'recon', ...args], { cwd: this.path, env });
+  }
+
+  recon(args: readonly string[], stdin = ''): Promise<Scanned> {
+    return ended(this.probe(...args), stdin);
+  }
+}
+
+export interface Listening extends AsyncDisposable {
+  readonly port: number;
+  /** Connections so far. */
+  readonly accepted: number;
+}
+
+/** A listener on loopback that says something to whoever comes. */
+export async function listening(greeting = '', ip = '127.0.0.1'): Promise<Listening> {
+  let accepted = 0;
+  const server: Server = createServer((socket) => {
+    accepted += 1;
+    socket.on('error', () => undefined);
+    socket.end(greeting);
+  });
+  await new Promise<void>((resolve) => server.listen(0, ip, resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    get accepted() {
+      return accepted;
+    },
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
