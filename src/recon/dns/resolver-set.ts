@@ -39,7 +39,7 @@ export class ResolverSet {
 
   #hasRoom(resolver: Resolver, nowMs: number): boolean {
     if (resolver.pacedUntil > nowMs) return false;
-    if (resolver.inFlight < resolver.window) return true;
+    if (resolver.hasRoom) return true;
     resolver.limited = true;
     return false;
   }
@@ -56,18 +56,26 @@ export class ResolverSet {
     return best;
   }
 
-  /** First what neither rests nor was asked already, then what rests, then what was asked. */
+  /**
+   * Only the best sort counts: what is awake before what rests, then what was not asked yet. Where all of that sort are
+   * full they are waited for, since a try with a worse one would most likely be lost.
+   */
   #compareAll(nowMs: number, avoid: (index: number) => boolean): number {
     let best = -1;
+    let bestSort = Infinity;
     let bestCost = Infinity;
     for (let index = 0; index < this.all.length; index++) {
       const resolver = this.all[index]!;
-      if (!this.#hasRoom(resolver, nowMs)) continue;
-      const cost = resolver.cost + (resolver.restsUntil > nowMs ? 1e12 : 0) + (avoid(index) ? 1e15 : 0);
-      if (cost < bestCost) {
-        bestCost = cost;
-        best = index;
+      const sort = (resolver.restsUntil > nowMs ? 2 : 0) + (avoid(index) ? 1 : 0);
+      if (sort > bestSort) continue;
+      if (sort < bestSort) {
+        bestSort = sort;
+        best = -1;
+        bestCost = Infinity;
       }
+      if (!this.#hasRoom(resolver, nowMs) || resolver.cost >= bestCost) continue;
+      bestCost = resolver.cost;
+      best = index;
     }
     return best;
   }

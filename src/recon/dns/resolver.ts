@@ -22,6 +22,8 @@ const HOLD_MS = 1000;
 const SILENT_AFTER = 16;
 const REST_MS = 1000;
 const REST_MAX_MS = 30_000;
+/** Queries at once to one that was silent, until it answers. */
+const TRIAL_WINDOW = 2;
 const SMOOTHING = 1 / 32;
 
 export interface ResolverAddress {
@@ -77,6 +79,7 @@ export class Resolver {
   #smoothedMs = 0;
   #deviationMs = 0;
   #silent = 0;
+  #onTrial = false;
   #restMs = REST_MS;
 
   #epochStart = 0;
@@ -92,6 +95,11 @@ export class Resolver {
     this.windowMax = windowMax;
     this.window = Math.min(WINDOW_INITIAL, windowMax);
     this.#timeoutMaxMs = timeoutMaxMs;
+  }
+
+  /** Whether it bears one more query now. */
+  get hasRoom(): boolean {
+    return this.inFlight < (this.#onTrial ? TRIAL_WINDOW : this.window);
   }
 
   get alive(): boolean {
@@ -116,6 +124,7 @@ export class Resolver {
     if (rttMs !== null) this.#sample(rttMs);
     this.answered += 1;
     this.#silent = 0;
+    this.#onTrial = false;
     this.#restMs = REST_MS;
     this.restsUntil = 0;
     this.loss -= this.loss * SMOOTHING;
@@ -126,8 +135,9 @@ export class Resolver {
   onTimeout(nowMs: number): void {
     this.#epochLost += 1;
     this.onFailure();
-    if (++this.#silent >= SILENT_AFTER) {
+    if (++this.#silent >= SILENT_AFTER || this.#onTrial) {
       this.#silent = 0;
+      this.#onTrial = true;
       this.restsUntil = nowMs + this.#restMs;
       this.#restMs = Math.min(this.#restMs * 2, REST_MAX_MS);
     }

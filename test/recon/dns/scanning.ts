@@ -5,6 +5,7 @@ import type { Pace, Scope } from '../../../src/recon/targets/port.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 
+export { eventually } from '../../support/eventually.ts';
 export * from '../../support/name-server.ts';
 
 export const EVERYTHING: Scope = { check: () => ({ allowed: true }), checkName: () => ({ allowed: true }) };
@@ -48,9 +49,9 @@ export async function scan(
   return { records, notices };
 }
 
-/** UDP sockets and connections of this process that are open. */
-export function openHandles(): string[] {
-  return process.getActiveResourcesInfo().filter((name) => /UDP|TCPSocket/.test(name));
+/** UDP sockets of this process that are open; a name server has two. */
+export function udpSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'UDPWrap').length;
 }
 
 export function* numbered(count: number, zone = 'example.test'): Generator<string, void> {
