@@ -49,7 +49,10 @@ function compileBuiltinRules(): void {
 function stripExamples(): void {
   for (const file of globSync('examples/**/*.ts', { cwd: ROOT })) {
     const code = stripTypeScriptTypes(readFileSync(join(ROOT, file), 'utf8'));
-    writeFileSync(join(ROOT, file.replace(/\.ts$/, '.js')), code.replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"));
+    writeFileSync(
+      join(ROOT, file.replace(/\.ts$/, '.js')),
+      code.replaceAll(/((?:from|import) '\.[^']*)\.ts'/g, "$1.js'"),
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Puts the survey to work: a job that runs every night, and a first run at once. `heddle up` calls it at each start, so
- * that the job's announcements find their listener; the kinds run where `kinds.ts` is loaded.
+ * Puts the survey to work: a job that runs every night, and a first run at once. The kinds run where `kinds.ts` is loaded;
+ * the job's announcements are heard while this listens.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
