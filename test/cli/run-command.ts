@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander';
 
 import { registerBatchCommands } from '../../src/cli/commands/batch.ts';
 import { registerFindingsCommands } from '../../src/cli/commands/findings.ts';
+import { registerModelsCommands } from '../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../src/cli/commands/job.ts';
 import { registerTaskCommands } from '../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../src/cli/commands/webhook.ts';
@@ -81,6 +82,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerTaskCommands(program, io);
   registerWorkflowCommands(program, io);
   registerFindingsCommands(program, io);
+  registerModelsCommands(program, io);
   registerJobCommands(program, io);
   registerWebhookCommands(program, io);
   try {
