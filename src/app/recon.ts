@@ -202,7 +202,7 @@ class Run {
     if (!this.#request.quiet) {
       const [what, packets, hits] = WORDS[this.#request.probe];
       const secs = ((systemClock.monotonic() - this.#startedAt) / 1000).toFixed(1);
-      this.#terminal.notice(`${done} ${what} in ${secs} s: ${found} ${hits}, ${sent} ${packets}`);
+      this.#terminal.notice(`${what(done)} in ${secs} s: ${hits(found)}, ${packets(sent)}`);
     }
     return exitOf({ refusedHosts: aims.refusedHosts + BigInt(this.#refused) }, this.#given, this.#unresolved > 0);
   }
@@ -213,10 +213,15 @@ class Run {
   }
 }
 
+const counted =
+  (one: string, several = `${one}s`) =>
+  (count: number): string =>
+    `${count} ${count === 1 ? one : several}`;
+
 const WORDS = {
-  tcp: ['ports', 'packets', 'open'],
-  dns: ['names', 'queries', 'answers'],
-  tls: ['endpoints', 'connections', 'handshakes'],
+  tcp: [counted('port'), counted('packet'), counted('open', 'open')],
+  dns: [counted('name'), counted('query', 'queries'), counted('answer')],
+  tls: [counted('endpoint'), counted('connection'), counted('handshake')],
 } as const;
 
 function exitOf({ refusedHosts }: Pick<Aims, 'refusedHosts'>, given: number, unresolved: boolean): ReconExit {

@@ -130,7 +130,7 @@ describe('tcp', () => {
     );
     const told = ran.stderr.trimEnd().split('\n').sort();
     assert.equal(told.length, 4);
-    assert.match(told[0]!, /^1 ports in/);
+    assert.match(told[0]!, /^1 port in/);
     assert.equal(told[1], 'not probed: gone.example.test has no address');
     assert.equal(told[2], 'refused: no line of the scope covers other.test; a line that says other.test allows it');
     assert.match(
@@ -324,7 +324,7 @@ describe('dns', () => {
         ['www.example.test', 'A', 'NOERROR', '60', '127.0.0.1'],
       ],
     );
-    assert.match(table.stderr, /^1 names in .*: 1 answers, 1 queries\n$/);
+    assert.match(table.stderr, /^1 name in .*: 1 answer, 1 query\n$/);
   });
 
   test('a list of words: what exists, without what only a wildcard answers', async () => {
@@ -408,7 +408,7 @@ describe('tls', () => {
     assert.deepEqual(good!['version_enum'], ['tls13', 'tls12']);
     assert.deepEqual(good!['findings'], ['self_signed', 'untrusted']);
     assert.match(String(bad!['error']), /TLS/);
-    assert.match(json.stderr, /^2 endpoints in .*: 1 handshakes, \d+ connections\n$/);
+    assert.match(json.stderr, /^2 endpoints in .*: 1 handshake, \d+ connections\n$/);
     assert.match(table.lines[0]!, /^ADDRESS +VERSION +CIPHER +NOT AFTER +NAMES +FINDINGS$/);
     assert.ok(
       table.lines.some((line) => / tls13 .* www\.example\.test/.test(line) && !line.includes('untrusted')),
