@@ -25,6 +25,7 @@ serve(
     fillStore: (...args: Parameters<NonNullable<Subject['fillStore']>>) => subject.fillStore!(...args),
     scan: (...args: Parameters<NonNullable<Subject['scan']>>) => subject.scan!(...args),
     handshakes: (...args: Parameters<NonNullable<Subject['handshakes']>>) => subject.handshakes!(...args),
+    scanPorts: (...args: Parameters<NonNullable<Subject['scanPorts']>>) => subject.scanPorts!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),
   },
   () => subject.close(),

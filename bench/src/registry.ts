@@ -84,6 +84,17 @@ export const SUBJECTS = {
     note: '`tls.connect`, 64 at once: whole handshakes',
     load: () => import('../subjects/recon-tls-node.ts'),
   },
+  'heddle-tcp': {
+    needs: 'nothing',
+    note: 'port scans without a limit of rate, 3 retries, from the call to the last record; no start of a process in it',
+    load: () => import('../subjects/recon-tcp-heddle.ts'),
+  },
+  nmap: {
+    needs: 'nothing',
+    command: 'nmap',
+    note: '-T4, from its start (0.1 s of it) to its end; --min-rate is left out, with which it loses packets and takes longer',
+    load: () => import('../subjects/recon-tcp-nmap.ts'),
+  },
 } as const satisfies Record<string, SubjectEntry>;
 
 export type SubjectName = keyof typeof SUBJECTS;

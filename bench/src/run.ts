@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { engineScenarios, FULL, QUICK } from './engine-scenarios.ts';
 import { httpScenarios } from './http-scenarios.ts';
 import { scanScenarios } from './scan-scenarios.ts';
+import { tcpScenarios } from './recon/tcp-scenarios.ts';
 import { tlsScenarios } from './recon/tls-scenarios.ts';
 import { managerScenarios } from './manager-scenarios.ts';
 import { transportScenarios } from './transport-scenarios.ts';
@@ -51,6 +52,7 @@ export async function runBenches(options: Options, databaseUrl: string | undefin
     ...managerScenarios(options.quick),
     ...httpScenarios(options.quick),
     ...scanScenarios(options.quick),
+    ...tcpScenarios(options.quick),
     ...tlsScenarios(options.quick),
   ]
     .filter(({ benches }) => benches.some(wanted))

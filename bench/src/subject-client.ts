@@ -45,6 +45,7 @@ export async function startSubject(
     fillStore: forward('fillStore'),
     scan: forward('scan'),
     handshakes: forward('handshakes'),
+    scanPorts: forward('scanPorts'),
     residentMib: forward('residentMib'),
   };
 }

@@ -65,6 +65,18 @@ export interface HandshakeRun {
   cpu_ms: number;
 }
 
+/** One scan of all ports of 127.0.0.1. */
+export interface PortScanRequest {
+  method: 'syn' | 'connect';
+}
+
+export interface PortScanRun {
+  wall_ms: number;
+  /** Of the scanner, user and system. */
+  cpu_ms: number;
+  open: number[];
+}
+
 /** Where a load generator finds an HTTP subject, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
@@ -105,6 +117,9 @@ export interface Subject {
 
   /** Asks a TLS server for what it offers, again and again. */
   handshakes?(request: HandshakeRequest): Promise<HandshakeRun>;
+
+  /** Scans all ports of 127.0.0.1 as fast as it can. */
+  scanPorts?(request: PortScanRequest): Promise<PortScanRun>;
 
   /** Brings the store to `total` finished tasks and starts retention in the background. */
   fillStore?(total: number): Promise<void>;
