@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { Socket } from 'node:net';
+import { createServer, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 export interface OpenPorts {
@@ -21,12 +21,11 @@ export async function openPorts(count: number): Promise<OpenPorts> {
   process.once('exit', stop);
   // It ends with whoever measures, and does not keep that from ending.
   child.unref();
-  (child.stdin as Socket).unref();
+  if (child.stdin instanceof Socket) child.stdin.unref();
   return { ports: JSON.parse(output) as number[], stop };
 }
 
 async function listen(count: number): Promise<void> {
-  const { createServer } = await import('node:net');
   const ports: number[] = [];
   while (ports.length < count) {
     const server = createServer((socket) => socket.on('error', () => undefined));
