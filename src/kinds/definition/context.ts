@@ -17,7 +17,7 @@ export interface KindTask {
   /** 1 for the first. */
   readonly attempt: number;
   readonly timeout_secs: number;
-  /** As it was submitted, before the schema made of it what `run` gets. */
+  /** With the values of its expressions, before the schema made of it what `run` gets. */
   readonly input: JsonObject;
 }
 

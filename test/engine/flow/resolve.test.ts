@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import type { JsonObject } from '../../../src/domain/json.ts';
+import { newId } from '../../../src/runtime/random.ts';
+import { putCollectionData } from '../../../src/store/collection-data.ts';
 import type { Statement } from '../../../src/store/database.ts';
 import { claimKind, newBench } from '../fixture.ts';
 import { finishNext, par, parsed, seq, statesOf, submitTree } from './tree.ts';
@@ -42,6 +44,27 @@ describe('inputs with expressions', { concurrency: false }, () => {
     assert.deepEqual((await engine.getTask(task!.id))!.metadata, input);
     assert.deepEqual((await engine.explain(task!.id))!.task.metadata, input);
     assert.ok(id);
+  });
+
+  it('read what tasks put into the data of their own workflow', async () => {
+    const { engine, database } = await newBench();
+    const root = seq(
+      { id: 'put', kind: 'put' },
+      {
+        id: 'use',
+        kind: 'use',
+        input: { all: expr('data.hosts'), one: expr('data.limit + 1'), none: expr('has(data.other)') },
+      },
+    );
+    const id = await submitTree(engine, root);
+    const stranger = await submitTree(engine, root);
+    const entry = { task_id: newId(), attempt: 1 };
+    await putCollectionData(database, { ...entry, workflow_id: id, name: 'hosts', list: true, data: ['a', 'b'] }, null);
+    await putCollectionData(database, { ...entry, workflow_id: id, name: 'limit', list: false, data: 4 }, null);
+    await putCollectionData(database, { ...entry, workflow_id: stranger, name: 'limit', list: false, data: 9 }, null);
+    await finishNext(engine, 'put');
+    const [task] = await claimKind(engine, 'use');
+    assert.deepEqual(task!.metadata, { all: ['a', 'b'], one: 5, none: false });
   });
 
   it('are worked out anew for each attempt, and after a retry of the workflow', async () => {
