@@ -297,6 +297,16 @@ describe('dry runs', () => {
     assert.deepEqual([host.json[0]!['duration_secs_max'], host.json[0]!['rate']], [65.535, null]);
     assert.deepEqual([stdin.json[0]!['endpoints'], stdin.code], [null, 0]);
   });
+
+  test('of TLS endpoints count every suite that may be asked for', async () => {
+    const plan = async (...args: string[]): Promise<unknown> => {
+      const ran = await directory.recon(['tls', '10.0.0.1', '--dry-run', '--json', ...args]);
+      return ran.json[0]!['packets_max'];
+    };
+    const [plain, versions, all] = await Promise.all([plan(), plan('--versions'), plan('--versions', '--ciphers')]);
+    assert.deepEqual([plain, versions], [3, 8]);
+    assert.ok(Number(all) > 300, String(all));
+  });
 });
 
 describe('dns', () => {

@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
+import { ciphersOf } from '../../recon/tls/cipher-suites.ts';
+import { TLS_VERSIONS } from '../../recon/tls/protocol.ts';
 import type { Aims } from './aims.ts';
 import type { ReconPlan, ReconRequest } from './request.ts';
 
@@ -42,13 +44,17 @@ function endpointsOf(request: ReconRequest, { targets, ports }: Aims, words: num
 
 /** A certificate may need a second connection, and a refused one a third. */
 const TLS_CONNECTIONS_MAX = 3;
-const TLS_VERSIONS = 5;
-/** Suites that are asked for, in all versions. */
-const TLS_CIPHERS = 90;
 
 function packetsEach(request: ReconRequest): number {
   if (request.probe !== 'tls') return 1 + request.retries;
-  return TLS_CONNECTIONS_MAX + (request.versions ? TLS_VERSIONS : 0) + (request.ciphers ? TLS_CIPHERS : 0);
+  const versions = request.versions ? TLS_VERSIONS.length : 0;
+  return TLS_CONNECTIONS_MAX + versions + (request.ciphers ? suitesAskedFor(request.versions) : 0);
+}
+
+/** Each suite that is taken costs a connection, and two more find out that no other is. */
+function suitesAskedFor(allVersions: boolean): number {
+  const each = TLS_VERSIONS.map((version) => ciphersOf(version).length + 2);
+  return allVersions ? each.reduce((sum, count) => sum + count, 0) : Math.max(...each);
 }
 
 function durationOf(packets: number, rate: number): number {
