@@ -183,6 +183,6 @@ function aggregatorOf<Own>(
   return task(
     family.aggregator,
     { target: input.target, tasks, ...(left_out.length === 0 ? {} : { left_out }) },
-    { key: 'aggregator', retry: { max_attempts: 3, backoff_secs: 1 } },
+    { key: 'aggregator', name: family.aggregator, retry: { max_attempts: 3, backoff_secs: 1 } },
   );
 }
