@@ -6,11 +6,10 @@ import { defineKind, into, task } from 'heddle';
 import { addMeasure, findFiles, hashFile, languageOf, measureFile, totalOf } from '../file-inventory/files.ts';
 import type { Languages, Measure } from '../file-inventory/files.ts';
 import { shape } from './input.ts';
+import { MEASURES } from './workflow.ts';
 
 /** Files that one task measures. */
 const FILES_A_TASK = 20;
-/** The container that the generator fills; `workflow.ts` declares it. */
-export const MEASURES = 'measures';
 const LARGEST_SHOWN = 5;
 /** A rest before each part of the work, so that people can watch, milliseconds. */
 const PACE_MS = 900;

@@ -1,5 +1,7 @@
 /** The workflow of the survey, as `POST /v1/workflows` and a job's definition take it. */
-import { MEASURES } from './kinds.ts';
+
+/** The container that the generator fills. */
+export const MEASURES = 'measures';
 
 export interface SurveyOptions {
   /** The directory that is looked at. */
