@@ -119,6 +119,7 @@ class OwnResolver implements NameResolver {
   readonly #waiting = new Set<Waiting>();
   readonly #started: Promise<void>;
   #lineAt = 0;
+  #ended: { reason: unknown } | null = null;
 
   constructor({ resolvers, retries, timeout_ms, clock, random, pace, signal }: ResolveOptions) {
     const options = {
@@ -136,6 +137,7 @@ class OwnResolver implements NameResolver {
 
   async resolve(name: string): Promise<string[]> {
     await this.#started;
+    if (this.#ended !== null) throw this.#ended.reason;
     const both = await new Promise<string[]>((resolve, reject) => {
       const waiting = { resolve, reject };
       const found: { A: readonly string[] | null; AAAA: readonly string[] | null } = { A: null, AAAA: null };
@@ -164,6 +166,7 @@ class OwnResolver implements NameResolver {
   readonly #onAbort = (): void => this.#end(this.#signal.reason);
 
   #end(reason: unknown): void {
+    this.#ended ??= { reason };
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#exchange.close();
     for (const { reject } of this.#waiting) reject(reason);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 
-import type { Answer } from 'dns-packet';
-
 import { seededRandom, type Random } from '../../../src/runtime/random.ts';
 import { eventually, numbered, type Query, reply, type Reply, scan, startNameServer, udpSockets } from './scanning.ts';
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Answer } from 'dns-packet';
-
 import { parseResolver, Resolver } from '../../../src/recon/dns/resolver.ts';
 import { seededRandom } from '../../../src/runtime/random.ts';
 import { numbered, type Query, reply, type Reply, scan, startNameServer } from './scanning.ts';
