@@ -8,9 +8,10 @@ import type { JsonObject } from '../../src/domain/json.ts';
 import type { ReportedModel } from '../../src/domain/model-record.ts';
 import type { ModelBooks, Models } from '../../src/engine/models/port.ts';
 import { modelsOf, runOf } from '../engine/models/seen.ts';
+import { newBench } from '../engine/manager/fixture.ts';
+import type { Bench } from '../engine/manager/fixture.ts';
 import { createTestServer } from '../http/server.ts';
 import type { TestServer } from '../http/server.ts';
-import { createTestDatabase } from '../support/postgres.ts';
 import { launchBrowser } from './browser.ts';
 import { PageDriver } from './page-driver.ts';
 
@@ -18,6 +19,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const DAY_MS = 86_400_000;
 const MARKUP = '<img src=x onerror="window.__attacked=true">';
 
+let bench: Bench;
 let models: Models & ModelBooks;
 let server: TestServer;
 let browser: Browser;
@@ -25,9 +27,10 @@ let url: string;
 
 before(async () => {
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
-  const { database } = await createTestDatabase();
+  bench = await newBench();
+  const { engine, database } = bench;
   models = modelsOf(database);
-  server = await createTestServer({ models, config: { pageDirectory: join(ROOT, 'web/dist') } });
+  server = await createTestServer({ engine, database, models, config: { pageDirectory: join(ROOT, 'web/dist') } });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
 });
@@ -35,6 +38,7 @@ before(async () => {
 after(async () => {
   await browser.close();
   await server.app.close();
+  await bench.engine.close();
 });
 
 async function withPage(run: (driver: PageDriver) => Promise<void>, colours?: 'light' | 'dark'): Promise<void> {
@@ -199,6 +203,37 @@ test('names and endpoints of TLS have tables of their own, and what comes from t
     await driver.button('Services');
     await rows(driver).getByText(MARKUP).first().waitFor();
     assert.equal(await driver.read('window.__attacked'), undefined);
+  }));
+
+test('an address is called what scans of names found, and an aggregator leads to what it merges', () =>
+  withPage(async (driver) => {
+    const seen = [
+      host(77, [22]),
+      { model: 'name', key: 'git.example.test/A', data: { name: 'git.example.test', type: 'A', a: ['10.0.0.77'] } },
+      {
+        model: 'name',
+        key: 'x.apps.test/A',
+        data: { name: 'x.apps.test', type: 'A', a: ['10.0.0.77'], wildcard: true },
+      },
+      { model: 'name', key: '10.0.0.77/PTR', data: { name: '10.0.0.77', type: 'PTR', ptr: ['vcs.example.test'] } },
+    ];
+    await see('called', seen, []);
+    const input = { target: 'called' };
+    const root = { mode: 'sequential', children: [{ id: 'merge', kind: 'DnsScanAggregator', input }] };
+    const submitted = await fetch(`${url}/v1/workflows`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'scan', root }),
+    });
+    const { id } = (await submitted.json()) as { id: string };
+    await driver.goto(`/view?workflow=${id}`);
+    await driver.page.getByRole('treeitem', { name: /^merge/ }).click();
+    await driver.page.getByRole('link', { name: 'Names of called' }).click();
+    await driver.page.waitForURL('**/surface?model=name&target=called');
+    await listed(driver, 3);
+    await driver.button('Hosts');
+    await listed(driver, 1);
+    await rows(driver).getByText('git.example.test, vcs.example.test', { exact: true }).waitFor();
   }));
 
 test('many come page by page', () =>

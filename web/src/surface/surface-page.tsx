@@ -8,6 +8,7 @@ import { OpeningTable } from '../list/opening-table.tsx';
 import { writeAddress } from '../list/place.ts';
 import { ModelDetails } from './model-details.tsx';
 import { STATE_LABEL } from './model-state.tsx';
+import { NamesContext, useNamesByAddress } from './names-by-address.ts';
 import { VIEWS, VIEW_NAMES } from './views.tsx';
 import type { View, ViewName } from './views.tsx';
 
@@ -42,6 +43,7 @@ export function SurfacePage() {
   const list = useCursorList<SurfaceQuery, Model>({ start: readPlace, write: writePlace, read: listModels });
   const { query, polled, page } = list;
   const view: View = VIEWS[query.model];
+  const names = useNamesByAddress(query.target, query.model === 'host' || query.model === 'service');
   // Until the other table's rows have come, there is nothing to show in it.
   const rows = list.rows?.some(({ model }) => model !== query.model) === true ? null : list.rows;
   return (
@@ -64,16 +66,18 @@ export function SurfacePage() {
       empty={<NoModels query={query} page={page} />}
     >
       {(models, now) => (
-        <OpeningTable
-          className={`surface-table surface-${query.model}`}
-          opener={view.opener}
-          columns={view.columns}
-          rows={models}
-          now={now}
-          open={list.open}
-          onOpen={list.show}
-          details={(model) => <ModelDetails model={model} now={now} />}
-        />
+        <NamesContext value={names}>
+          <OpeningTable
+            className={`surface-table surface-${query.model}`}
+            opener={view.opener}
+            columns={view.columns}
+            rows={models}
+            now={now}
+            open={list.open}
+            onOpen={list.show}
+            details={(model) => <ModelDetails model={model} now={now} />}
+          />
+        </NamesContext>
       )}
     </ListPage>
   );

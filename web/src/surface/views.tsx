@@ -7,6 +7,7 @@ import { expiryOf } from './expiry.ts';
 import { FindingChips } from './finding-chips.tsx';
 import { answersOf, textOf, textsOf } from './model-data.ts';
 import { ModelStateChip } from './model-state.tsx';
+import { useNamesOf } from './names-by-address.ts';
 
 /** How one sort of thing is shown in a table. */
 export interface View {
@@ -44,6 +45,17 @@ function texts(header: string, read: (model: Model) => readonly string[]): Colum
 const member = (name: string) => (model: Model) => textsOf(model.data, name);
 const single = (name: string) => (model: Model) => textOf(model.data, name) ?? '–';
 
+/** Names that the scan was told, then those that scans of names found. */
+function AddressNames({ data }: Model) {
+  const found = useNamesOf(textOf(data, 'ip'));
+  return <Several texts={[...new Set([...textsOf(data, 'names'), ...found])]} />;
+}
+
+const NAMES: Column<Model> = {
+  header: 'Names',
+  className: 'surface-texts',
+  cell: (model) => <AddressNames {...model} />,
+};
 const STATE: Column<Model> = { header: 'State', cell: (model) => <ModelStateChip {...model} /> };
 const FIRST_SEEN: Column<Model> = {
   header: 'First seen',
@@ -83,7 +95,7 @@ export const VIEWS = {
     label: 'Hosts',
     keyed: 'address begins with',
     opener: { header: 'Address', label: ({ key }) => key },
-    columns: [STATE, texts('Names', member('names')), texts('Open ports', member('ports')), ...SEEN],
+    columns: [STATE, NAMES, texts('Open ports', member('ports')), ...SEEN],
   },
   service: {
     label: 'Services',
@@ -91,7 +103,7 @@ export const VIEWS = {
     opener: { header: 'Service', label: ({ key }) => key.replace(/\/tcp$/, '') },
     columns: [
       STATE,
-      texts('Names', member('names')),
+      NAMES,
       {
         header: 'Banner',
         className: 'surface-banner',

@@ -10,6 +10,7 @@ import { Problem } from '../problem.tsx';
 import { StatusChip } from '../status-chip.tsx';
 import { statusFromWire } from '../status.ts';
 import { formatAgo, formatDuration, formatMoment, useNow } from '../times.ts';
+import { MergedLink } from './merged-link.tsx';
 import { STATE_MEANING, isEnd } from './node-state.ts';
 import { StateChip } from './state-chip.tsx';
 import { endedOf, totalOf } from './tally.ts';
@@ -203,6 +204,7 @@ function TaskDetails({ id, node, onChanged }: { id: string; node: TreeNode | und
         }}
       />
       {error !== null && <Problem error={error} />}
+      {task !== null && <MergedLink kind={task.kind} input={task.metadata} />}
       <Reason state={known?.state ?? ''} reason={known?.reason ?? task?.failure_reason ?? null} />
       {task !== null && !ended && (
         <ExplainSection

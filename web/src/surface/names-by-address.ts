@@ -1,0 +1,56 @@
+import { createContext, useCallback, useContext } from 'react';
+import { listModels } from '../api/models.ts';
+import type { Model } from '../api/models.ts';
+import { usePolled } from '../live/use-polled.ts';
+import { textOf, textsOf } from './model-data.ts';
+
+const REFRESH_MS = 10_000;
+const PAGE_SIZE = 100;
+/** Names beyond these many pages are not looked at: then addresses may have names that are not shown. */
+const PAGES_MAX = 10;
+
+export type NamesByAddress = ReadonlyMap<string, readonly string[]>;
+
+const NOBODY: NamesByAddress = new Map();
+
+/** What addresses are called, by what scans of names found: names that resolve to them, and what they resolve to. */
+export const NamesContext = createContext<NamesByAddress>(NOBODY);
+
+export function useNamesOf(address: string | null): readonly string[] {
+  return useContext(NamesContext).get(address ?? '') ?? [];
+}
+
+/** Read again now and then while `wanted`. @param target of all targets where it is empty */
+export function useNamesByAddress(target: string, wanted: boolean): NamesByAddress {
+  const read = useCallback(
+    async (signal: AbortSignal) => {
+      if (!wanted) return NOBODY;
+      const names: Model[] = [];
+      const query = { model: 'name', target, state: '', key: '' } as const;
+      for (let page = 0, after: string | null = null; page < PAGES_MAX; page += 1) {
+        const models: Model[] = await listModels(query, { after, size: PAGE_SIZE }, signal);
+        names.push(...models);
+        if (models.length < PAGE_SIZE) break;
+        after = models.at(-1)!.id;
+      }
+      return namesByAddress(names);
+    },
+    [target, wanted],
+  );
+  return usePolled(read, REFRESH_MS).value ?? NOBODY;
+}
+
+/** Sorted; what is gone, and what a wildcard stands for, is nobody's name. */
+export function namesByAddress(models: readonly Pick<Model, 'state' | 'data'>[]): NamesByAddress {
+  const found = new Map<string, Set<string>>();
+  const add = (address: string, name: string): void => {
+    found.set(address, (found.get(address) ?? new Set()).add(name));
+  };
+  for (const { state, data } of models) {
+    const name = textOf(data, 'name');
+    if (name === null || state === 'gone' || data['wildcard'] === true) continue;
+    for (const address of [...textsOf(data, 'a'), ...textsOf(data, 'aaaa')]) add(address, name);
+    for (const pointed of textsOf(data, 'ptr')) add(name, pointed);
+  }
+  return new Map([...found].map(([address, names]) => [address, [...names].sort()]));
+}
