@@ -26,6 +26,7 @@ serve(
     scan: (...args: Parameters<NonNullable<Subject['scan']>>) => subject.scan!(...args),
     handshakes: (...args: Parameters<NonNullable<Subject['handshakes']>>) => subject.handshakes!(...args),
     scanPorts: (...args: Parameters<NonNullable<Subject['scanPorts']>>) => subject.scanPorts!(...args),
+    lookups: (...args: Parameters<NonNullable<Subject['lookups']>>) => subject.lookups!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),
   },
   () => subject.close(),

@@ -95,6 +95,22 @@ export const SUBJECTS = {
     note: '-T4, from its start (0.1 s of it) to its end; --min-rate is left out, with which it loses packets and takes longer',
     load: () => import('../subjects/recon-tcp-nmap.ts'),
   },
+  'heddle-dns': {
+    needs: 'nothing',
+    note: 'DNS scans without a limit of rate, from the call to the last record; no start of a process in it',
+    load: () => import('../subjects/recon-dns-heddle.ts'),
+  },
+  dnsperf: {
+    needs: 'nothing',
+    command: 'dnsperf',
+    note: '-c 4 -q 128: the limit, since it keeps no answers; from its start to its end',
+    load: () => import('../subjects/recon-dns-dnsperf.ts'),
+  },
+  'node-dns': {
+    needs: 'nothing',
+    note: "node:dns' Resolver (c-ares), 128 at once",
+    load: () => import('../subjects/recon-dns-node.ts'),
+  },
 } as const satisfies Record<string, SubjectEntry>;
 
 export type SubjectName = keyof typeof SUBJECTS;

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { engineScenarios, FULL, QUICK } from './engine-scenarios.ts';
 import { httpScenarios } from './http-scenarios.ts';
 import { scanScenarios } from './scan-scenarios.ts';
+import { dnsScenarios } from './recon/dns-scenarios.ts';
 import { tcpScenarios } from './recon/tcp-scenarios.ts';
 import { tlsScenarios } from './recon/tls-scenarios.ts';
 import { managerScenarios } from './manager-scenarios.ts';
@@ -53,6 +54,7 @@ export async function runBenches(options: Options, databaseUrl: string | undefin
     ...httpScenarios(options.quick),
     ...scanScenarios(options.quick),
     ...tcpScenarios(options.quick),
+    ...dnsScenarios(options.quick),
     ...tlsScenarios(options.quick),
   ]
     .filter(({ benches }) => benches.some(wanted))

@@ -46,6 +46,7 @@ export async function startSubject(
     scan: forward('scan'),
     handshakes: forward('handshakes'),
     scanPorts: forward('scanPorts'),
+    lookups: forward('lookups'),
     residentMib: forward('residentMib'),
   };
 }

@@ -77,6 +77,21 @@ export interface PortScanRun {
   open: number[];
 }
 
+/** Addresses of so many names, each asked for once, from a server on loopback. */
+export interface LookupRequest {
+  port: number;
+  /** A file with one `name type` a line, for subjects that read one. */
+  queries: string;
+  count: number;
+}
+
+export interface LookupRun {
+  answered: number;
+  wall_ms: number;
+  /** Of the client, user and system. */
+  cpu_ms: number;
+}
+
 /** Where a load generator finds an HTTP subject, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
@@ -120,6 +135,9 @@ export interface Subject {
 
   /** Scans all ports of 127.0.0.1 as fast as it can. */
   scanPorts?(request: PortScanRequest): Promise<PortScanRun>;
+
+  /** Looks names up as fast as it can. */
+  lookups?(request: LookupRequest): Promise<LookupRun>;
 
   /** Brings the store to `total` finished tasks and starts retention in the background. */
   fillStore?(total: number): Promise<void>;
