@@ -255,7 +255,8 @@ export class Exchange {
     const current = attempt === this.#slots.attempts[slot]! - 1;
     if (current) this.#uncount(slot);
     if (resolver.alive) {
-      this.#observedSent += 1;
+      // What was given up already was counted as sent then: an answer that is late is an answer.
+      if (current && this.#slots.isSent(slot)) this.#observedSent += 1;
       this.#observedAnswered += 1;
     }
     resolver.onAnswer(this.#slots.roundTripMs(slot, attempt, now), now);
@@ -332,7 +333,8 @@ export class Exchange {
 
   #tick(nowMs: number): boolean {
     this.#wheel.expire(nowMs, (slot) => this.#expire(slot, nowMs));
-    if (this.#observedSent > 0) this.#environment.pace.observe(this.#observedSent, this.#observedAnswered);
+    if (this.#observedSent + this.#observedAnswered > 0)
+      this.#environment.pace.observe(this.#observedSent, this.#observedAnswered);
     this.#observedSent = 0;
     this.#observedAnswered = 0;
     return this.#wheel.size > 0;

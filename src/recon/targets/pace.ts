@@ -17,12 +17,25 @@ const FAST_BURST_MIN = 16;
 /** Loss beyond this share lowers the rate. */
 const LOSS_MAX = 0.05;
 const DECREASE = 0.7;
-/** Of the limit, each time that nothing was lost. */
+/** Each time that nothing was lost: by this share of itself and of the limit, so that two seconds lead from the floor to the limit. */
+const GROWTH = 0.2;
 const INCREASE = 0.05;
-/** The rate is never lowered below this, packets a second. */
-const RATE_MIN = 10;
+/** The rate is never lowered below this share of the limit, nor below so many packets a second. */
+const FLOOR_SHARE = 0.1;
+const FLOOR_MIN = 100;
+/** The same where there is no limit: who asked for none is not brought below the default one. */
+const UNLIMITED_FLOOR_MIN = 1000;
 const DECISION_INTERVAL_MS = 100;
 const DECISION_SENT_MIN = 50;
+/** After so long without enough to judge by, and without loss among it, the rate rises all the same. */
+const QUIET_MS = 500;
+/** Loss of so few packets is no reason to do anything, and forgotten after so long. */
+const STALE_MS = 2000;
+/** Loss that is the same at the floor, within this share, has nothing to do with the rate. */
+const SAME_SHARE = 1.25;
+/** By how much such loss may vary from one decision to the next. */
+const TOLERANCE = 0.1;
+const TOLERANCE_SMOOTHING = 0.1;
 /** Buckets below this number are not worth looking through. */
 const HOSTS_SWEPT_MIN = 4096;
 
@@ -31,8 +44,14 @@ export function burstOf(rate: number): number {
   return Math.max(rate >= FAST_RATE ? FAST_BURST_MIN : 1, Math.floor(rate * BURST_SECS));
 }
 
-/** Token buckets on the monotonic clock. In any window of t seconds, at most rate × t + burst packets are let through. */
+/**
+ * Token buckets on the monotonic clock. In any window of t seconds, at most rate × t + burst packets are let through.
+ *
+ * @throws RangeError for rates that are not above 0
+ */
 export function createPace({ clock, rate, host_rate }: PaceOptions): Pace {
+  if (!(rate > 0) || !(host_rate > 0))
+    throw new RangeError(`rates of ${rate} and ${host_rate} let nothing through, ever`);
   return new TokenBuckets(clock, rate, host_rate);
 }
 
@@ -57,6 +76,7 @@ class TokenBuckets implements Pace {
 
   take(host: string): number {
     const now = this.#clock.monotonic();
+    if (this.#adaptive.isDue(now)) this.#adapt(now, 0, 0);
     const limited = this.rate !== Infinity;
     if (limited) {
       this.#fill(now);
@@ -71,12 +91,18 @@ class TokenBuckets implements Pace {
 
   available(max: number): number {
     if (this.rate === Infinity) return max;
-    this.#fill(this.#clock.monotonic());
+    const now = this.#clock.monotonic();
+    if (this.#adaptive.isDue(now)) this.#adapt(now, 0, 0);
+    if (this.rate === Infinity) return max;
+    this.#fill(now);
     return Math.min(max, Math.floor(this.#tokens));
   }
 
   observe(sent: number, answered: number): void {
-    const now = this.#clock.monotonic();
+    this.#adapt(this.#clock.monotonic(), sent, answered);
+  }
+
+  #adapt(now: number, sent: number, answered: number): void {
     // What was earned so far was earned at the old rate.
     if (this.rate !== Infinity) this.#fill(now);
     const before = this.rate;
@@ -128,17 +154,24 @@ class HostBuckets {
   }
 }
 
-/** The rate under loss: cut by a third when too much is lost, raised by steps while nothing is, up to the limit. */
+/**
+ * The rate under loss. The limit is what was asked for, and the ceiling; when too much is lost the rate is cut by a third, down
+ * to the floor, and as long as nothing more is lost it rises to the limit again.
+ */
 class AdaptiveRate {
   rate: number;
   /** Packets since the last decision. */
   taken = 0;
   readonly #limit: number;
-  /** What steps are a share of: the limit, or without one what was sent when loss was first seen. */
+  /** What steps are a share of: the limit, or without one the fastest that there was when something was lost. */
   #reference: number;
+  /** May be more answers than packets: late ones belong to packets that were counted before. */
   #sent = 0;
   #answered = 0;
   #decidedAt: number;
+  /** Of what was sent at the limit, the share that was answered when loss was first seen; null at the limit. */
+  #answeredAtFirst: number | null = null;
+  #lossMax = LOSS_MAX;
 
   constructor(limit: number, now: number) {
     this.rate = limit;
@@ -147,27 +180,62 @@ class AdaptiveRate {
     this.#decidedAt = now;
   }
 
+  /** Whether time alone may change the rate. */
+  isDue(now: number): boolean {
+    return now - this.#decidedAt >= QUIET_MS;
+  }
+
   observe(sent: number, answered: number, now: number): void {
+    this.#decide(now);
     this.#sent += sent;
-    this.#answered += Math.min(sent, answered);
+    this.#answered += answered;
+    this.#decide(now);
+  }
+
+  #decide(now: number): void {
     const elapsedMs = now - this.#decidedAt;
-    if (this.#sent < DECISION_SENT_MIN || elapsedMs < DECISION_INTERVAL_MS) return;
-    if (1 - this.#answered / this.#sent > LOSS_MAX) this.#lower((this.taken * 1000) / elapsedMs);
-    else this.#raise();
+    if (elapsedMs < DECISION_INTERVAL_MS) return;
+    const answered = this.#sent === 0 ? 1 : Math.min(1, this.#answered / this.#sent);
+    const isLossy = 1 - answered > this.#lossMax;
+    const isEnough = this.#sent >= DECISION_SENT_MIN;
+    if (!isEnough && elapsedMs < (isLossy ? STALE_MS : QUIET_MS)) return;
+    if (isLossy && isEnough) this.#lower((this.taken * 1000) / elapsedMs, answered);
+    else if (!isLossy) this.#raise(answered);
     [this.#sent, this.#answered, this.taken, this.#decidedAt] = [0, 0, 0, now];
   }
 
-  /** @param measured packets a second since the last decision: cutting a rate that was never reached would change nothing */
-  #lower(measured: number): void {
-    if (this.#reference === Infinity) this.#reference = Math.max(measured, RATE_MIN);
-    const base = measured > 0 ? Math.min(this.rate, measured) : this.rate;
-    this.rate = Math.max(Math.min(RATE_MIN, this.#limit), base * DECREASE);
+  get #floor(): number {
+    const least = this.#limit === Infinity ? UNLIMITED_FLOOR_MIN : FLOOR_MIN;
+    return Math.min(this.#limit, Math.max(least, this.#reference * FLOOR_SHARE));
   }
 
-  #raise(): void {
+  /** @param measured packets a second since the last decision: cutting a rate that was never reached would change nothing */
+  #lower(measured: number, answered: number): void {
+    if (this.#limit === Infinity) {
+      this.#reference = Math.max(measured, this.#reference === Infinity ? UNLIMITED_FLOOR_MIN : this.#reference);
+    }
+    this.#answeredAtFirst ??= answered;
+    if (this.rate <= this.#floor && isTheSame(answered, this.#answeredAtFirst)) {
+      this.#lossMax = 1 - answered + TOLERANCE;
+      return;
+    }
+    const base = measured > 0 ? Math.min(this.rate, measured) : this.rate;
+    this.rate = Math.max(this.#floor, base * DECREASE);
+  }
+
+  #raise(answered: number): void {
+    const lossMax = Math.max(LOSS_MAX, 1 - answered + TOLERANCE);
+    // What was lost for other reasons, and is not any more, is no excuse for what is lost later.
+    if (answered === 1 || lossMax < this.#lossMax) this.#lossMax += (LOSS_MAX - this.#lossMax) * TOLERANCE_SMOOTHING;
     if (this.rate === this.#limit) return;
-    const raised = this.rate + this.#reference * INCREASE;
+    const raised = this.rate * (1 + GROWTH) + this.#reference * INCREASE;
     // Without a limit, well beyond what was lost at once is as good as none again.
     this.rate = this.#limit === Infinity && raised > 2 * this.#reference ? Infinity : Math.min(this.#limit, raised);
+    if (this.rate === this.#limit) this.#answeredAtFirst = null;
   }
+}
+
+/** Whether a tenth of the rate, or a rate that cannot be lowered, is answered no better: who answers nothing is not judged. */
+function isTheSame(answered: number, before: number): boolean {
+  return answered > 0 && answered <= before * SAME_SHARE && (1 - answered) * SAME_SHARE >= 1 - before;
 }

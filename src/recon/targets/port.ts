@@ -68,7 +68,10 @@ export interface Pace {
   take(host: string): number;
   /** How many packets may leave now in all, whatever the host; at most `max`. */
   available(max: number): number;
-  /** What came back: too much loss lowers the rate, none raises it again up to the limit. */
+  /**
+   * What came back of those that answered before: too much loss lowers the rate, at most to its floor; without, it rises to the
+   * limit again. An answer to a packet that was counted as lost is told without one that was sent.
+   */
   observe(sent: number, answered: number): void;
   /** Packets a second now. Infinity where nothing limits. */
   readonly rate: number;

@@ -212,9 +212,9 @@ class EndpointProbe {
     }
   }
 
-  /** Only who answered before can be said to have lost something on the way. */
-  #observe({ rtt_ms, fault }: Greeting): void {
-    const isAnswered = rtt_ms !== null || fault?.kind === 'refused';
+  /** Only who answered before can be said to have lost something on the way; who connects, and then says nothing, has not. */
+  #observe({ fault }: Greeting): void {
+    const isAnswered = fault?.kind !== 'unreachable';
     if (this.#hasAnswered) this.#context.environment.pace.observe(1, isAnswered ? 1 : 0);
     this.#hasAnswered ||= isAnswered;
   }
