@@ -41,14 +41,19 @@ const COVER: Statement = {
     where c.number < excluded.number`,
 };
 
-/** Rows of one step are looked at in the order of their ids, so that all steps together read each row once. */
+/**
+ * Rows of one step are looked at in the order of their ids, so that all steps together read each row once. The target is
+ * locked first, as merges lock it: those go by key, and would otherwise wait for this one while this one waits for them.
+ */
 const MARK_GONE: Statement = {
   name: 'models.mark_gone',
-  text: `with missed as (
+  text: `with own as materialized (
+      select t.id from recon.model_run r join recon.model_target t on t.id = r.target_id where r.id = $1 for update of t
+    ), missed as (
       select m.id, c.number, c.started_at
-      from recon.model_run r join recon.models m on m.target_id = r.target_id
+      from own join recon.models m on m.target_id = own.id
       join recon.model_cover c on c.target_id = m.target_id and c.model = m.model
-      where r.id = $1 and m.id > $2::uuid and m.state <> 'gone' and m.last_run < c.number
+      where m.id > $2::uuid and m.state <> 'gone' and m.last_run < c.number
       order by m.id limit $3 for update of m
     ), marked as (
       update recon.models m set state = 'gone', gone_run = g.number, gone_at = g.started_at, changed_run = g.number,
