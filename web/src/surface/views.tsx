@@ -19,6 +19,8 @@ export interface View {
 }
 
 const LIST_SHOWN = 6;
+/** As banners are written down: what is not printable is escaped. */
+const LINE_END = /(?:\\[rn]|\s)+$/;
 
 /** The first of many texts, and how many more there are. */
 function Several({ texts }: { texts: readonly string[] }) {
@@ -154,14 +156,7 @@ export const VIEWS = {
         </span>
       ),
     },
-    columns: [
-      STATE,
-      findings,
-      notAfter,
-      texts('Names', member('subject_an')),
-      texts('Seen at', member('endpoints')),
-      LAST_SEEN,
-    ],
+    columns: [STATE, findings, notAfter, texts('Names', member('subject_an')), texts('Seen at', member('endpoints'))],
   },
 } satisfies Record<string, View>;
 
@@ -169,5 +164,5 @@ export type ViewName = keyof typeof VIEWS;
 export const VIEW_NAMES = Object.keys(VIEWS) as ViewName[];
 
 function bannerOf({ data }: Model): string {
-  return textOf(data, 'banner')?.trim() ?? '';
+  return textOf(data, 'banner')?.replace(LINE_END, '') ?? '';
 }
