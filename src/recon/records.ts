@@ -60,7 +60,7 @@ export interface CaaAnswer {
 export interface DnsRecord {
   type: 'dns';
   host: string;
-  /** `ip:port` of the server whose answer it is; null where none answered. */
+  /** `ip:port` of the server whose answer it is; null where none answered, and for `localhost`, which nobody is asked for. */
   resolver: string | null;
   query_type: DnsType;
   /** NOERROR, NXDOMAIN, SERVFAIL, REFUSED, …; TIMEOUT and MALFORMED where there was no usable answer. */

@@ -4,6 +4,7 @@ import { HeddleError } from '../domain/errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { Exchange } from './dns/exchange.ts';
+import { isLocalName, LOOPBACK } from './dns/local-names.ts';
 import { addressFamily, normalizeName } from './dns/names.ts';
 import type { Outcome } from './dns/slots.ts';
 import { RECON_DEFAULTS } from './options.ts';
@@ -34,7 +35,6 @@ export interface NameResolver {
 }
 
 const UNLIMITED: Pace = { take: () => 0, available: (max) => max, observe: () => undefined, rate: Infinity };
-const LOOPBACK = ['127.0.0.1', '::1'];
 /** What the system says of names that have no address; anything else leaves it open. */
 const HAS_NONE: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
@@ -61,7 +61,7 @@ export function openResolver(options: ResolveOptions): NameResolver {
       }
       const { name } = verdict;
       // RFC 6761: these never leave the machine.
-      if (options.resolvers.length > 0 && (name === 'localhost' || name.endsWith('.localhost'))) return [...LOOPBACK];
+      if (isLocalName(name)) return [...LOOPBACK];
       return asked.resolve(name);
     },
     close: () => asked.close(),

@@ -48,13 +48,24 @@ test('addresses are their own, and names of the machine never leave it', async (
   assert.deepEqual(await resolveName('2001:db8::1', dead), ['2001:db8::1']);
   assert.deepEqual(await resolveName('localhost', dead), ['127.0.0.1', '::1']);
   assert.deepEqual(await resolveName('www.localhost', dead), ['127.0.0.1', '::1']);
+  assert.deepEqual(await resolveName('www.localhost', options([])), ['127.0.0.1', '::1']);
 });
 
-test("the system's resolvers come with its file of hosts", async () => {
-  assert.match(readFileSync('/etc/hosts', 'utf8'), /localhost/);
-  const addresses = await resolveName('localhost', options([]));
-  assert.ok(addresses.length > 0);
-  for (const address of addresses) assert.match(address, /^(127\.|::1$)/);
+/** A name of the file of hosts that is no name of the loopback by itself. */
+function listedHost(): { name: string; address: string } | undefined {
+  const lines = readFileSync('/etc/hosts', 'utf8').split('\n');
+  const entries = lines.map((line) => line.replace(/#.*/, '').trim().split(/\s+/));
+  const [address = '', name = ''] = entries.find(([, name = 'localhost']) => !/(?:^|\.)localhost$/.test(name)) ?? [];
+  return name === '' ? undefined : { name, address };
+}
+
+test("the system's resolvers come with its file of hosts", async (t) => {
+  const listed = listedHost();
+  if (listed === undefined) {
+    t.skip('/etc/hosts of this machine has nothing but localhost');
+    return;
+  }
+  assert.ok((await resolveName(listed.name, options([]))).includes(listed.address));
 });
 
 test('what is no name is refused; nobody who answers is an error, not a name without addresses', async (t) => {

@@ -1,6 +1,7 @@
 import type { DnsOptions } from '../options.ts';
 import type { DnsType } from '../records.ts';
 import type { Exchange } from './exchange.ts';
+import { isLocalName, localOutcome } from './local-names.ts';
 import { addressFamily, normalizeName, reverseName } from './names.ts';
 import type { Refusals } from './refusals.ts';
 import type { Settle } from './slots.ts';
@@ -48,11 +49,13 @@ export class Questions {
     else this.#addAddress(text, family);
   }
 
-  /** Asks one question, where there is one. */
+  /** Asks one question, where there is one; what needs no asking is settled at once. */
   askNext(exchange: Exchange, settle: Settle): void {
     if (this.empty) return;
     this.asked += 1;
-    exchange.ask(this.#name, this.#pending[this.#at++]!, settle);
+    const type = this.#pending[this.#at++]!;
+    if (isLocalName(this.#name)) settle(localOutcome(this.#name, type));
+    else exchange.ask(this.#name, type, settle);
   }
 
   /** As the record names it: the address that stands behind a reverse name. */

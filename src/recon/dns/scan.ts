@@ -134,7 +134,8 @@ class DnsScan {
     const record = this.#record(outcome);
     this.#settled += 1;
     if (record.ttl !== null) this.#found += 1;
-    if (this.#wildcards === null || record.ttl === null || record.query_type === 'PTR') {
+    // What no resolver was asked for is no zone's answer.
+    if (this.#wildcards === null || record.ttl === null || record.resolver === null || record.query_type === 'PTR') {
       this.#deliver(record);
       return;
     }
