@@ -14,10 +14,13 @@ import { treeScenarioArbitrary } from './tree-scenario.ts';
 import type { TreeScenario, TreeSize } from './tree-scenario.ts';
 
 const SIZE: TreeSize = { width: 4, depth: 4, commands: 40, workflows: 2, delays: true };
+const DECISIONS: TreeSize = { width: 4, depth: 3, commands: 60, workflows: 1, decisions: true };
 const runs = { numRuns: Number(process.env['HEDDLE_PROPERTY_RUNS'] ?? 100) };
 
 function law(name: string, holds: (scenario: TreeScenario) => void): void {
-  test(name, () => fc.assert(fc.property(treeScenarioArbitrary(SIZE), holds), runs));
+  test(name, () => {
+    for (const size of [SIZE, DECISIONS]) fc.assert(fc.property(treeScenarioArbitrary(size), holds), runs);
+  });
 }
 
 function stateLines(model: Model): string[] {
@@ -119,16 +122,42 @@ law('the state of a container is what its children make of it', (scenario) => {
   });
 });
 
-law('what a stop disabled stands after the end that stopped its sequence', (scenario) => {
-  playTreesOnModel(scenario, (_, event, { model }) => {
-    for (const node of [...model.tasks.values(), ...model.containers.values()]) {
-      if (node.disabled_by === null) continue;
-      assert.equal(node.state, 'disabled');
-      const cause = model.tasks.get(node.disabled_by) ?? containerOf(model, node.disabled_by);
-      assert.ok(
-        isTerminal(cause.state) && cause.state !== 'succeeded',
-        `its cause is ${cause.state} after ${event.type}`,
-      );
+law(
+  'what is disabled stands after the end that stopped its sequence, or after the task that decided so',
+  (scenario) => {
+    playTreesOnModel(scenario, (_, event, { model }) => {
+      for (const [id, node] of [...model.tasks, ...model.containers]) {
+        if (node.disabled_by === null) continue;
+        assert.equal(node.state, 'disabled');
+        const cause = model.tasks.get(node.disabled_by) ?? containerOf(model, node.disabled_by);
+        assert.ok(isTerminal(cause.state), `its cause is ${cause.state} after ${event.type}`);
+        assert.ok(standsAfter(model, id, node.disabled_by), `it does not stand after its cause, after ${event.type}`);
+        if (cause.state === 'succeeded') assert.ok(model.tasks.has(node.disabled_by), 'only tasks decide');
+      }
+    });
+  },
+);
+
+/** Whether a node, or a container around it, comes after the other one in a sequence. */
+function standsAfter(model: Model, id: string, earlier: string): boolean {
+  let child = id;
+  const parent = model.tasks.get(id)?.place?.container_id ?? model.containers.get(id)?.parent_id ?? null;
+  for (const container of parent === null ? [] : withAncestors(model, parent)) {
+    const at = container.children.indexOf(earlier);
+    if (at >= 0) return container.mode === 'sequential' && at < container.children.indexOf(child);
+    child = container.id;
+  }
+  return false;
+}
+
+law('a retry leaves branches that were not taken as they are, unless the task that decided runs again', (scenario) => {
+  playTreesOnModel(scenario, (before, event, { model }) => {
+    if (!isRetry(event)) return;
+    for (const [id, node] of [...before.tasks, ...before.containers]) {
+      if (node.disabled_by === null || before.tasks.get(node.disabled_by)?.state !== 'succeeded') continue;
+      const decider = model.tasks.get(node.disabled_by)!;
+      const now = model.tasks.get(id) ?? containerOf(model, id);
+      assert.equal(now.state === 'disabled', decider.state === 'succeeded', `after ${event.type}`);
     }
   });
 });

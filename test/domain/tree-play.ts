@@ -50,6 +50,8 @@ export class TreeScript {
     switch (command.type) {
       case 'report':
         return { type: 'report', reports: command.items.flatMap((item) => reportOf(model, item)) };
+      case 'decide':
+        return { type: 'report', reports: decisionOf(model, command) };
       case 'report_all': {
         const open = [...model.tasks.values()].filter(POOLS.open);
         const outcomeAt = (at: number): Outcome => command.outcomes[at % command.outcomes.length]!;
@@ -147,6 +149,21 @@ function reportOf(
   return expects === null
     ? [report]
     : [{ ...report, expected_created: Math.max(createdBy(model, task_id) + expects, 0) }];
+}
+
+/** A success of some open task in a sequence, with what it disables of its later siblings. */
+function decisionOf(model: Model, { n, disables }: Extract<TreeCommand, { type: 'decide' }>) {
+  const deciders = [...model.tasks.values()].flatMap((task) => {
+    if (!POOLS.open(task) || task.place === null) return [];
+    const { mode, children } = containerOf(model, task.place.container_id);
+    const later = children.slice(children.indexOf(task.definition.id) + 1);
+    return mode === 'sequential' && later.length > 0 ? [{ task, later }] : [];
+  });
+  const picked = deciders[n % deciders.length];
+  if (picked === undefined) return [];
+  const { task, later } = picked;
+  const disable = disables.map((at) => later[at % later.length]!);
+  return [{ task_id: task.definition.id, attempt: task.attempt, outcome: 'succeeded' as const, disable }];
 }
 
 /** Siblings by their ids or names, whatever stands before, after or beside the task; now and then a stranger. */

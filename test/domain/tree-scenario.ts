@@ -75,6 +75,8 @@ export type TreeCommand =
         disables?: number[];
       }[];
     }
+  /** An open task of a sequence succeeds and disables some of what comes after it there. */
+  | { type: 'decide'; n: number; disables: number[] }
   /** Reports every open attempt, with these outcomes in turn. */
   | { type: 'report_all'; outcomes: Outcome[] }
   | { type: 'create'; items: CreationSpec[] }
@@ -97,6 +99,8 @@ export interface TreeSize {
   attempts?: boolean;
   /** More containers than tasks. */
   nested?: boolean;
+  /** Tasks that disable what comes after them, and retries of all that. */
+  decisions?: boolean;
 }
 
 export const NAMES = 4;
@@ -198,7 +202,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     weighted(2, fc.constant({ type: 'submit' })),
     weighted(1, fc.constant({ type: 'submit_again' })),
     weighted(
-      8,
+      size.decisions === true ? 20 : 8,
       fc.record({
         type: fc.constant('claim'),
         limit: fc.integer({ min: 1, max: 12 }),
@@ -206,6 +210,14 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
       }),
     ),
     weighted(10, fc.record({ type: fc.constant('report'), items: some(report, 6) })),
+    weighted(
+      size.decisions === true ? 12 : 1,
+      fc.record({
+        type: fc.constant('decide'),
+        n: fc.nat(999),
+        disables: fc.array(fc.nat(999), { minLength: 1, maxLength: 3 }),
+      }),
+    ),
     weighted(4, fc.record({ type: fc.constant('report_all'), outcomes: some(outcome, 5) })),
     weighted(7, fc.record({ type: fc.constant('create'), items: some(creation, 4) })),
     weighted(4, fc.constant({ type: 'complete' })),
@@ -215,10 +227,10 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     weighted(rarely, fc.record({ type: fc.constant('pause'), picks: picks('any', 'open', 'unstarted') })),
     weighted(2 * rarely, fc.record({ type: fc.constant('resume'), picks: picks('paused', 'paused', 'any') })),
     weighted(rarely, fc.record({ type: fc.constant('retry'), picks: picks('ended_badly', 'ended_badly', 'any') })),
-    weighted(rarely, workflow('cancel_workflow')),
+    weighted(size.decisions === true ? 4 : rarely, workflow('cancel_workflow')),
     weighted(rarely, workflow('pause_workflow')),
     weighted(2 * rarely, workflow('resume_workflow')),
-    weighted(3 * rarely, workflow('retry_workflow')),
+    weighted(size.decisions === true ? 10 : 3 * rarely, workflow('retry_workflow')),
     weighted(2, fc.record({ type: fc.constant('advance'), ms: fc.constantFrom(500, 1_000, 4_000, 6_000, 31_000) })),
   );
 }

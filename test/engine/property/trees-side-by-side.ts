@@ -76,6 +76,7 @@ export class TreesSideBySide {
         await this.#advance(command.ms);
         break;
       case 'report':
+      case 'decide':
       case 'report_all':
       case 'create':
       case 'complete':

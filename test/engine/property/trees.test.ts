@@ -40,3 +40,9 @@ agrees('operators, leases and time on several trees', { width: 4, depth: 4, comm
 // A scenario that is not through before the limit fails the test: these are large, so few of them have much time.
 agrees('wide containers', { width: 24, depth: 2, commands: 25, workflows: 1 }, 3, 20_000);
 agrees('deep trees', { width: 3, depth: 12, nested: true, commands: 25, workflows: 1 }, 3, 20_000);
+agrees(
+  'tasks that disable what comes after them',
+  { width: 5, depth: 3, commands: 50, workflows: 1, decisions: true },
+  40,
+  15_000,
+);
