@@ -39,15 +39,18 @@ export interface ServerKindsOptions extends KindsOptions {
   ssrf: (url: string) => string | null;
   /** What scans may read; null where it is what the settings say. */
   defaultScanRoot: string | null;
+  /** Domains whose names scans may look up beside those of the scope. */
+  followedNames: readonly string[];
 }
 
 /** Runs Heddle's own kinds and those of the configured modules in this process. */
 export async function startKinds(options: ServerKindsOptions): Promise<void> {
-  const { settings, engine, clock, log, stopping, findings, models, notices, shared, ssrf, defaultScanRoot } = options;
+  const { settings, engine, clock, log, stopping, findings, models, notices, shared, ssrf } = options;
+  const { defaultScanRoot, followedNames } = options;
   const loaded = await loadKinds(settings.kindModules, process.cwd());
   const own = [
     ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
-    ...reconKinds({ settings, models, clock, engine }),
+    ...reconKinds({ settings, models, clock, engine, followed: followedNames }),
     ...tellingKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
     conditional(),

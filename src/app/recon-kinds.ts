@@ -15,6 +15,8 @@ export interface ReconKindsOptions {
   clock: Clock;
   /** Null for a worker that is told of cancels otherwise. */
   engine: Pick<Engine, 'onWorkflowChange' | 'getTask'> | null;
+  /** Domains whose names may be looked up beside those of the scope. */
+  followed?: readonly string[];
 }
 
 /**
@@ -23,10 +25,11 @@ export interface ReconKindsOptions {
  *
  * @throws ConfigurationError where the operator's scope cannot be read
  */
-export function reconKinds({ settings, models, clock, engine }: ReconKindsOptions): KindDefinition[] {
+export function reconKinds({ settings, models, clock, engine, followed = [] }: ReconKindsOptions): KindDefinition[] {
   const merging = models === null ? [] : mergingKinds(models);
   if (!settings.reconEnabled) return merging;
-  const policy = new ReconPolicy({ scope: scopeEntries(settings.reconScope), rate: settings.reconRate, clock });
+  const scope = scopeEntries(settings.reconScope);
+  const policy = new ReconPolicy({ scope, followed, rate: settings.reconRate, clock });
   const concurrency = settings.reconConcurrency;
   const options = { policy, models, clock, random: systemRandom, concurrency };
   const watching = engine === null ? {} : { watch: watchAttempts(engine) };

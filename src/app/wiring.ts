@@ -28,6 +28,7 @@ import { DefinitionStore } from '../store/definitions.ts';
 import { SecretStore } from '../store/secrets.ts';
 import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
+import { EXAMPLE_NAMES } from './example-names.ts';
 import { startFindings } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
 import { startKinds } from './kinds.ts';
@@ -114,10 +115,11 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   startManager(base, { engine, queue, jobs });
   // Who may reach a loopback listener may read the working directory anyway.
   const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
+  const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
-  await startKinds({ ...base, engine, notices, shared, ssrf, findings, models, defaultScanRoot });
+  await startKinds({ ...base, engine, notices, shared, ssrf, findings, models, defaultScanRoot, followedNames });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 

@@ -7,6 +7,8 @@ import type { PlacedText } from '../../recon/targets/target-lines.ts';
 export interface PolicyOptions {
   /** What may be probed beside loopback and private networks. */
   scope: readonly (string | PlacedText)[];
+  /** Domains whose names may be looked up, though they make no address one that may be probed. */
+  followed?: readonly string[];
   /** Packets a second of all tasks of this process together. */
   rate: number;
   clock: Clock;
@@ -20,8 +22,8 @@ export class ReconPolicy {
   readonly #pace: Pace;
 
   /** @throws HeddleError where an entry of the scope is none */
-  constructor({ scope, rate, clock }: PolicyOptions) {
-    this.#scope = createScope(scope);
+  constructor({ scope, followed, rate, clock }: PolicyOptions) {
+    this.#scope = createScope(scope, followed);
     this.#clock = clock;
     this.#rate = rate;
     this.#pace = createPace({ clock, rate, host_rate: Infinity });

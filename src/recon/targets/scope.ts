@@ -32,10 +32,14 @@ export interface AddressScope extends Scope {
  *
  * A wide line covers no special address: 169.254.0.0/16 needs a line within 169.254.0.0/16, a metadata service one for itself.
  *
+ * @param followed domains whose names may be looked up, as those of the loopback may, but make no address one of the scope
  * @throws HeddleError VALIDATION_FAILED with place, text and remedy of each fault
  */
-export function createScope(entries: Iterable<string | PlacedText> = []): AddressScope {
-  return new ListedScope(readEntries(entries), FREE_ADDRESSES);
+export function createScope(
+  entries: Iterable<string | PlacedText> = [],
+  followed: readonly string[] = [],
+): AddressScope {
+  return new ListedScope(readEntries(entries), FREE_ADDRESSES, ['localhost', ...followed]);
 }
 
 /**
@@ -47,18 +51,18 @@ export function createScope(entries: Iterable<string | PlacedText> = []): Addres
 export function narrowScope(outer: AddressScope, entries: Iterable<string | PlacedText>): AddressScope {
   const listed = readEntries(entries);
   if (listed.ranges.length + listed.domains.length === 0) return outer;
-  return new NarrowedScope(outer, new ListedScope(listed, AddressSet.of([])));
+  return new NarrowedScope(outer, new ListedScope(listed, AddressSet.of([]), []));
 }
 
 class ListedScope implements AddressScope {
   readonly addresses: AddressSet;
   readonly #domains: readonly string[];
-  readonly #loopback: boolean;
+  readonly #followed: readonly string[];
 
-  constructor({ ranges, domains }: ListedEntries, free: AddressSet) {
+  constructor({ ranges, domains }: ListedEntries, free: AddressSet, followed: readonly string[]) {
     this.addresses = allowedAddresses(ranges, free);
     this.#domains = domains;
-    this.#loopback = free.count > 0n;
+    this.#followed = followed;
   }
 
   check(ip: string, name: string | null): ScopeVerdict {
@@ -76,7 +80,7 @@ class ListedScope implements AddressScope {
     const verdict = normalizeName(name);
     if (!verdict.ok) return refused(`${shown(name)} ${verdict.fault}`);
     // Names of the loopback may be followed, but they make no address one of the scope.
-    if (this.#listsName(verdict.name) || (this.#loopback && isWithin(verdict.name, 'localhost'))) return ALLOWED;
+    if (this.#listsName(verdict.name) || this.#followed.some((each) => isWithin(verdict.name, each))) return ALLOWED;
     const reverse = reverseAddress(verdict.name);
     if (reverse !== null) return this.check(reverse, null);
     return refused(`no line of the scope covers ${verdict.name}; a line that says ${verdict.name} allows it`);

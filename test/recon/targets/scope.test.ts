@@ -144,6 +144,17 @@ test('the ranges of a scope and its checks of single addresses say the same', ()
   }
 });
 
+test('names that are followed may be looked up, and make no address one of the scope', () => {
+  const scope = createScope([], ['zone.test']);
+  const allowed = ['zone.test', 'a.zone.test', 'azone.test', 'zone.test.example.com'].map(
+    (name) => scope.checkName(name).allowed,
+  );
+  assert.deepEqual(allowed, [true, true, false, false]);
+  assert.equal(scope.check('127.0.0.1', 'a.zone.test').allowed, true);
+  for (const ip of ['93.184.216.34', '169.254.169.254']) assert.equal(scope.check(ip, 'a.zone.test').allowed, false);
+  assert.equal(narrowScope(scope, ['10.0.0.0/8']).checkName('a.zone.test').allowed, false);
+});
+
 describe('a scope within a scope', () => {
   const outer = createScope(['8.8.8.0/24', 'example.com']);
 
