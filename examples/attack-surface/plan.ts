@@ -3,7 +3,7 @@
  * service more, one gone, one certificate renewed, one banner that names another version.
  */
 
-export const ZONE = 'surface.localhost';
+export const ZONE = 'surface.test';
 /** Hosts that are looked at, whether or not anything stands there. */
 export const HOSTS = 20;
 /** Ports of each host that are looked at. */

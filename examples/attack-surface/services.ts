@@ -210,6 +210,6 @@ if (import.meta.main) {
   const directory = join(process.argv[2] ?? process.env['HEDDLE_DATA_DIR'] ?? '.heddle', 'examples/attack-surface');
   const services = await startServices({ directory });
   console.log(`${services.count} services at ${services.addresses}, ports ${services.ports}`);
-  console.log(`the name server of surface.localhost is ${services.resolver}`);
+  console.log(`the name server of surface.test is ${services.resolver}`);
   process.once('SIGINT', () => void services.close());
 }

@@ -1,4 +1,4 @@
-/** The zone `surface.localhost`, and the names of its addresses: what the name server answers. */
+/** The zone `surface.test`, and the names of its addresses: what the name server answers. */
 import { ZONE } from './plan.ts';
 
 export type Answer =

@@ -40,7 +40,7 @@ test('the example that a kill cut short goes on with the next start, and is mark
   assert.equal((await second.event<ExampleEvent>('example')).workflow_id, workflow_id);
   const { report } = await second.event<ExampleEvent>('example_ended', ENDED_DEADLINE_MS);
   assert.match(report ?? '', /^found: 16 hosts, 29 services, \d+ names, 7 TLS endpoints, 7 certificates$/m);
-  assert.match(report ?? '', /^ {2}shop\.surface\.localhost .* expired 3 days ago +.*expired/m);
+  assert.match(report ?? '', /^ {2}shop\.surface\.test .* expired 3 days ago +.*expired/m);
   const { state, task_count } = await workflowAt(again.url, workflow_id);
   assert.equal(state, 'Succeeded');
   assert.ok(task_count > 10, `${task_count} tasks`);
@@ -96,7 +96,7 @@ async function rescan(base: string): Promise<void> {
     ['banner'],
   );
   const certificates = await modelsAt(base, 'certificate');
-  const www = certificates.filter(({ data: { subject_cn } }) => subject_cn === 'surface.localhost');
+  const www = certificates.filter(({ data: { subject_cn } }) => subject_cn === 'surface.test');
   assert.deepEqual(www.map(({ state }) => state).sort(), ['gone', 'new'], 'it was renewed');
   const wrong = (await modelsAt(base, 'tls')).filter(({ data: { findings } }) => findings?.includes('mismatched'));
   assert.deepEqual(
