@@ -27,7 +27,9 @@ export async function* scanDns(options: DnsOptions, environment: ProbeEnvironmen
   const scan = new DnsScan(options, environment);
   try {
     await scan.start();
-    for (let batch = await scan.next(); batch !== null; batch = await scan.next()) yield* batch;
+    for (let batch = await scan.next(); batch !== null; batch = await scan.next()) {
+      for (const record of batch) yield record;
+    }
   } finally {
     scan.close();
   }
