@@ -17,7 +17,10 @@ suite('against a real authoritative server', () => {
   after(() => server?.close());
 
   test('every one of 100,000 names is found, with its own address', async (t) => {
-    if (server === null) { t.skip(MISSING); return; }
+    if (server === null) {
+      t.skip(MISSING);
+      return;
+    }
     const { records } = await scan({ names: numbered(NAMES, ZONE), resolvers: [server.address] });
     assert.equal(records.length, NAMES);
     const wrong = records.filter(({ host, a }) => {
@@ -29,7 +32,10 @@ suite('against a real authoritative server', () => {
   });
 
   test('every type is read as the server has it, what is large over TCP', async (t) => {
-    if (server === null) { t.skip(MISSING); return; }
+    if (server === null) {
+      t.skip(MISSING);
+      return;
+    }
     const { address } = server;
     const ask = async (name: string, type: DnsType): Promise<DnsRecord> => {
       const names = [name === '' ? ZONE : `${name}.${ZONE}`];
@@ -56,7 +62,10 @@ suite('against a real authoritative server', () => {
   });
 
   test('words find what is there, and the wildcard for what it is', async (t) => {
-    if (server === null) { t.skip(MISSING); return; }
+    if (server === null) {
+      t.skip(MISSING);
+      return;
+    }
     const names = expandNames([ZONE, `wild.${ZONE}`], ['host7', 'own', 'gone']);
     const { records } = await scan({ names, resolvers: [server.address], wildcards: true });
     const found = records.filter(({ a }) => a !== undefined).map(({ host, wildcard }) => `${host} ${wildcard}`);
