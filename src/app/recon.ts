@@ -25,11 +25,16 @@ export async function runRecon(request: ReconRequest, terminal: ReconTerminal): 
     return await untilInterrupted<ReconExit>((interrupted) => recon(request, terminal, interrupted));
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    if (error instanceof HeddleError) throw refused(error.message, error);
+    if (error instanceof HeddleError) throw refused(withDetails(error), error);
     throw Object.assign(error instanceof Error ? error : new Error(String(error)), { exitCode: RECON_EXIT.error });
   } finally {
     terminal.stopProgress();
   }
+}
+
+/** Details say what to do; some messages are nothing but them. */
+function withDetails({ message, details }: HeddleError): string {
+  return [message, ...details.filter((detail) => !message.includes(detail))].join('\n  ');
 }
 
 async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted: AbortSignal): Promise<ReconExit> {
@@ -47,7 +52,7 @@ async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted
   }
   if (aims.targets.size === 0) {
     told.end();
-    if (aims.refusedHosts === 0n) terminal.notice('nothing is left to probe: everything that was named is excluded');
+    if (aims.refusedHosts === 0n) terminal.notice('nothing is left to probe: the lists are empty, or everything in them is excluded');
     return exitOf(aims, 0, false);
   }
   const run = new Run(request, terminal, told, interrupted);
@@ -156,6 +161,7 @@ class Run {
       ports: aims.ports,
       seed,
       scope: aims.scope,
+      all_addresses: 'allAddresses' in this.#request && this.#request.allAddresses,
       resolve: (name) => resolver.resolve(name),
       onRefused: (_host, reason) => {
         this.#refused += 1;

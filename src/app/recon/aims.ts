@@ -19,6 +19,9 @@ export interface Aims {
 
 const LIST_BYTES_MAX = 256 * 2 ** 20;
 const STDIN_FD = 0;
+/** Taken for the domain of that name, a file that is not there would leave out nothing, without a word. */
+const FILE_NAME = /^[^*.].*\.(?:txt|list|lst|csv|tsv|json|yaml|yml|conf|cfg|hosts)$|^\.{0,2}\//i;
+const NO_FILE = 'there is no such file; a domain of that name is written with *. before it';
 
 /** @throws HeddleError or CommandFailure that names flag, place and remedy */
 export function aimsOf(request: ReconRequest): Aims {
@@ -47,6 +50,7 @@ function* targetsOf({ targets, lists }: ReconAims): Generator<PlacedText> {
 function* entriesOf(flag: string, given: readonly string[]): Generator<PlacedText> {
   for (const each of given) {
     const path = each.startsWith('@') ? each.slice(1) : isFile(each) ? each : null;
+    if (path === null && FILE_NAME.test(each)) throw refused(`${flag} ${each}: ${NO_FILE}`);
     if (path === null) yield { text: each, place: flag };
     else yield* linesOf(readList(flag, path), path);
   }

@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
+import { ADDRESSES_MAX } from '../../recon/targets/name-resolutions.ts';
 import { ciphersOf } from '../../recon/tls/cipher-suites.ts';
 import { TLS_VERSIONS } from '../../recon/tls/protocol.ts';
 import type { Aims } from './aims.ts';
-import type { ReconPlan, ReconRequest } from './request.ts';
+import type { ReconPlan, ReconRequest, TcpRequest, TlsRequest } from './request.ts';
 
 /** What a run would send at most. */
 export function planOf(request: ReconRequest, aims: Aims, seed: number, words: number | null): ReconPlan {
@@ -34,12 +35,20 @@ export function planOf(request: ReconRequest, aims: Aims, seed: number, words: n
 
 /** How many endpoints, or questions, there are; null where nobody counted the words. */
 function endpointsOf(request: ReconRequest, { targets, ports }: Aims, words: number | null): number | null {
-  const plain = targets.size - targets.pinned;
-  if (request.probe !== 'dns') return plain * ports.length + targets.pinned;
+  if (request.probe !== 'dns') {
+    const plain = targets.size - targets.pinned + further(request, targets.names.length);
+    const names = targets.pinnedHosts.filter(({ ip }) => ip === null).length;
+    return plain * ports.length + targets.pinned + further(request, names);
+  }
   if (words === null) return null;
   const addresses = Number(targets.addresses.count) + targets.pinnedHosts.filter(({ ip }) => ip !== null).length;
   const names = targets.size - addresses;
   return addresses + names * (words + 1) * request.types.length;
+}
+
+/** How many addresses names may have beside their first, where all of them are probed. */
+function further(request: TcpRequest | TlsRequest, names: number): number {
+  return request.allAddresses ? names * (ADDRESSES_MAX - 1) : 0;
 }
 
 /** A certificate may need a second connection, and a refused one a third. */

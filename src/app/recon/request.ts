@@ -32,6 +32,8 @@ export interface ReconAims {
 export interface TcpRequest extends ReconAims {
   readonly probe: 'tcp';
   readonly ports: string;
+  /** Names at each of their addresses, not at the first alone. */
+  readonly allAddresses: boolean;
   readonly method: 'auto' | 'syn' | 'connect';
   readonly banner: boolean;
   readonly allStates: boolean;
@@ -53,6 +55,8 @@ export interface DnsRequest extends ReconAims {
 export interface TlsRequest extends ReconAims {
   readonly probe: 'tls';
   readonly ports: string;
+  /** As of ports. */
+  readonly allAddresses: boolean;
   readonly versions: boolean;
   readonly ciphers: boolean;
   readonly certificates: boolean;

@@ -33,6 +33,7 @@ interface AimFlags {
 
 export interface TcpFlags extends AimFlags {
   ports: string;
+  allAddresses?: boolean;
   method: TcpRequest['method'];
   banner?: boolean;
   allStates?: boolean;
@@ -50,6 +51,7 @@ export interface DnsFlags extends AimFlags {
 
 export interface TlsFlags extends AimFlags {
   ports: string;
+  allAddresses?: boolean;
   versions?: boolean;
   ciphers?: boolean;
   certificates: boolean;
@@ -60,12 +62,9 @@ export interface TlsFlags extends AimFlags {
 }
 
 export function addTcpOptions(command: Command): Command {
-  addTargetOptions(command).option(
-    '-p, --ports <list>',
-    'such as 22,80-90,top-100,!443 or all',
-    nonEmpty,
-    DEFAULTS.ports,
-  );
+  addTargetOptions(command)
+    .option('-p, --ports <list>', 'such as 22,80-90,top-100,!443 or all', nonEmpty, DEFAULTS.ports)
+    .option('--all-addresses', 'probe names at each of their addresses, at most 16, not at the first alone');
   addPaceOptions(command, 'packets or connections')
     .option('--retries <count>', 'rounds over what did not answer', amount(0, 20), DEFAULTS.retries)
     .option('--timeout <time>', 'how long an answer may take (1s for syn, 3s for connect)', TIMEOUT)
@@ -100,6 +99,7 @@ export function addDnsOptions(command: Command): Command {
 export function addTlsOptions(command: Command): Command {
   addTargetOptions(command)
     .option('-p, --ports <list>', 'of targets that do not name their own', nonEmpty, '443')
+    .option('--all-addresses', 'probe names at each of their addresses, at most 16, not at the first alone')
     .option('--versions', 'ask for every version')
     .option('--ciphers', 'ask for every cipher suite')
     .option('--no-certificates', 'leave certificates out: one message each way is enough then')
@@ -136,7 +136,8 @@ export function aimsOf(targets: readonly string[], flags: AimFlags): ReconAims {
 
 export function tcpRequestOf(targets: readonly string[], flags: TcpFlags): TcpRequest {
   const { ports, method, retries, concurrency } = flags;
-  const asked = { banner: flags.banner === true, allStates: flags.allStates === true };
+  const allAddresses = flags.allAddresses === true;
+  const asked = { allAddresses, banner: flags.banner === true, allStates: flags.allStates === true };
   return { probe: 'tcp', ...aimsOf(targets, flags), ports, method, retries, concurrency, ...asked };
 }
 
@@ -148,7 +149,8 @@ export function dnsRequestOf(targets: readonly string[], flags: DnsFlags): DnsRe
 
 export function tlsRequestOf(targets: readonly string[], flags: TlsFlags): TlsRequest {
   const { ports, certificates, starttls, concurrency, alpn = [], roots = [] } = flags;
-  const asked = { versions: flags.versions === true, ciphers: flags.ciphers === true };
+  const allAddresses = flags.allAddresses === true;
+  const asked = { allAddresses, versions: flags.versions === true, ciphers: flags.ciphers === true };
   return { probe: 'tls', ...aimsOf(targets, flags), ports, certificates, starttls, alpn, roots, concurrency, ...asked };
 }
 

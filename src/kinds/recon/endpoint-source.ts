@@ -8,7 +8,7 @@ import type { LeftOuts } from './left-outs.ts';
 import type { EndpointPart } from './scan-input.ts';
 
 export interface SourceOptions {
-  part: EndpointPart & { ports: string; settings: { exclude: readonly string[] } };
+  part: EndpointPart & { ports: string; all_addresses: boolean; settings: { exclude: readonly string[] } };
   scope: Scope;
   resolve: ResolveTargetName;
   leftOuts: LeftOuts;
@@ -21,6 +21,7 @@ export function endpointSource({ part, scope, resolve, leftOuts }: SourceOptions
     targets: parseTargets(part.targets, { exclude: part.settings.exclude }),
     ports: parsePorts(part.ports),
     seed: part.seed,
+    all_addresses: part.all_addresses,
     scope,
     resolve: async (name, signal) => {
       try {

@@ -29,6 +29,8 @@ const TLS_PORTS = '443';
 /** What is told to every part of a scan alike, and what generators pass on as it is. */
 export interface TcpMembers {
   ports: string;
+  /** Names at each of their addresses, at most 16, not at the first alone. */
+  all_addresses: boolean;
   method: (typeof METHODS)[number];
   states: readonly (typeof STATES)[number][];
   banner: boolean;
@@ -46,6 +48,8 @@ export interface DnsMembers {
 
 export interface TlsMembers {
   ports: string;
+  /** Names at each of their addresses, at most 16, not at the first alone. */
+  all_addresses: boolean;
   starttls: (typeof STARTTLS)[number];
   alpn: readonly string[];
   certificates: boolean;
@@ -72,14 +76,24 @@ export type TlsInput = EndpointPart & TlsMembers & { settings: ProbeSettings };
 export type DnsInput = Omit<PartMembers, 'port_slice'> &
   DnsMembers & { words: readonly string[]; settings: ProbeSettings };
 
-export const TCP_MEMBERS = ['ports', 'method', 'states', 'banner', 'concurrency'] as const;
+export const TCP_MEMBERS = ['ports', 'all_addresses', 'method', 'states', 'banner', 'concurrency'] as const;
 export const DNS_MEMBERS = ['types', 'wildcards', 'in_flight', 'accept'] as const;
-export const TLS_MEMBERS = ['ports', 'starttls', 'alpn', 'certificates', 'versions', 'ciphers', 'concurrency'] as const;
+export const TLS_MEMBERS = [
+  'ports',
+  'all_addresses',
+  'starttls',
+  'alpn',
+  'certificates',
+  'versions',
+  'ciphers',
+  'concurrency',
+] as const;
 const ENDPOINT_PART_MEMBERS = ['scan', 'targets', 'endpoints', 'slice', 'port_slice', 'seed'] as const;
 
 export function readTcpMembers(input: Members): TcpMembers {
   return {
     ports: readPorts(input, RECON_DEFAULTS.ports),
+    all_addresses: input.boolean('all_addresses') ?? false,
     method: input.oneOf('method', METHODS) ?? 'auto',
     states: readNames(input, 'states', STATES) ?? ['open'],
     banner: input.boolean('banner') ?? false,
@@ -90,6 +104,7 @@ export function readTcpMembers(input: Members): TcpMembers {
 export function readTlsMembers(input: Members): TlsMembers {
   return {
     ports: readPorts(input, TLS_PORTS),
+    all_addresses: input.boolean('all_addresses') ?? false,
     starttls: input.oneOf('starttls', STARTTLS) ?? 'auto',
     alpn: textsMember(input, 'alpn', { max: 32, maxChars: 255 }) ?? ['h2', 'http/1.1'],
     certificates: input.boolean('certificates') ?? true,

@@ -22,6 +22,8 @@ export interface EndpointOptions {
   readonly scope: Scope;
   /** Needed where targets are names. */
   readonly resolve?: ResolveTargetName;
+  /** Names at each of their addresses that the scope allows, at most 16; without, at the first of them. */
+  readonly all_addresses?: boolean;
   /** Told once for each host that the scope does not allow. */
   readonly onRefused?: (host: string, reason: string) => void;
   /** Told once for each name that has no address. */
@@ -43,6 +45,8 @@ export function endpoints(options: EndpointOptions): EndpointSource {
   return new PermutedEndpoints(options);
 }
 
+const NONE: readonly Endpoint[] = [];
+
 /** Sets the orders of one seed apart. */
 const PURPOSE = { hosts: 1, pinned: 2, endpoints: 3 } as const;
 
@@ -61,6 +65,8 @@ class PermutedEndpoints implements EndpointSource {
   /** Whether the scope allows all addresses, so that asking it for each would be for nothing. */
   readonly #allAllowed: boolean;
   #position = 0;
+  /** Further addresses of names, which the last batch had no room for. */
+  #left: Endpoint[] = [];
 
   constructor(options: EndpointOptions) {
     const { targets, ports, seed } = options;
@@ -83,12 +89,12 @@ class PermutedEndpoints implements EndpointSource {
   }
 
   async next(max: number, signal: AbortSignal): Promise<readonly Endpoint[]> {
-    const batch: Endpoint[] = [];
+    const batch: Endpoint[] = this.#left.splice(0, max);
     while (batch.length < max && this.#position < this.size && !signal.aborted) {
       const until = Math.min(this.size, this.#position + TRIES_PER_TURN);
       const unresolved: { host: string; port: number; at: number }[] = [];
       // Places of names that are being looked up are kept, so that the order depends on nothing but the seed.
-      const found: (Endpoint | null)[] = [];
+      const found: (Endpoint | readonly Endpoint[])[] = [];
       while (batch.length + found.length < max && this.#position < until) {
         const target = this.#target(this.#position);
         this.#position += 1;
@@ -99,13 +105,18 @@ class PermutedEndpoints implements EndpointSource {
           continue;
         }
         unresolved.push({ host, port: port!, at: found.length });
-        found.push(null);
+        found.push(NONE);
       }
       if (unresolved.length > 0) await this.#resolveInto(found, unresolved, signal);
-      for (const endpoint of found) if (endpoint !== null) batch.push(endpoint);
+      for (const each of found) {
+        if ('ip' in each) batch.push(each);
+        else batch.push(...each);
+      }
       if (batch.length === 0) await eventLoopTurn();
     }
-    return signal.aborted ? [] : batch;
+    if (signal.aborted) return [];
+    this.#left.push(...batch.splice(max));
+    return batch;
   }
 
   /** What stands at a position; null where it stands elsewhere already. */
@@ -132,14 +143,13 @@ class PermutedEndpoints implements EndpointSource {
   }
 
   async #resolveInto(
-    found: (Endpoint | null)[],
+    found: (Endpoint | readonly Endpoint[])[],
     unresolved: readonly { host: string; port: number; at: number }[],
     signal: AbortSignal,
   ): Promise<void> {
     await this.#names.resolve(new Set(unresolved.map(({ host }) => host)), signal);
     for (const { host, port, at } of unresolved) {
-      const ip = this.#names.addressOf(host);
-      if (ip !== null) found[at] = { host, ip, family: familyOf(ip), port };
+      found[at] = this.#names.addressesOf(host).map((ip) => ({ host, ip, family: familyOf(ip), port }));
     }
   }
 }

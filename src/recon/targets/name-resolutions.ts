@@ -7,6 +7,8 @@ export interface NameResolutionOptions {
   readonly targets: TargetSet;
   readonly scope: Scope;
   readonly resolve?: ResolveTargetName;
+  /** Every address that is allowed, at most 16, instead of the first. */
+  readonly all_addresses?: boolean;
   readonly onRefused?: (host: string, reason: string) => void;
   readonly onUnresolved?: (name: string, reason: string) => void;
 }
@@ -14,23 +16,25 @@ export interface NameResolutionOptions {
 const LOOKUPS_AT_ONCE = 64;
 /** Hosts whose refusal was told, so that one host with many ports is told of once. */
 const TOLD_MAX = 10_000;
+/** Of one name that is probed at all of its addresses: whoever runs its zone says how many there are. */
+export const ADDRESSES_MAX = 16;
+const NONE: readonly string[] = [];
 
 /**
- * The address of each name: the first one that the scope allows and nobody excluded. Looked up once, so that all ports of a
- * name are probed at the same address.
+ * The addresses of each name that the scope allows and nobody excluded: the first, or all. Looked up once, so that all ports of
+ * a name are probed at the same address, and at that which was checked.
  */
 export class NameResolutions {
   readonly #options: NameResolutionOptions;
-  /** Null where there is none. */
-  readonly #addresses = new Map<string, string | null>();
+  readonly #addresses = new Map<string, readonly string[]>();
   readonly #told = new Set<string>();
 
   constructor(options: NameResolutionOptions) {
     this.#options = options;
   }
 
-  addressOf(name: string): string | null {
-    return this.#addresses.get(name) ?? null;
+  addressesOf(name: string): readonly string[] {
+    return this.#addresses.get(name) ?? NONE;
   }
 
   /** Tells once that the scope does not allow a host. */
@@ -52,30 +56,42 @@ export class NameResolutions {
     await Promise.all(Array.from({ length: Math.min(LOOKUPS_AT_ONCE, waiting.length) }, lookUp));
   }
 
-  async #lookUp(name: string, signal: AbortSignal): Promise<string | null> {
-    const { scope, resolve, targets, onUnresolved } = this.#options;
+  async #lookUp(name: string, signal: AbortSignal): Promise<readonly string[]> {
+    const { scope, resolve, onUnresolved } = this.#options;
     const verdict = scope.checkName(name);
     if (!verdict.allowed) {
       this.refused(name, verdict.reason);
-      return null;
+      return NONE;
     }
     if (resolve === undefined) throw new Error(`endpoints of names need a way to look ${name} up`);
     let addresses: readonly string[];
     try {
       addresses = await resolve(name, signal);
     } catch (error) {
-      if (!signal.aborted) onUnresolved?.(name, error instanceof Error ? error.message : String(error));
-      return null;
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!signal.aborted) onUnresolved?.(name, `could not be looked up: ${reason}`);
+      return NONE;
     }
-    let reason: string | null = null;
-    for (const ip of addresses) {
-      if (targets.excludes(ip)) continue;
-      const verdict = scope.check(ip, name);
-      if (verdict.allowed) return ip;
-      reason ??= `${name} resolves to ${ip}: ${verdict.reason}`;
-    }
+    const { allowed, reason } = this.#allowed(name, addresses);
+    if (allowed.length > 0) return allowed;
     if (reason !== null) this.refused(name, reason);
     else onUnresolved?.(name, addresses.length === 0 ? 'has no address' : 'all of its addresses are excluded');
-    return null;
+    return NONE;
+  }
+
+  /** Those to probe, and why the first of the others is none of them. */
+  #allowed(name: string, addresses: readonly string[]): { allowed: string[]; reason: string | null } {
+    const { scope, targets, all_addresses } = this.#options;
+    const max = all_addresses === true ? ADDRESSES_MAX : 1;
+    const allowed: string[] = [];
+    let reason: string | null = null;
+    for (const ip of addresses) {
+      if (allowed.length === max) break;
+      if (targets.excludes(ip)) continue;
+      const verdict = scope.check(ip, name);
+      if (verdict.allowed) allowed.push(ip);
+      else reason ??= `${name} resolves to ${ip}: ${verdict.reason}`;
+    }
+    return { allowed, reason };
   }
 }

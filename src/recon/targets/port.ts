@@ -44,7 +44,10 @@ export interface Endpoint {
  * the scope is checked on the way, so it is asynchronous by the batch.
  */
 export interface EndpointSource {
-  /** How many there are at most: names that do not resolve, and addresses out of scope, fall out. */
+  /**
+   * How many there are at most, names counted once: those that do not resolve, and addresses out of scope, fall out; those that
+   * are taken at all of their addresses come as often as they have any.
+   */
   readonly size: number;
   /** The next ones, `max` at most; an empty batch is the end. Never called again before it has resolved. */
   next(max: number, signal: AbortSignal): Promise<readonly Endpoint[]>;

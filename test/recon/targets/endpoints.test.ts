@@ -146,6 +146,24 @@ describe('names', () => {
     assert.equal(new Set(all.map((text) => text.split(' ').slice(0, 2).join(' '))).size, 2);
   });
 
+  test('at all of their addresses: those that are allowed, at most sixteen, in batches no larger than asked for', async () => {
+    const answers: Record<string, string[]> = {
+      'two.example': ['10.0.0.1', '169.254.169.254', 'fd00::1', '10.0.0.66'],
+      'many.example': Array.from({ length: 100 }, (_, index) => `10.1.0.${index}`),
+      'none.example': [],
+    };
+    const options = { ports: [1, 2], all_addresses: true, resolve: (name: string) => Promise.resolve(answers[name]!) };
+    const names = ['two.example', 'many.example', 'none.example', 'two.example:9'];
+    const targets = parseTargets(names, { exclude: ['10.0.0.66'] });
+    const found = await drain(source([], { ...options, targets }), 3);
+    const two = (port: number): string[] => [`two.example 10.0.0.1 ${port}`, `two.example fd00::1 ${port}`];
+    assert.deepEqual(
+      ascending(found.filter((text) => text.startsWith('two'))),
+      ascending([...two(1), ...two(2), ...two(9)]),
+    );
+    assert.equal(found.length, 6 + 2 * 16);
+  });
+
   test('what does not resolve, is excluded or out of scope falls out, and each is told of once', async () => {
     const answers: Record<string, string[] | Error> = {
       'none.example': [],
@@ -185,7 +203,7 @@ describe('names', () => {
     assert.deepEqual(lines.slice(3), [
       'unresolved excluded.example: all of its addresses are excluded',
       'unresolved none.example: has no address',
-      'unresolved silent.example: no resolver answered',
+      'unresolved silent.example: could not be looked up: no resolver answered',
     ]);
   });
 

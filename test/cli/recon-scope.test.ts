@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { reconSurroundings, recordsOf } from './recon-fixture.ts';
+import { type Scanned } from './scan-process.ts';
+
+const near = reconSurroundings();
+
+describe('scope', () => {
+  test('what is neither loopback nor private is refused, with the line that would allow it; 2 where nothing else is left', async () => {
+    const ran = await near.tcp('8.8.8.8', '--json');
+    assert.deepEqual([ran.code, ran.stdout], [2, '']);
+    assert.equal(
+      ran.stderr,
+      'refused: no line of the scope covers 8.8.8.8; a line that says 8.8.8.8, or names a network that it is in, allows it\n',
+    );
+  });
+
+  test('3 where something else was probed; many refusals are counted', async () => {
+    const many = Array.from({ length: 30 }, (_, index) => `8.8.${index}.8`);
+    const ran = await near.tcp('127.0.0.1', ...many, '-p', String(near.web.port), '--json');
+    assert.equal(ran.code, 3);
+    assert.equal(recordsOf(ran).length, 1);
+    assert.equal(ran.stderr.match(/^refused: /gm)?.length, 20);
+    assert.match(ran.stderr, /^and 10 more of these$/m);
+  });
+
+  test('a name that resolves to what is not allowed is refused, and alone ends with 2', async () => {
+    const ran = await near.tcp('far.example.test', '--scope', '8.8.4.4', '--resolvers', near.names.address);
+    assert.equal(ran.code, 2);
+    const trap = await near.tcp('trap.example.test', '--scope', 'example.test', '--resolvers', near.names.address);
+    assert.equal(trap.code, 2);
+    assert.match(trap.stderr, /refused: trap\.example\.test resolves to 169\.254\.169\.254/);
+  });
+
+  test('files and entries; a file of the name goes first', async () => {
+    near.directory.write('scope.txt', '# ours\n203.0.113.0/24 # documentation\nexample.test\n');
+    const plan = (...args: string[]): Promise<Scanned> => near.tcp('203.0.113.7', '--dry-run', '--json', ...args);
+    const ran = await Promise.all([
+      plan(),
+      plan('--scope', 'scope.txt'),
+      plan('--scope', '@scope.txt'),
+      plan('--scope', '203.0.113.7'),
+    ]);
+    assert.deepEqual(
+      ran.map(({ code, json }) => [code, json[0]!['targets'], json[0]!['refused']]),
+      [
+        [2, 0, 1],
+        [0, 1, 0],
+        [0, 1, 0],
+        [0, 1, 0],
+      ],
+    );
+    near.directory.write('wrong.txt', 'example.test\n10.0.0.5/24\n');
+    const wrong = await plan('--scope', 'wrong.txt');
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /^heddle: wrong\.txt:2: "10\.0\.0\.5\/24" is an address within a network/);
+  });
+});
