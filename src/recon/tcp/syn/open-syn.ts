@@ -15,13 +15,24 @@ export type SynAccess =
   /** A sentence's part: what is not there, and what to do. */
   | { available: false; missing: string };
 
+const BLOCKS = (PORT_MAX - PORT_MIN) / (TRY_MASK + 1) + 1;
+let lastBlock: number | undefined;
+
+/**
+ * The ports of the next scan: at random for the first one of a process, then one after the other, so that scans which run at the
+ * same time never send from the same ones. A host takes a second SYN between the same ports for a fault of the first.
+ */
+function nextPortBase(random: Random): number {
+  lastBlock = lastBlock === undefined ? Math.floor(random.next() * BLOCKS) : (lastBlock + 1) % BLOCKS;
+  return PORT_MIN + (TRY_MASK + 1) * lastBlock;
+}
+
 /** Finds out whether this process may send SYN packets, by opening and closing what it needs. */
 export async function openSyn(random: Random): Promise<SynAccess> {
   const access = await openLibc();
   if (!access.available) return access;
   const { libc } = access;
-  const blocks = (PORT_MAX - PORT_MIN) / (TRY_MASK + 1) + 1;
-  const portBase = PORT_MIN + (TRY_MASK + 1) * Math.floor(random.next() * blocks);
+  const portBase = nextPortBase(random);
   const openWire = (family: 4 | 6): Wire => {
     const parts = { libc, portBase };
     return family === 4 ? new WireIpv4(parts) : new WireIpv6(parts);
