@@ -1,16 +1,21 @@
-import { isTerminal, satisfiesRequiredSuccess } from './task-state.ts';
+import { isTerminal } from './task-state.ts';
 import type { TaskState } from './task-state.ts';
+import { tolerates, type CompletionPolicy } from './completion-policy.ts';
 
 /**
  * What one dependency says about its child:
  * `open` the parent has not ended, so the child must wait; `closed` the parent ended and lets the child through;
- * `broken` the parent ended without the success that the child requires.
+ * `broken` the parent ended without the success that the child requires, and its policy does not let that pass.
  */
 export type Gate = 'open' | 'closed' | 'broken';
 
-export function gateOf(parentState: TaskState, requiresSuccess: boolean): Gate {
+export function gateOf(
+  parentState: TaskState,
+  requiresSuccess: boolean,
+  policy: CompletionPolicy = 'FailOnFailure',
+): Gate {
   if (!isTerminal(parentState)) return 'open';
-  return requiresSuccess && !satisfiesRequiredSuccess(parentState) ? 'broken' : 'closed';
+  return requiresSuccess && !tolerates(policy, parentState) ? 'broken' : 'closed';
 }
 
 /** How many of a task's parents have not ended. A broken gate counts as closed: nobody waits for it any more. */

@@ -1,3 +1,4 @@
+import type { CompletionPolicy } from './completion-policy.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { TaskId, WorkflowId } from './ids.ts';
 import type { ContainerState, TaskState } from './task-state.ts';
@@ -73,6 +74,8 @@ export interface NewTask {
   rules: readonly Rule[];
   dedupe: readonly DedupeMatcher[];
   retry: RetryPolicy | null;
+  /** Of a task of a batch: which of its ends let tasks start that require its success. `FailOnFailure` where absent. */
+  policy?: CompletionPolicy;
   dependencies: readonly NewDependency[];
 }
 

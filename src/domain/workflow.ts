@@ -1,24 +1,16 @@
+import type { CompletionPolicy } from './completion-policy.ts';
 import type { ContainerId, TaskId, WorkflowId } from './ids.ts';
 import type { JsonValue } from './json.ts';
 import type { NewTask, Task, WorkflowSummary } from './task.ts';
-import { TASK_STATE_CODE, TASK_STATES, type ContainerState, type TaskState, type TerminalState } from './task-state.ts';
+import { TASK_STATE_CODE, TASK_STATES, type ContainerState, type TaskState } from './task-state.ts';
+
+export { COMPLETION_POLICIES, COMPLETION_POLICY_CODE, policyOf, tolerates } from './completion-policy.ts';
+export type { CompletionPolicy } from './completion-policy.ts';
 
 /** How the children of a container run: one after the other, or side by side. */
 export const CONTAINER_MODE_CODE = { sequential: 0, parallel: 1 } as const;
 
 export type ContainerMode = keyof typeof CONTAINER_MODE_CODE;
-
-/**
- * What a node's end may be without stopping the sequence that it stands in: `FailOnFailure` lets nothing but a success
- * pass, `ContinueOnPartialFailure` a partial failure too, `ContinueOnFailure` anything. What was let pass is tracked.
- */
-export const COMPLETION_POLICY_CODE = {
-  FailOnFailure: 0,
-  ContinueOnPartialFailure: 1,
-  ContinueOnFailure: 2,
-} as const;
-
-export type CompletionPolicy = keyof typeof COMPLETION_POLICY_CODE;
 
 /** A validated node of a tree on its way into the store. */
 export type NewNode = NewContainerNode | NewTaskNode;
@@ -84,13 +76,6 @@ export interface TreeTask extends Task {
   generator_id: TaskId | null;
   /** Of a generator: messages it announced (null until it has) and nodes that exist. */
   expansion: { expected: number | null; created: number } | null;
-}
-
-/** Whether a node that ended so lets its sequence go on. */
-export function tolerates(policy: CompletionPolicy, state: TerminalState): boolean {
-  if (state === 'succeeded' || state === 'disabled') return true;
-  if (state === 'partially_failed') return policy !== 'FailOnFailure';
-  return policy === 'ContinueOnFailure';
 }
 
 /**
@@ -159,14 +144,7 @@ export function nodeStatesOfWorkflowWire(wire: WorkflowWireState): TaskState[] {
   return TASK_STATES.filter((state) => WORKFLOW_WIRE_STATE[state] === wire);
 }
 
-export const COMPLETION_POLICIES = Object.keys(COMPLETION_POLICY_CODE) as readonly CompletionPolicy[];
 export const CONTAINER_MODES = Object.keys(CONTAINER_MODE_CODE) as readonly ContainerMode[];
-
-export function policyOf(code: number): CompletionPolicy {
-  const policy = COMPLETION_POLICIES.find((name) => COMPLETION_POLICY_CODE[name] === code);
-  if (policy === undefined) throw new Error(`unknown completion policy code ${code}`);
-  return policy;
-}
 
 export function modeOf(code: number): ContainerMode {
   const mode = CONTAINER_MODES.find((name) => CONTAINER_MODE_CODE[name] === code);

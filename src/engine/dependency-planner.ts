@@ -1,5 +1,6 @@
 import type { NewTask } from '../domain/task.ts';
-import { isTerminal, satisfiesRequiredSuccess, TASK_STATE_CODE, taskStateOf } from '../domain/task-state.ts';
+import { policyOf, tolerates } from '../domain/completion-policy.ts';
+import { isTerminal, TASK_STATE_CODE, taskStateOf } from '../domain/task-state.ts';
 import type { EdgeRow, ParentRow } from '../store/submissions.ts';
 import type { Submission } from './port.ts';
 import type { Fate } from './submission-rows.ts';
@@ -101,12 +102,13 @@ export class DependencyPlanner {
   #failureOf(parent: Parent): { reason: string; cause: string } | null {
     if (parent.index !== null) {
       const ended = this.#fates.get(parent.index)!.ended;
-      return ended === undefined ? null : { reason: ended.reason, cause: ended.cause! };
+      const { policy = 'FailOnFailure' } = this.#tasks[parent.index]!;
+      return ended === undefined || tolerates(policy, 'failed') ? null : { reason: ended.reason, cause: ended.cause! };
     }
     const stored = this.#stored.get(parent.id);
     if (stored === undefined) return { reason: `the task it depends on (${parent.id}) is gone`, cause: parent.id };
     const state = taskStateOf(stored.state);
-    if (!isTerminal(state) || satisfiesRequiredSuccess(state)) return null;
+    if (!isTerminal(state) || tolerates(policyOf(stored.policy), state)) return null;
     if (stored.cause !== null && stored.reason !== null) return { reason: stored.reason, cause: stored.cause };
     const how = state === 'canceled' ? 'was canceled' : state === 'timed_out' ? 'timed out' : 'failed';
     return {

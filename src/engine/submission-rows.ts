@@ -1,3 +1,4 @@
+import { COMPLETION_POLICY_CODE } from '../domain/completion-policy.ts';
 import type { NewTask } from '../domain/task.ts';
 import type { EdgeRow, SpecRow, SubmissionRows, TaskRow } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
@@ -112,6 +113,7 @@ export class RowBuilder {
     if (task.delay_ms > 0) row.d = task.delay_ms;
     if (!isEmpty(task.metadata)) row.m = task.metadata;
     if (task.expected_count !== null) row.e = task.expected_count;
+    if (task.policy !== undefined && task.policy !== 'FailOnFailure') row.y = COMPLETION_POLICY_CODE[task.policy];
     if (fate.open_gates > 0) row.g = fate.open_gates;
     if (fate.linked) row.x = true;
     if (fate.ended !== undefined) {

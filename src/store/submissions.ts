@@ -20,7 +20,7 @@ const LOCK_PARENTS: Statement = {
 
 const READ_PARENTS: Statement = {
   name: 'workflows.read_parents',
-  text: `select id, name, state, cause, reason from task_all where id = any($1::uuid[])`,
+  text: `select id, name, state, policy, cause, reason from task_all where id = any($1::uuid[])`,
 };
 
 const LINK_PARENTS: Statement = {
@@ -192,6 +192,7 @@ export interface ParentRow {
   id: string;
   name: string;
   state: number;
+  policy: number;
   cause: string | null;
   reason: string | null;
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { COMPLETION_POLICIES, type CompletionPolicy } from '../../src/domain/completion-policy.ts';
 import { uuidV7Generator } from '../../src/domain/ids.ts';
 import type { TaskId, WorkflowId } from '../../src/domain/ids.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
@@ -31,6 +32,7 @@ export interface TaskSpec {
   region: number | undefined;
   expected_count: number | null;
   rules: RuleSpec[];
+  policy?: CompletionPolicy;
   retry: RetryPolicy | null;
   /** `back`: how many tasks before this one; `stored`: a task of an earlier workflow instead. */
   parents: { back: number; stored: boolean; requires_success: boolean }[];
@@ -125,6 +127,7 @@ function taskArbitrary(size: ScenarioSize): fc.Arbitrary<TaskSpec> {
     region: fc.constantFrom(undefined, 1, 2),
     expected_count: fc.constantFrom(null, 0, 2, 4),
     rules: size.rules === false ? fc.constant([]) : fc.array(rule, { maxLength: 2 }),
+    policy: fc.constantFrom<CompletionPolicy>('FailOnFailure', 'FailOnFailure', ...COMPLETION_POLICIES),
     retry: fc.constantFrom(
       null,
       null,
@@ -299,6 +302,7 @@ function definitionOf(task: TaskSpec, rank: number, prefix: string): Omit<NewTas
     actions: task.webhook ? [start] : [],
     rules,
     dedupe: [],
+    ...(task.policy === undefined ? {} : { policy: task.policy }),
     retry: task.retry,
   };
 }

@@ -287,6 +287,25 @@ describe('PATCH /task/{id}', () => {
     assert.equal((await getTask(lax!.id)).status, 'Pending');
   });
 
+  test('a policy says which failures pass for a success, also further down', async () => {
+    const kind = newKind();
+    const [parent, child, grandchild] = await submit([
+      task({ id: 'p', kind, policy: 'ContinueOnFailure' }),
+      task({ id: 'c', kind, dependencies: [{ id: 'p' }], policy: 'ContinueOnPartialFailure' }),
+      task({ id: 'g', kind, dependencies: [{ id: 'c' }] }),
+    ]);
+    await start(kind);
+    await call('PATCH', `/task/${parent!.id}`, { status: 'Failure', failure_reason: 'disk full' });
+    assert.equal((await getTask(parent!.id)).status, 'Failure');
+    assert.equal((await getTask(child!.id)).status, 'Pending');
+    await start(kind);
+    await call('PATCH', `/task/${child!.id}`, { status: 'Failure', failure_reason: 'disk full again' });
+    assert.equal((await getTask(grandchild!.id)).status, 'Failure', 'a failure is no partial one');
+    const { status, body } = await call<Problem>('POST', '/task', [task({ policy: 'ContinueOnSunday' })]);
+    assert.equal(status, 400);
+    assert.match(body.details.join(), /policy/);
+  });
+
   test('updates without a status leave the state alone', async () => {
     const [created] = await submit([task()]);
     const updated = await call<TaskDto>('PATCH', `/task/${created!.id}`, {

@@ -1,9 +1,9 @@
 import type { TaskId } from '../ids.ts';
-import { gateOf, restingState } from '../readiness.ts';
+import { restingState } from '../readiness.ts';
 import { isTerminal } from '../task-state.ts';
 import { forEachTask } from './answer.ts';
 import type { ModelOutcome } from './answer.ts';
-import { propagate } from './propagate.ts';
+import { propagate, isBroken } from './propagate.ts';
 import { childrenOf, closeAttempt, isBadEnd, openGates, reopen, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 import { reopenInTrees, treeIsOver } from './tree-reopen.ts';
@@ -122,7 +122,5 @@ function reopenDescendants(model: Model, reopened: ReadonlySet<TaskId>): void {
 }
 
 function brokenParents(model: Model, task: ModelTask): TaskId[] {
-  return task.parents
-    .filter(({ parent_id, requires_success }) => gateOf(taskOf(model, parent_id).state, requires_success) === 'broken')
-    .map(({ parent_id }) => parent_id);
+  return task.parents.filter((parent) => isBroken(model, parent)).map(({ parent_id }) => parent_id);
 }

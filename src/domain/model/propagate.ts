@@ -1,7 +1,7 @@
 import type { TaskId } from '../ids.ts';
 import { gateOf, restingState } from '../readiness.ts';
 import { childrenOf, openGates, taskOf, tellOtherWorkflows } from './state.ts';
-import type { Model, ModelTask } from './state.ts';
+import type { Model, ModelParent, ModelTask } from './state.ts';
 import { settleTrees } from './tree-settle.ts';
 
 /**
@@ -41,11 +41,17 @@ function isHeldByGates(task: ModelTask): boolean {
 export function causeOfFailure(model: Model, child: ModelTask, ended: ReadonlySet<TaskId>): TaskId | null {
   const broken = child.parents
     .filter(({ parent_id }) => ended.has(parent_id))
-    .filter(({ parent_id, requires_success }) => gateOf(taskOf(model, parent_id).state, requires_success) === 'broken')
+    .filter((parent) => isBroken(model, parent))
     .map(({ parent_id }) => parent_id)
     .sort();
   const first = broken[0];
   return first === undefined ? null : (taskOf(model, first).failed_by ?? first);
+}
+
+/** Whether a parent ended without the success that its child requires. */
+export function isBroken(model: Model, { parent_id, requires_success }: ModelParent): boolean {
+  const { state, definition, place } = taskOf(model, parent_id);
+  return gateOf(state, requires_success, place?.policy ?? definition.policy) === 'broken';
 }
 
 export function failByDependency(task: ModelTask, cause: TaskId): void {

@@ -32,6 +32,7 @@ export function buildTask(
     rules: (dto.rules ?? []).map((rule) => ruleFromWire(resolved(resolveRule(rule, '', found, NO_FAULTS)))),
     dedupe: (dto.dedupe_strategy ?? []).map(dedupeFromWire),
     retry: dto.retry === undefined ? null : retryFromWire(dto.retry),
+    ...(dto.policy === undefined ? {} : { policy: dto.policy }),
     dependencies,
   };
 }

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 
+import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/completion-policy.ts';
 import { NewActionOrReference } from './action.ts';
-import { Count, Metadata, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS } from './basics.ts';
+import { Count, Metadata, oneOf, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS } from './basics.ts';
 import { RetryDto } from './retry.ts';
 import { DedupeDto, RuleOrReference } from './rule.ts';
 
@@ -55,6 +56,14 @@ export const NewTaskDto = Type.Object(
       Type.Number({ minimum: 0, maximum: DELAY_MAX_SECS, default: 0, description: 'Seconds before it may start.' }),
     ),
     retry: Type.Optional(RetryDto),
+    policy: Type.Optional(
+      Type.Unsafe<CompletionPolicy>(
+        oneOf([...COMPLETION_POLICIES], {
+          default: 'FailOnFailure',
+          description: 'Which ends of the task let those start that require its success.',
+        }),
+      ),
+    ),
   },
   { additionalProperties: false, title: 'NewTaskDto' },
 );

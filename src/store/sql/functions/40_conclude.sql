@@ -41,7 +41,7 @@ begin
       from (
         select e.child_id, count(*) filter (where not e.crosses)::integer as closed, bool_or(e.crosses) as crosses,
           (array_agg(coalesce(p.cause, p.id) order by p.id)
-            filter (where e.requires_success and p.state not in (10, 15)))[1] as cause
+            filter (where e.requires_success and not passes(p.policy, p.state)))[1] as cause
         from unnest(v_front) f(id) join task p on p.id = f.id join edge e on e.parent_id = f.id
         group by e.child_id order by e.child_id) c;
     end if;

@@ -189,7 +189,7 @@ begin
     v_held := array(
       select t.id from task t where t.id = any(v_open) and t.cause is not null and exists (
         select 1 from edge o join task q on q.id = o.parent_id
-        where o.child_id = t.id and o.requires_success and q.state in (11, 12, 13, 14) and q.id <> all(v_open)));
+        where o.child_id = t.id and o.requires_success and q.state >= 10 and not passes(q.policy, q.state) and q.id <> all(v_open)));
     exit when cardinality(v_held) = 0;
     v_open := array(select o.id from unnest(v_open) o(id) where o.id <> all(v_held));
     v_codes := array(select case when q.id = any(v_held) then 3 else v_codes[q.ord] end
@@ -211,7 +211,7 @@ begin
     where e.parent_id = any(v_front) and not e.crosses and t.state = 11 and t.cause is not null and t.id <> all(v_open)
       and not exists (
         select 1 from edge o join task q on q.id = o.parent_id
-        where o.child_id = t.id and o.requires_success and q.state in (11, 12, 13, 14) and q.id <> all(v_open));
+        where o.child_id = t.id and o.requires_success and q.state >= 10 and not passes(q.policy, q.state) and q.id <> all(v_open));
     exit when v_next is null;
     v_open := v_open || v_next;
     v_front := v_next;

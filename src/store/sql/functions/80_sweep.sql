@@ -231,11 +231,11 @@ begin
       updated_at = v_now
     from (
       select c.id, p.cause, p.id as parent_id, p.name, p.state, p.reason,
-        told.requires_success and p.state not in (10, 15)
+        told.requires_success and not passes(p.policy, p.state)
           and (c.state = 0 or (c.state = 5 and c.paused_from in (0, 1))) as fails
       from told join task c on c.id = told.child_id
-      join (select id, cause, name, state, reason from task where id = v_parent
-            union all select id, cause, name, state, reason from archive_task where id = v_parent) p on true) x
+      join (select id, cause, name, state, policy, reason from task where id = v_parent
+            union all select id, cause, name, state, policy, reason from archive_task where id = v_parent) p on true) x
     where t.id = x.id
     returning t.id, x.fails, t.state
   )
