@@ -62,7 +62,7 @@ export function toJson(value: unknown): JsonValue {
       const members = inner instanceof Map ? inner.entries() : Object.entries(inner);
       const pairs: [string, JsonValue][] = [];
       for (const [name, member] of members) {
-        const key = String(name);
+        const key = storable(String(name));
         if (key === '__proto__') continue;
         grow(key.length + 4);
         pairs.push([key, convert(member, depth + 1)]);
@@ -89,7 +89,7 @@ function scalarToJson(value: unknown): JsonValue {
       if (!Number.isFinite(value)) throw new Error(`its value holds ${value}, which JSON has no number for`);
       return safeNumber(value);
     case 'string':
-      return value.isWellFormed() && !value.includes('\0') ? value : value.toWellFormed().replaceAll('\0', '\uFFFD');
+      return storable(value);
     case 'boolean':
       return value;
     case 'object':
@@ -99,6 +99,11 @@ function scalarToJson(value: unknown): JsonValue {
       if (value === null) return null;
       throw new Error('its value is no JSON value');
   }
+}
+
+/** As a database takes it. */
+function storable(text: string): string {
+  return text.isWellFormed() && !text.includes('\0') ? text : text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
 function safeNumber(value: number): number {

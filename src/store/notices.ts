@@ -1,3 +1,4 @@
+import { isUuid } from '../domain/ids.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
 import { taskStateOf, type ContainerState, type TaskState } from '../domain/task-state.ts';
@@ -61,13 +62,17 @@ const COUNT_BEFORE: Statement = {
 
 const NODES: Statement = {
   name: 'notices.nodes',
-  text: `select t.local_id, t.state, t.reason, coalesce(d.data, a.data) as result, null::jsonb as counts
-    from task_all t left join task_data d on d.task_id = t.id left join archive_task_data a on a.task_id = t.id
-    where t.workflow_id = $1 and t.local_id = any($2::text[])
+  text: `select t.id, t.local_id, t.state, t.reason, t.total, case when t.total <= $4 then t.data end as result,
+      null::jsonb as counts
+    from (
+      select t.id, t.local_id, t.state, t.reason, coalesce(d.data, a.data) as data,
+        coalesce(sum(octet_length(coalesce(d.data, a.data)::text)) over (), 0)::float8 as total
+      from task_all t left join task_data d on d.task_id = t.id left join archive_task_data a on a.task_id = t.id
+      where t.workflow_id = $1 and (t.local_id = any($2::text[]) or t.id = any($3::uuid[]))) t
     union all
-    select c.local_id, c.state, c.reason, null, jsonb_build_object('children', c.children, 'succeeded', c.succeeded,
+    select c.id, c.local_id, c.state, c.reason, 0, null, jsonb_build_object('children', c.children, 'succeeded', c.succeeded,
       'failed', c.failed, 'timed_out', c.timed_out, 'partially_failed', c.partially_failed, 'disabled', c.disabled)
-    from container_all c where c.workflow_id = $1 and c.local_id = any($2::text[])`,
+    from container_all c where c.workflow_id = $1 and (c.local_id = any($2::text[]) or c.id = any($3::uuid[]))`,
 };
 
 const WORKFLOW_NAME: Statement = {
@@ -161,7 +166,8 @@ export async function countTasksBefore(
 
 /** A node of a workflow as templates see it. */
 export interface NamedNode {
-  local_id: string;
+  id: string;
+  local_id: string | null;
   state: TaskState;
   reason: string | null;
   result: JsonValue;
@@ -169,15 +175,31 @@ export interface NamedNode {
   counts: Record<string, number> | null;
 }
 
-/** The nodes of a workflow that have these names, archived ones too. */
+/**
+ * The nodes of a workflow that have these names or ids, archived ones too.
+ *
+ * @param bytesMax of all their results as JSON
+ * @throws Error where they are more
+ */
 export async function findNamedNodes(
   queryable: Queryable,
   workflowId: string,
   names: readonly string[],
+  bytesMax: number,
 ): Promise<NamedNode[]> {
   if (names.length === 0) return [];
-  const rows = await queryable.query<Omit<NamedNode, 'state'> & { state: number }>(NODES, [workflowId, names]);
-  return rows.map((row) => ({ ...row, state: taskStateOf(row.state) }));
+  const rows = await queryable.query<Omit<NamedNode, 'state'> & { state: number; total: number }>(NODES, [
+    workflowId,
+    names,
+    uuidArray(names.filter(isUuid)),
+    bytesMax,
+  ]);
+  const total = Math.max(0, ...rows.map((row) => row.total));
+  if (total > bytesMax) {
+    const shown = names.slice(0, 5).map((name) => `nodes.${name}`);
+    throw new Error(`${shown.join(', ')}: come to ${total} bytes; ${bytesMax} are allowed to be read at once`);
+  }
+  return rows.map(({ total: _, ...row }) => ({ ...row, state: taskStateOf(row.state) }));
 }
 
 /** A workflow's name, and the moment that the database works with. */

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { CONDITIONAL_KIND } from '../../domain/conditional.ts';
+import { isWithinTemplates } from '../notices/task-templates.ts';
 
 /** The one member of an object that stands for the value of an expression. */
 export const EXPRESSION_MEMBER = '$expr';
@@ -54,7 +55,7 @@ function collect(value: JsonValue, path: readonly (string | number)[], found: In
 }
 
 /**
- * The input with every expression replaced by what `evaluate` says of it.
+ * The input with every expression replaced by what `evaluate` says of it; those within the templates of notifications stay.
  *
  * @param evaluate told the text and the path of each
  */
@@ -64,9 +65,11 @@ export function replaceExpressions(
   evaluate: (text: string, path: readonly (string | number)[]) => JsonValue,
 ): JsonObject {
   const plain = plainExpressionOf(kind);
+  const valueOf = (text: string, path: readonly (string | number)[]): JsonValue =>
+    isWithinTemplates(kind, path) ? { [EXPRESSION_MEMBER]: text } : evaluate(text, path);
   const replaced = Object.entries(input).map(([name, member]): [string, JsonValue] => {
     const isPlain = name === plain && typeof member === 'string';
-    return [name, isPlain ? evaluate(member, [name]) : replace(member, [name], evaluate)];
+    return [name, isPlain ? evaluate(member, [name]) : replace(member, [name], valueOf)];
   });
   return Object.fromEntries(replaced);
 }

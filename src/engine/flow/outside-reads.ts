@@ -52,7 +52,9 @@ export async function resolveOutside(
         }
         if (!node.before)
           return [n, { fault: `${field}: the node ${quoted(name)} does not stand before this task`, missing: null }];
-        reads.get(task_id)!.nodes[name] = node.id;
+        // Templates read by name, when they are worked out.
+        const own = reads.get(task_id);
+        if (own !== undefined) own.nodes[name] = node.id;
       }
       return [n, { reads }];
     }),

@@ -1,11 +1,13 @@
 import { BRANCHES, branchOf, CONDITIONAL_KIND } from '../../domain/conditional.ts';
 import { isUuid } from '../../domain/ids.ts';
+import { NOTIFICATION_KINDS } from '../../domain/notification/kinds.ts';
 import { pathOf, placeOf, quoted, type Place } from '../../domain/parse/path.ts';
-import { suggestName } from '../../domain/suggest.ts';
 import type { NewNode } from '../../domain/workflow.ts';
 import { compileFlowExpression } from '../../expression/cache.ts';
 import type { References } from '../../expression/references.ts';
-import { flatten, idOf, isContainer, isTask, type FlatNode } from '../trees/flatten.ts';
+import { nodesRead, unknownNode } from '../notices/check.ts';
+import { compileTaskTemplates, isWithinTemplates, standsAboveTemplates } from '../notices/task-templates.ts';
+import { flatten, idOf, isContainer, isTask, localIdOf, type FlatNode } from '../trees/flatten.ts';
 import { EXPRESSION_MEMBER, EXPRESSIONS_MAX, expressionsOf, type InputExpression } from './expressions.ts';
 
 /** What the expressions of one task read. */
@@ -34,7 +36,7 @@ const FAULTS_MAX = 100;
 
 /**
  * Checks the expressions in the inputs of a tree's tasks: their syntax, what they may read, and that every node they
- * read stands before them; and the branches of conditionals.
+ * read stands before them; the branches of conditionals; and the templates of notifications.
  *
  * @param place what the tree is called in faults
  * @param grows the subtree goes into a workflow that is there: names that it does not know may be known there
@@ -47,9 +49,14 @@ export function planFlow(root: NewNode, place: Place, grows = false): FlowPlan {
     if (!isTask(flat) || plan.faults.length >= FAULTS_MAX) continue;
     const { task } = flat.node;
     const expressions = expressionsOf(task.kind, task.metadata);
-    if (expressions.length === 0 && task.kind !== CONDITIONAL_KIND) continue;
+    const tells = NOTIFICATION_KINDS.has(task.kind);
+    if (expressions.length === 0 && task.kind !== CONDITIONAL_KIND && !tells) continue;
     planner ??= new FlowPlanner(list, place, grows, plan);
-    planner.addTask(index, expressions);
+    planner.addTask(
+      index,
+      expressions.filter(({ path }) => !isWithinTemplates(task.kind, path)),
+    );
+    if (tells) planner.addTemplates(index, expressions);
   }
   return plan;
 }
@@ -96,6 +103,27 @@ class FlowPlanner {
     this.#plan.reads.set(task.id, reads);
   }
 
+  /** What is told is worked out by the task itself, but what is wrong with it is known now. */
+  addTemplates(index: number, expressions: readonly InputExpression[]): void {
+    const { kind, metadata } = (this.#list[index] as FlatNode & { node: Extract<NewNode, { type: 'task' }> }).node.task;
+    const input = placeOf(this.#placeOf(index), 'input');
+    for (const { path } of expressions) {
+      const at = path.slice(0, -1).reduce<Place>(placeOf, input);
+      if (standsAboveTemplates(kind, path)) {
+        this.#fault(at, 'cannot be an expression, since it holds templates; its members may hold expressions');
+      } else if (isWithinTemplates(kind, path) && path[0] !== 'payload') {
+        this.#fault(at, 'must be a text; what it reads stands in it as {{ expression }}');
+      }
+    }
+    const compiled = compileTaskTemplates(kind, metadata, input);
+    if (compiled === null) return;
+    if (!compiled.ok) this.#addFaults(compiled.faults);
+    else {
+      const reads: TaskReads = { nodes: {}, data: [] };
+      for (const { at, name } of nodesRead(compiled.notification.expressions)) this.#readNode(index, name, at, reads);
+    }
+  }
+
   #compile({ text, alone }: InputExpression, at: Place): References | null {
     if (typeof text !== 'string') {
       this.#fault(at, 'must be a text with an expression');
@@ -140,11 +168,8 @@ class FlowPlanner {
     } else if (this.#grows) {
       this.#plan.outside.push({ task_id: idOf(this.#list[index]!), name, field: pathOf(at) });
     } else {
-      const near = suggestName(
-        name,
-        [...this.#indexOf.keys()].filter((known) => !isUuid(known)),
-      );
-      this.#fault(at, `there is no node ${quoted(name)}${near === null ? '' : `; did you mean ${quoted(near)}?`}`);
+      const names = [...this.#indexOf.keys()].filter((known) => !isUuid(known));
+      this.#fault(at, unknownNode(name, names));
     }
   }
 
@@ -184,7 +209,11 @@ class FlowPlanner {
   }
 
   #fault(at: Place, message: string): void {
-    if (this.#plan.faults.length < FAULTS_MAX) this.#plan.faults.push(`${pathOf(at)}: ${message}`);
+    this.#addFaults([`${pathOf(at)}: ${message}`]);
+  }
+
+  #addFaults(faults: readonly string[]): void {
+    this.#plan.faults.push(...faults.slice(0, FAULTS_MAX - this.#plan.faults.length));
   }
 
   #placeOf(index: number): Place {
@@ -192,10 +221,6 @@ class FlowPlanner {
     for (let at = index; this.#list[at]!.parent >= 0; at = this.#list[at]!.parent) steps.push(this.#list[at]!.position);
     return steps.reverse().reduce<Place>((above, step) => placeOf(placeOf(above, 'children'), step), this.#place);
   }
-}
-
-function localIdOf({ node }: FlatNode): string | null {
-  return node.type === 'container' ? node.local_id : node.task.local_id;
 }
 
 /** Whether the closest container above both runs its children one after the other, and comes to the first one earlier. */

@@ -1,19 +1,48 @@
 import { HeddleError } from '../../domain/errors.ts';
-import { pathOf, placeOf } from '../../domain/parse/path.ts';
 import type { WorkflowNotification } from '../../domain/notification/notification.ts';
-import { compileNotification, WORKFLOW_VARIABLES } from './render.ts';
+import { pathOf, placeOf, quoted, type Place } from '../../domain/parse/path.ts';
+import { suggestName } from '../../domain/suggest.ts';
+import type { NewNode } from '../../domain/workflow.ts';
+import { flatten, idOf, isTask, localIdOf } from '../trees/flatten.ts';
+import { compileNotification, WORKFLOW_VARIABLES, type PlacedExpression } from './render.ts';
 
-/** What is wrong with the templates of a workflow's `notify`, each with its path. */
-export function notifyFaults(entries: readonly WorkflowNotification[]): string[] {
+/**
+ * What is wrong with the templates of a workflow's `notify`, each with its path: what does not compile, and nodes that
+ * the workflow does not have.
+ *
+ */
+export function notifyFaults(entries: readonly WorkflowNotification[], root: NewNode): string[] {
+  if (entries.length === 0) return [];
+  const nodes = flatten(root);
+  const names = new Set(nodes.flatMap((node) => localIdOf(node) ?? []));
+  // What generators make may have any name.
+  const open = nodes.some((flat) => isTask(flat) && flat.node.generates);
+  const known = (name: string): boolean =>
+    open || names.has(name) || nodes.some((node) => idOf(node) === name.toLowerCase());
   return entries.flatMap((entry, index) => {
-    const compiled = compileNotification(entry, WORKFLOW_VARIABLES);
-    const place = pathOf(placeOf(placeOf(null, 'notify'), index));
-    return compiled.ok ? [] : compiled.faults.map(({ member, message }) => `${place}.${member}: ${message}`);
+    const compiled = compileNotification(entry, WORKFLOW_VARIABLES, placeOf(placeOf(null, 'notify'), index));
+    if (!compiled.ok) return compiled.faults;
+    return nodesRead(compiled.notification.expressions)
+      .filter(({ name }) => !known(name))
+      .map(({ at, name }) => `${pathOf(at)}: ${unknownNode(name, [...names])}`);
   });
 }
 
-/** @throws HeddleError VALIDATION_FAILED that names every template which does not compile */
-export function requireTemplates(entries: readonly WorkflowNotification[]): void {
-  const details = notifyFaults(entries);
+/** The nodes that templates name, each with where. */
+export function nodesRead(expressions: readonly PlacedExpression[]): { at: Place; name: string }[] {
+  return expressions.flatMap(({ at, expression }) =>
+    [...(expression.references.get('nodes')?.members.keys() ?? [])].map((name) => ({ at, name })),
+  );
+}
+
+/** That there is no such node, and which one may be meant. */
+export function unknownNode(name: string, known: readonly string[]): string {
+  const near = suggestName(name, known);
+  return `there is no node ${quoted(name)}${near === null ? '' : `; did you mean ${quoted(near)}?`}`;
+}
+
+/** @throws HeddleError VALIDATION_FAILED that names every template which is wrong */
+export function requireTemplates(entries: readonly WorkflowNotification[], root: NewNode): void {
+  const details = notifyFaults(entries, root);
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
 }

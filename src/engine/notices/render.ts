@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { Notification, RenderedNotification } from '../../domain/notification/notification.ts';
 import { cutText, oneLine } from '../../domain/notification/one-line.ts';
+import { pathOf, placeOf, type Place } from '../../domain/parse/path.ts';
 import { compileExpression, FLOW_VARIABLES, type Expression, type Variables } from '../../expression/compile.ts';
 import { ExpressionError } from '../../expression/fault.ts';
 import { compileTemplate } from '../../expression/template.ts';
@@ -22,8 +23,8 @@ const PAYLOAD_BYTES_MAX = 262_144;
 
 /** A notification whose templates compile. */
 export interface CompiledNotification {
-  /** Everything that its templates read. */
-  readonly expressions: readonly Expression[];
+  /** Everything that its templates read, each with where it stands. */
+  readonly expressions: readonly PlacedExpression[];
   /**
    * Its texts with every expression worked out.
    *
@@ -32,33 +33,40 @@ export interface CompiledNotification {
   render(variables: Variables, words: DefaultWords): RenderedNotification;
 }
 
-/** What is wrong with the templates of a notification: each fault with the member it is in. */
-export type TemplateFault = { member: string; message: string };
+export interface PlacedExpression {
+  at: Place;
+  expression: Expression;
+}
 
-type Rendering<Value> = { expressions: Expression[]; value: (variables: Variables) => Value };
+type Rendering<Value> = { expressions: PlacedExpression[]; value: (variables: Variables) => Value };
 
 /**
  * Compiles the templates of a notification.
  *
  * @param variables what they may use
+ * @param place what the notification is called in faults; null where it is the whole of it
  */
 export function compileNotification(
   { channel, title, text, payload }: Notification,
   variables: readonly string[],
-): { ok: true; notification: CompiledNotification } | { ok: false; faults: TemplateFault[] } {
+  place: Place | null = null,
+): { ok: true; notification: CompiledNotification } | { ok: false; faults: string[] } {
   const compiler = new Compiler(variables);
+  const at = (...steps: string[]): Place => steps.reduce<Place | null>(placeOf, place) as Place;
   const parts = {
-    title: title === null ? null : compiler.text('title', title),
-    text: text === null ? null : compiler.text('text', text),
+    title: title === null ? null : compiler.text(at('title'), title),
+    text: text === null ? null : compiler.text(at('text'), text),
     subject:
-      channel.type !== 'email' || channel.subject === null ? null : compiler.text('to.email.subject', channel.subject),
-    payload: payload === undefined ? null : compiler.json('payload', payload),
+      channel.type !== 'email' || channel.subject === null
+        ? null
+        : compiler.text(at('to', 'email', 'subject'), channel.subject),
+    payload: payload === undefined ? null : compiler.json(at('payload'), payload),
   };
   if (compiler.faults.length > 0) return { ok: false, faults: compiler.faults };
   const expressions = Object.values(parts).flatMap((part) => part?.expressions ?? []);
   if (expressions.length > EXPRESSIONS_MAX) {
     const message = `holds ${expressions.length} expressions; ${EXPRESSIONS_MAX} are allowed in one notification`;
-    return { ok: false, faults: [{ member: 'text', message }] };
+    return { ok: false, faults: [`${pathOf(place ?? at('text'))}: ${message}`] };
   }
   return {
     ok: true,
@@ -82,7 +90,7 @@ export function compileNotification(
 export function requireNotification(notification: Notification, variables: readonly string[]): CompiledNotification {
   const compiled = compileNotification(notification, variables);
   if (compiled.ok) return compiled.notification;
-  throw new Error(compiled.faults.map(({ member, message }) => `${member}: ${message}`).join('; '));
+  throw new Error(compiled.faults.join('; '));
 }
 
 function boundedPayload(payload: JsonValue): JsonValue {
@@ -95,61 +103,62 @@ function boundedPayload(payload: JsonValue): JsonValue {
 
 /** Compiles texts and values, and gathers what is wrong with them. */
 class Compiler {
-  readonly faults: TemplateFault[] = [];
+  readonly faults: string[] = [];
   readonly #variables: readonly string[];
 
   constructor(variables: readonly string[]) {
     this.#variables = variables;
   }
 
-  text(member: string, text: string): Rendering<string> {
+  text(at: Place, text: string): Rendering<string> {
     const compiled = compileTemplate(text, { variables: this.#variables });
-    if (!compiled.ok) return this.#refuse(member, compiled.fault, '');
+    if (!compiled.ok) return this.#refuse(at, compiled.fault, '');
     const { template } = compiled;
-    for (const expression of template.expressions) this.#checkNodes(member, expression);
-    return { expressions: [...template.expressions], value: (values) => named(member, () => template.render(values)) };
+    for (const expression of template.expressions) this.#checkNodes(at, expression);
+    const expressions = template.expressions.map((expression) => ({ at, expression }));
+    return { expressions, value: (values) => placed(at, () => template.render(values)) };
   }
 
   /** Texts are templates, and `{ "$expr": CEL }` is any value. */
-  json(member: string, value: JsonValue): Rendering<JsonValue> {
-    if (typeof value === 'string') return this.text(member, value);
+  json(at: Place, value: JsonValue): Rendering<JsonValue> {
+    if (typeof value === 'string') return this.text(at, value);
     if (typeof value !== 'object' || value === null) return { expressions: [], value: () => value };
     if (Array.isArray(value)) {
-      const items = value.map((item, index) => this.json(`${member}[${index}]`, item));
+      const items = value.map((item, index) => this.json(placeOf(at, index), item));
       return {
         expressions: items.flatMap(({ expressions }) => expressions),
         value: (values) => items.map((item) => item.value(values)),
       };
     }
     const text = expressionIn(value);
-    if (text !== null) return this.#expression(member, text);
-    const members = Object.entries(value).map(([name, item]) => [name, this.json(`${member}.${name}`, item)] as const);
+    if (text !== null) return this.#expression(at, text);
+    const members = Object.entries(value).map(([name, item]) => [name, this.json(placeOf(at, name), item)] as const);
     return {
       expressions: members.flatMap(([, { expressions }]) => expressions),
       value: (values) => Object.fromEntries(members.map(([name, item]) => [name, item.value(values)])),
     };
   }
 
-  #expression(member: string, text: string): Rendering<JsonValue> {
+  #expression(at: Place, text: string): Rendering<JsonValue> {
     const compiled = compileExpression(text, { variables: this.#variables });
-    if (!compiled.ok) return this.#refuse(member, compiled.fault, null);
+    if (!compiled.ok) return this.#refuse(at, compiled.fault, null);
     const { expression } = compiled;
-    this.#checkNodes(member, expression);
-    return { expressions: [expression], value: (values) => named(member, () => expression.evaluate(values)) };
+    this.#checkNodes(at, expression);
+    return { expressions: [{ at, expression }], value: (values) => placed(at, () => expression.evaluate(values)) };
   }
 
   /** Results are read by name, and never all of a workflow. */
-  #checkNodes(member: string, { text, references }: Expression): void {
+  #checkNodes(at: Place, { text, references }: Expression): void {
     for (const variable of ['nodes', 'data']) {
-      const at = references.get(variable)?.whole_at ?? null;
-      if (at === null) continue;
+      const offset = references.get(variable)?.whole_at ?? null;
+      if (offset === null) continue;
       const message = `must name what it reads: ${variable}.NAME`;
-      this.faults.push({ member, message: new ExpressionError(text, message, at).message });
+      this.faults.push(`${pathOf(at)}: ${new ExpressionError(text, message, offset).message}`);
     }
   }
 
-  #refuse<Value>(member: string, fault: ExpressionError, value: Value): Rendering<Value> {
-    this.faults.push({ member, message: fault.message });
+  #refuse<Value>(at: Place, fault: ExpressionError, value: Value): Rendering<Value> {
+    this.faults.push(`${pathOf(at)}: ${fault.message}`);
     return { expressions: [], value: () => value };
   }
 }
@@ -159,11 +168,11 @@ function expressionIn(value: JsonObject): string | null {
   return names.length === 1 && typeof value['$expr'] === 'string' ? value['$expr'] : null;
 }
 
-function named<Value>(member: string, work: () => Value): Value {
+function placed<Value>(at: Place, work: () => Value): Value {
   try {
     return work();
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    throw new Error(`${member}: ${error.message}`, { cause: error });
+    throw new Error(`${pathOf(at)}: ${error.message}`, { cause: error });
   }
 }

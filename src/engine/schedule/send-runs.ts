@@ -27,7 +27,7 @@ export function readDefinition(workflow: WorkflowDefinition, newId: () => string
   const faults = parsed.ok
     ? [
         ...fixedIds(workflow['root']),
-        ...notifyFaults(parsed.notify),
+        ...notifyFaults(parsed.notify, parsed.root),
         ...planFlow(parsed.root, placeOf(null, 'root')).faults,
       ]
     : parsed.faults;

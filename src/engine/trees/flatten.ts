@@ -40,6 +40,11 @@ export function idOf({ node }: { node: NewNode }): string {
   return node.type === 'container' ? node.id : node.task.id;
 }
 
+/** What its submitter calls it. */
+export function localIdOf({ node }: { node: NewNode }): string | null {
+  return node.type === 'container' ? node.local_id : node.task.local_id;
+}
+
 export function isContainer(flat: FlatNode): flat is FlatNode & { node: NewContainerNode } {
   return flat.node.type === 'container';
 }

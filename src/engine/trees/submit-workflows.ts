@@ -34,7 +34,7 @@ export async function submitWorkflows(
   submissions: readonly WorkflowSubmission[],
 ): Promise<WorkflowSubmitResult[]> {
   if (submissions.length === 0) return [];
-  for (const { notify } of submissions) if (notify !== undefined) requireTemplates(notify);
+  for (const { notify, root } of submissions) if (notify !== undefined) requireTemplates(notify, root);
   const tasks = submissions.map(({ root }) => tasksOf(root));
   const flows = new Map<NewNode, Map<string, TaskReads>>(
     submissions.map(({ root }) => [root, requireSoundFlow(root, placeOf(null, 'root'))]),

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../domain/json.ts';
+import { ERROR_KIND } from '../../domain/notification/kinds.ts';
 import { cutText } from '../../domain/notification/one-line.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { BadEnd } from '../../engine/port.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { Told } from '../definition/told.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
-import { ERROR_KIND, notificationSchema } from './input.ts';
+import { notificationSchema } from './input.ts';
 
 /** Bad ends that are told one by one. */
 const ERRORS_MAX = 20;

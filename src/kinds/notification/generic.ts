@@ -1,7 +1,8 @@
+import { GENERIC_KIND } from '../../domain/notification/kinds.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { Told } from '../definition/told.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
-import { GENERIC_KIND, notificationSchema } from './input.ts';
+import { notificationSchema } from './input.ts';
 
 /** `GenericNotification`: tells what its templates say. */
 export function genericNotification({ notices, ssrf }: NotificationOptions) {

@@ -3,10 +3,6 @@ import type { Notification } from '../../domain/notification/notification.ts';
 import { NOTIFICATION_MEMBERS, readNotification } from '../../domain/parse/notification.ts';
 import { schemaOf } from '../object-scan/schema.ts';
 
-export const GENERIC_KIND = 'GenericNotification';
-export const RESULT_KIND = 'TaskResultNotification';
-export const ERROR_KIND = 'ErrorNotification';
-
 const EXCERPT_DEFAULT = 10;
 const EXCERPT_MAX = 100;
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { NOTIFICATION_KINDS, RESULT_KIND } from '../../domain/notification/kinds.ts';
 import { cutText } from '../../domain/notification/one-line.ts';
 import type { TaskState } from '../../domain/task-state.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
@@ -6,15 +7,12 @@ import type { EarlierResult, KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { Told } from '../definition/told.ts';
 import { requireAllowedChannel, type NotificationOptions } from './channel.ts';
-import { ERROR_KIND, GENERIC_KIND, RESULT_KIND, resultNotificationSchema } from './input.ts';
+import { resultNotificationSchema } from './input.ts';
 
 /** What one result may take of a notification, characters of JSON, and all of them together. */
 const RESULT_CHARACTERS = 4_000;
 const RESULTS_CHARACTERS = 64_000;
 const LINE_CHARACTERS = 300;
-
-/** What was told before is no result. */
-const TELLING_KINDS: ReadonlySet<string> = new Set([GENERIC_KIND, RESULT_KIND, ERROR_KIND]);
 
 /** Results as they are told: whole where they are small, else the beginning of their JSON. */
 interface Excerpt {
@@ -53,7 +51,8 @@ async function excerptOf(context: KindContext, limit: number): Promise<Excerpt> 
   const excerpt: Excerpt = { results: [], lines: [], more: false };
   let characters = 0;
   for await (const result of context.results()) {
-    if (TELLING_KINDS.has(result.kind)) continue;
+    // What was told before is no result.
+    if (NOTIFICATION_KINDS.has(result.kind)) continue;
     const text = JSON.stringify(result.data);
     characters += Math.min(text.length, RESULT_CHARACTERS);
     if (excerpt.results.length >= limit || characters > RESULTS_CHARACTERS) {

@@ -56,7 +56,7 @@ describe('InsertData', () => {
     );
     assert.equal(outcome.state, 'succeeded', outcome.reasons.join());
     assert.deepEqual(outcome.results.find(({ local_id }) => local_id === 'read')!.data, ['a', 'b', 'd']);
-    const held = await readCollectionData(database, outcome.id, ['found', 'none']);
+    const held = await readCollectionData(database, outcome.id, ['found', 'none'], 1_000_000);
     assert.deepEqual(held, { found: [...hosts('a', 'b', 'c'), ...hosts('d')] });
   });
 
@@ -68,7 +68,7 @@ describe('InsertData', () => {
     await shared.put({ ...entry, attempt: 2, data: [3] });
     await shared.put({ ...entry, attempt: 2, data: [3] });
     await assert.rejects(shared.put({ ...entry, attempt: 1, data: [1, 2] }), { code: 'CONFLICT' });
-    assert.deepEqual(await readCollectionData(database, entry.workflow_id, ['found']), { found: [3] });
+    assert.deepEqual(await readCollectionData(database, entry.workflow_id, ['found'], 1_000_000), { found: [3] });
   });
 
   it('refuses to mix a value with a list, names that expressions cannot say, and what is too large', async () => {

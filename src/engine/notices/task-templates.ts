@@ -1,0 +1,59 @@
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import { NOTIFICATION_KINDS } from '../../domain/notification/kinds.ts';
+import type { Channel, Notification } from '../../domain/notification/notification.ts';
+import type { Place } from '../../domain/parse/path.ts';
+import { compileNotification, TASK_VARIABLES, type CompiledNotification } from './render.ts';
+
+/** The members of a notification whose texts are templates. */
+const TEMPLATES: readonly (readonly string[])[] = [['title'], ['text'], ['payload'], ['to', 'email', 'subject']];
+
+/** What stands above them: a value of it that was worked out would bring texts of others along, as templates. */
+const ABOVE: readonly (readonly string[])[] = [[], ['to'], ['to', 'email']];
+
+type Path = readonly (string | number)[];
+
+/**
+ * Whether what stands at a place of a task's input is worked out when the notification is written, not before: a value
+ * that went into a template would be read as one, and what a scan has found may hold any text.
+ *
+ * @param path of an expression, its own member last
+ */
+export function isWithinTemplates(kind: string, path: Path): boolean {
+  return NOTIFICATION_KINDS.has(kind) && TEMPLATES.some((place) => place.every((step, index) => path[index] === step));
+}
+
+/** Whether an expression stands for a part of a notification that holds templates. */
+export function standsAboveTemplates(kind: string, path: Path): boolean {
+  const above = path.slice(0, -1);
+  return NOTIFICATION_KINDS.has(kind) && ABOVE.some((place) => isSame(place, above));
+}
+
+function isSame(one: Path, other: Path): boolean {
+  return one.length === other.length && one.every((step, index) => step === other[index]);
+}
+
+/**
+ * The templates in the input of a task that tells something; null where it is of another kind. The rest of its input is
+ * read when it runs, since addresses may be worked out until then.
+ *
+ * @param place of the input, in faults
+ */
+export function compileTaskTemplates(
+  kind: string,
+  { title, text, to, payload }: JsonObject,
+  place: Place,
+): { ok: true; notification: CompiledNotification } | { ok: false; faults: string[] } | null {
+  const facts = NOTIFICATION_KINDS.get(kind);
+  if (facts === undefined) return null;
+  const channel: Channel = { type: 'email', to: [], subject: textOf(memberOf(memberOf(to, 'email'), 'subject')) };
+  const notification: Notification = { channel, title: textOf(title), text: textOf(text), payload };
+  return compileNotification(notification, [...TASK_VARIABLES, ...facts], place);
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined;
+}
