@@ -153,7 +153,8 @@ function standsAfter(model: Model, id: string, earlier: string): boolean {
 law('a retry leaves branches that were not taken as they are, unless the task that decided runs again', (scenario) => {
   playTreesOnModel(scenario, (before, event, { model }) => {
     if (!isRetry(event)) return;
-    for (const [id, node] of [...before.tasks, ...before.containers]) {
+    const nodes: [string, { disabled_by: string | null }][] = [...before.tasks, ...before.containers];
+    for (const [id, node] of nodes) {
       if (node.disabled_by === null || before.tasks.get(node.disabled_by)?.state !== 'succeeded') continue;
       const decider = model.tasks.get(node.disabled_by)!;
       const now = model.tasks.get(id) ?? containerOf(model, id);
