@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Endpoint } from '../targets/port.ts';
 import { TlsFault } from './fault.ts';
+import { NOT_PROBED, shortageOf } from './local-shortage.ts';
 import { READ_LIMITS } from './protocol.ts';
 
 /** What one side of a connection says, told apart from how it is carried. */
@@ -119,5 +120,7 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 };
 
 function unreachable({ code, message }: NodeJS.ErrnoException): TlsFault {
+  const shortage = shortageOf(code);
+  if (shortage !== null) return new TlsFault('shortage', `${NOT_PROBED}${shortage}`);
   return new TlsFault('unreachable', UNREACHABLE[code ?? ''] ?? `no connection: ${code ?? message}`);
 }

@@ -12,12 +12,13 @@ import { protocolFindings } from './findings.ts';
 import { greet } from './greeting.ts';
 import type { Greeting, GreetingOptions } from './greeting.ts';
 import { serverNameOf } from './host-name.ts';
+import type { LocalShortage } from './local-shortage.ts';
 import type { ProbeKeys } from './key-exchange.ts';
 import { GROUP } from './protocol.ts';
 import { startTlsOfPort } from './starttls.ts';
 import type { StartTlsProtocol } from './starttls.ts';
 import { wholeHandshake } from './whole-handshake.ts';
-import type { WholeHandshake } from './whole-handshake.ts';
+import type { LackedSocket, WholeHandshake } from './whole-handshake.ts';
 
 export interface ProbeContext {
   readonly options: TlsOptions;
@@ -25,6 +26,7 @@ export interface ProbeContext {
   readonly signal: AbortSignal;
   readonly keys: ProbeKeys;
   readonly certificates: CertificateReader;
+  readonly shortage: LocalShortage;
   /** Told of each connection. */
   readonly onConnection: () => void;
 }
@@ -112,7 +114,11 @@ class EndpointProbe {
 
   async whole(): Promise<WholeHandshake | null> {
     const { alpn } = this.#context.options;
-    return this.#timed((line) => wholeHandshake(this.#endpoint, { ...line, sni: this.#sni, alpn }));
+    const whole = await this.#timed<WholeHandshake | LackedSocket | null>(
+      (line) => wholeHandshake(this.#endpoint, { ...line, sni: this.#sni, alpn }),
+      (result) => (result !== null && 'shortage' in result ? result.shortage : null),
+    );
+    return whole === null || 'shortage' in whole ? null : whole;
   }
 
   /** Fills what was enumerated; the best answer on the way, for servers that refused the first offer. */
@@ -171,14 +177,16 @@ class EndpointProbe {
   async #greet(offer: Omit<Offer, 'sni' | 'random'>, goal: GreetingOptions['goal']): Promise<Greeting> {
     const { environment, keys } = this.#context;
     const random = environment.random.bytes(RANDOM_BYTES);
-    const greeting = await this.#timed((line) =>
-      greet(this.#endpoint, {
-        ...line,
-        offer: { ...offer, sni: this.#sni, random },
-        goal,
-        starttls: this.#starttls,
-        keys,
-      }),
+    const greeting = await this.#timed(
+      (line) =>
+        greet(this.#endpoint, {
+          ...line,
+          offer: { ...offer, sni: this.#sni, random },
+          goal,
+          starttls: this.#starttls,
+          keys,
+        }),
+      ({ fault }) => (fault?.kind === 'shortage' ? fault.message : null),
     );
     if (greeting === null) {
       const fault = new TlsFault('silent', `not finished within ${ENDPOINT_TIMEOUTS_MAX} times the timeout`);
@@ -188,8 +196,15 @@ class EndpointProbe {
     return greeting;
   }
 
-  /** One connection in its turn, within the time that is left; null where none is. */
-  async #timed<T>(connect: (line: Line) => Promise<T>): Promise<T | null> {
+  /** One connection in its turn, made again where this machine lacked something for it; null where no time is left. */
+  #timed<T>(connect: (line: Line) => Promise<T>, lacked: (result: T) => string | null): Promise<T | null> {
+    return this.#context.shortage.around(
+      () => this.#once(connect),
+      (result) => (result === null ? null : lacked(result)),
+    );
+  }
+
+  async #once<T>(connect: (line: Line) => Promise<T>): Promise<T | null> {
     const { environment, options, signal, onConnection } = this.#context;
     if (this.#timeLeft <= 0) return null;
     await this.#turn();
@@ -214,6 +229,7 @@ class EndpointProbe {
 
   /** Only who answered before can be said to have lost something on the way; who connects, and then says nothing, has not. */
   #observe({ fault }: Greeting): void {
+    if (fault?.kind === 'shortage') return;
     const isAnswered = fault?.kind !== 'unreachable';
     if (this.#hasAnswered) this.#context.environment.pace.observe(1, isAnswered ? 1 : 0);
     this.#hasAnswered ||= isAnswered;

@@ -1,9 +1,9 @@
 /**
  * Why a probe has no answer; its message is the record's `error`. `kind` tells what the scan may conclude: a `refused`
- * offer was understood, what is `silent` may answer another time, and the rest does not speak TLS as it should.
+ * offer was understood, what is `silent` may answer another time, a `shortage` is this machine's own, and the rest does not speak TLS as it should.
  */
 export class TlsFault extends Error {
-  readonly kind: 'refused' | 'silent' | 'unreachable' | 'malformed';
+  readonly kind: 'refused' | 'silent' | 'unreachable' | 'malformed' | 'shortage';
   /** The alert's name, where one was sent. */
   readonly alert: string | null;
 

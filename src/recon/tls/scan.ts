@@ -3,6 +3,7 @@ import type { ProbeEnvironment, ProbeProgress, TlsOptions } from '../options.ts'
 import type { TlsRecord } from '../records.ts';
 import { CertificateReader } from './certificate-record.ts';
 import { probeEndpoint } from './endpoint-probe.ts';
+import { LocalShortage } from './local-shortage.ts';
 import { ProbeKeys } from './key-exchange.ts';
 import { probePool } from './probe-pool.ts';
 import { TrustStore } from './trust.ts';
@@ -26,6 +27,7 @@ export async function* scanTls(
     options,
     environment,
     keys: new ProbeKeys(environment.random),
+    shortage: new LocalShortage(environment, options.timeout_ms),
     certificates: new CertificateReader(new TrustStore(options.roots)),
   };
   const progress = new Progress(options, environment);

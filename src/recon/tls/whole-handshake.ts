@@ -7,7 +7,12 @@ import type { X509Certificate } from 'node:crypto';
 import type { TlsVersion } from '../records.ts';
 import type { Endpoint } from '../targets/port.ts';
 import type { Line } from './conversation.ts';
+import { shortageOf } from './local-shortage.ts';
 import { READ_LIMITS } from './protocol.ts';
+
+export interface LackedSocket {
+  readonly shortage: string;
+}
 
 export interface WholeHandshake {
   readonly version: TlsVersion;
@@ -29,12 +34,13 @@ const VERSIONS: Readonly<Record<string, TlsVersion>> = {
  * A handshake by Node.js itself, to its end: for the servers whose offers a probe cannot compute, which OpenSSL can. The
  * certificates are those that it could put into order, which may be less than was sent. Null where it fails, too.
  *
+ * @returns what this machine lacked for it as `shortage`
  * @throws the signal's reason
  */
 export function wholeHandshake(
   endpoint: Endpoint,
   { sni, alpn, ...line }: Line & { sni: string | null; alpn: readonly string[] },
-): Promise<WholeHandshake | null> {
+): Promise<WholeHandshake | LackedSocket | null> {
   const socket = connectTcp({ host: endpoint.ip, port: endpoint.port, family: endpoint.family });
   const secure = connectTls({
     socket,
@@ -53,7 +59,7 @@ function settle(
   socket: Socket,
   secure: TLSSocket,
   { clock, timeout_ms, signal }: Line,
-): Promise<WholeHandshake | null> {
+): Promise<WholeHandshake | LackedSocket | null> {
   return new Promise((resolve, reject) => {
     let isStapled = false;
     const leave = (): void => {
@@ -63,7 +69,7 @@ function settle(
       secure.destroy();
       socket.destroy();
     };
-    const finish = (result: WholeHandshake | null): void => {
+    const finish = (result: WholeHandshake | LackedSocket | null): void => {
       leave();
       resolve(result);
     };
@@ -76,6 +82,11 @@ function settle(
     signal.addEventListener('abort', onAbort, { once: true });
     secure.on('OCSPResponse', (answer: Buffer | null) => (isStapled = answer !== null && answer.length > 0));
     secure.on('secureConnect', () => finish(resultOf(secure, isStapled)));
+    // Told of the inner one first, whose errors have their code.
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      const shortage = shortageOf(code);
+      finish(shortage === null ? null : { shortage });
+    });
     for (const event of ['error', 'end', 'close']) secure.on(event, () => finish(null));
     if (signal.aborted) onAbort();
   });

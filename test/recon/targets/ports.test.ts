@@ -15,6 +15,16 @@ test('the list of top ports is a thousand different ports', () => {
     assert.ok(first.has(port), String(port));
 });
 
+test('its beginning is a list in its own right, by what services are and not by number', () => {
+  assert.deepEqual(parsePorts('top-1000'), TOP_TCP_PORTS);
+  const hundred = parsePorts('top-100');
+  assert.equal(new Set(hundred).size, 100);
+  assert.ok(hundred.every((port) => port < 49_152), 'nothing that systems give out by themselves is among the first');
+  assert.deepEqual(hundred.slice(0, 8), [80, 443, 22, 8080, 8443, 21, 25, 53]);
+  const ascents = TOP_TCP_PORTS.filter((port, index) => port > (TOP_TCP_PORTS[index - 1] ?? 0)).length;
+  assert.ok(ascents < 990, 'not sorted');
+});
+
 test('ports, ranges, lists and what is left out of them', () => {
   assert.deepEqual(parsePorts('22,80-82, 22'), [22, 80, 81, 82]);
   assert.deepEqual(parsePorts('!81,80-82'), [80, 82]);
