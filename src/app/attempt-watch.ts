@@ -1,6 +1,13 @@
 import { isTerminal } from '../domain/task-state.ts';
 import type { Engine } from '../engine/port.ts';
+import type { CheckedTask, TaskControl } from '../dispatch/worker/task-control.ts';
 import type { WatchAttempt } from '../kinds/recon/run-scan.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+
+/** How often a worker asks after tasks that send packets. */
+const POLL_MS = 500;
 
 /**
  * Looks at a task whenever something of its workflow has changed: who sends packets is to stop at once when the task was
@@ -28,6 +35,35 @@ export function watchAttempts(engine: Pick<Engine, 'onWorkflowChange' | 'getTask
     return () => {
       isEnded = true;
       unsubscribe();
+    };
+  };
+}
+
+/** The same for a worker, which hears of no changes: one look at all its attempts twice a second, while there are any. */
+export function pollAttempts({
+  control,
+  clock,
+  log,
+}: {
+  control: TaskControl;
+  clock: Clock;
+  log: Logger;
+}): WatchAttempt {
+  const watched = new Map<CheckedTask, () => void>();
+  const runOnce = async (): Promise<'idle'> => {
+    const tasks = [...watched.keys()];
+    const answers = await control.check(tasks);
+    for (const [index, task] of tasks.entries()) if (answers[index] === 'stop') watched.get(task)?.();
+    return 'idle';
+  };
+  const loop = new Loop({ name: 'attempt watch', intervalMs: POLL_MS, clock, log, runOnce });
+  return ({ id, attempt }, onOver) => {
+    const task: CheckedTask = { task_id: id, attempt };
+    watched.set(task, onOver);
+    loop.start();
+    return () => {
+      watched.delete(task);
+      if (watched.size === 0) void loop.stop();
     };
   };
 }

@@ -10,6 +10,7 @@ import type { Engine, ModelBooks, Models, Notices, ScanBooks, SharedData } from 
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
+import { watchAttempts } from './attempt-watch.ts';
 import { loadKinds } from './kind-modules.ts';
 import { reconKinds } from './recon-kinds.ts';
 import { serverScanKinds } from './scan-kinds.ts';
@@ -50,7 +51,7 @@ export async function startKinds(options: ServerKindsOptions): Promise<void> {
   const loaded = await loadKinds(settings.kindModules, process.cwd());
   const own = [
     ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
-    ...reconKinds({ settings, models, clock, engine, followed: followedNames }),
+    ...reconKinds({ settings, models, clock, watch: watchAttempts(engine), followed: followedNames }),
     ...tellingKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
     conditional(),

@@ -12,6 +12,7 @@ import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { openDatabase, type Database } from '../store/database.ts';
+import { pollAttempts } from './attempt-watch.ts';
 import type { Configuration } from './config.ts';
 import { requireReachable } from './database-access.ts';
 import { findRunningDatabase } from './embedded.ts';
@@ -106,8 +107,8 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   surviveStrayRejections(log, stopping);
   const common = { clock: systemClock, random: systemRandom, log };
   const database = await openWorkerDatabase(start);
-  const kinds = kindsOf(start, database);
   const { control, results, asks } = accessOf(start, database);
+  const kinds = kindsOf(start, database, control);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
   });
@@ -134,11 +135,16 @@ function requireKinds({ kindModules, scanRoots, reconScope }: SettingValues, nam
 }
 
 /** A worker scans and probes where it was told what, or where it was told to. */
-function kindsOf({ settings, modules, names }: Start, database: Database | null): readonly KindDefinition[] {
+function kindsOf(
+  { settings, modules, names, log }: Start,
+  database: Database | null,
+  control: TaskControl | null,
+): readonly KindDefinition[] {
   const books = database === null ? null : findingsOf(database, settings);
   const models = database === null ? null : modelsOf(database, settings);
   const scanning = workerScanKinds({ settings, books, clock: systemClock });
-  const probing = reconKinds({ settings, models, clock: systemClock, engine: null });
+  const watch = control === null ? null : pollAttempts({ control, clock: systemClock, log });
+  const probing = reconKinds({ settings, models, clock: systemClock, watch });
   const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
