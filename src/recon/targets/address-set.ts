@@ -11,10 +11,10 @@ export class AddressSet {
   readonly v4: IntervalSet<number>;
   readonly v6: IntervalSet<bigint>;
 
-  static of(ranges: readonly AddressRange[]): AddressSet {
-    const v4 = ranges.filter((range) => range.family === 4);
-    const v6 = ranges.filter((range) => range.family === 6);
-    return new AddressSet(IntervalSet.numbers(v4), IntervalSet.bigints(v6));
+  static of(ranges: Iterable<AddressRange>): AddressSet {
+    const builder = new AddressSetBuilder();
+    for (const range of ranges) builder.add(range);
+    return builder.build();
   }
 
   constructor(v4: IntervalSet<number>, v6: IntervalSet<bigint>) {
@@ -54,6 +54,27 @@ export class AddressSet {
 
   without(other: AddressSet): AddressSet {
     return new AddressSet(this.v4.without(other.v4), this.v6.without(other.v6));
+  }
+}
+
+/** Gathers ranges one by one, each kept as two numbers until the set is made. */
+export class AddressSetBuilder {
+  readonly #v4: { firsts: number[]; lasts: number[] } = { firsts: [], lasts: [] };
+  readonly #v6: { firsts: bigint[]; lasts: bigint[] } = { firsts: [], lasts: [] };
+
+  add(range: AddressRange): void {
+    if (range.family === 4) {
+      this.#v4.firsts.push(range.first);
+      this.#v4.lasts.push(range.last);
+    } else {
+      this.#v6.firsts.push(range.first);
+      this.#v6.lasts.push(range.last);
+    }
+  }
+
+  build(): AddressSet {
+    const v4 = IntervalSet.numbers(this.#v4.firsts, this.#v4.lasts);
+    return new AddressSet(v4, IntervalSet.bigints(this.#v6.firsts, this.#v6.lasts));
   }
 }
 

@@ -8,18 +8,32 @@ export interface Interval<T extends number | bigint> {
 
 interface Arithmetic<T extends number | bigint> {
   readonly plus: (value: T, offset: number) => T;
-  readonly count: (first: T, last: T) => bigint;
+  readonly count: (first: T, last: T) => number;
+  /** All counts together, which may be more than a number can count. */
+  readonly total: (firsts: readonly T[], lasts: readonly T[]) => bigint;
+  readonly sorted: (values: readonly T[]) => ArrayLike<T>;
 }
 
 const NUMBERS: Arithmetic<number> = {
   plus: (value, offset) => value + offset,
-  count: (first, last) => BigInt(last - first) + 1n,
+  count: (first, last) => last - first + 1,
+  total: (firsts, lasts) => BigInt(firsts.reduce((sum, first, at) => sum + lasts[at]! - first + 1, 0)),
+  // Sorted by the engine itself, without a call for each pair.
+  sorted: (values) => Float64Array.from(values).sort(),
 };
 
 const BIGINTS: Arithmetic<bigint> = {
   plus: (value, offset) => value + BigInt(offset),
-  count: (first, last) => last - first + 1n,
+  count: (first, last) => Number(last - first + 1n),
+  total: (firsts, lasts) => firsts.reduce((sum, first, at) => sum + lasts[at]! - first + 1n, 0n),
+  sorted: (values) => [...values].sort((left, right) => (left < right ? -1 : left > right ? 1 : 0)),
 };
+
+/** The ends of ranges: `firsts[n]` and `lasts[n]` are those of one. Millions of them are kept as nothing but numbers. */
+interface Ends<T extends number | bigint> {
+  readonly firsts: T[];
+  readonly lasts: T[];
+}
 
 /** Sorted, disjoint and merged ranges; never changed. */
 export class IntervalSet<T extends number | bigint> {
@@ -31,19 +45,21 @@ export class IntervalSet<T extends number | bigint> {
   /** Values before each range; made when first asked for, and only for sets that numbers can count. */
   #offsets: readonly number[] | null = null;
 
-  static numbers(intervals: readonly Interval<number>[] = []): IntervalSet<number> {
-    return new IntervalSet(merged(intervals, NUMBERS), NUMBERS);
+  /** @param firsts where ranges begin, in any order @param lasts where they end, in the same */
+  static numbers(firsts: readonly number[] = [], lasts: readonly number[] = []): IntervalSet<number> {
+    return new IntervalSet(merged({ firsts, lasts }, NUMBERS), NUMBERS);
   }
 
-  static bigints(intervals: readonly Interval<bigint>[] = []): IntervalSet<bigint> {
-    return new IntervalSet(merged(intervals, BIGINTS), BIGINTS);
+  /** As `numbers`. */
+  static bigints(firsts: readonly bigint[] = [], lasts: readonly bigint[] = []): IntervalSet<bigint> {
+    return new IntervalSet(merged({ firsts, lasts }, BIGINTS), BIGINTS);
   }
 
-  private constructor(sorted: readonly Interval<T>[], arithmetic: Arithmetic<T>) {
-    this.#firsts = sorted.map(({ first }) => first);
-    this.#lasts = sorted.map(({ last }) => last);
+  private constructor({ firsts, lasts }: Ends<T>, arithmetic: Arithmetic<T>) {
+    this.#firsts = firsts;
+    this.#lasts = lasts;
     this.#arithmetic = arithmetic;
-    this.count = sorted.reduce((sum, { first, last }) => sum + arithmetic.count(first, last), 0n);
+    this.count = arithmetic.total(firsts, lasts);
   }
 
   get intervals(): Interval<T>[] {
@@ -64,36 +80,37 @@ export class IntervalSet<T extends number | bigint> {
   }
 
   union(other: IntervalSet<T>): IntervalSet<T> {
-    return new IntervalSet(merged([...this.intervals, ...other.intervals], this.#arithmetic), this.#arithmetic);
+    const ends = { firsts: this.#firsts.concat(other.#firsts), lasts: this.#lasts.concat(other.#lasts) };
+    return new IntervalSet(merged(ends, this.#arithmetic), this.#arithmetic);
   }
 
   intersect(other: IntervalSet<T>): IntervalSet<T> {
-    const [left, right] = [this.intervals, other.intervals];
-    const common: Interval<T>[] = [];
-    for (let [at, across] = [0, 0]; at < left.length && across < right.length;) {
-      const [one, two] = [left[at]!, right[across]!];
-      const first = one.first > two.first ? one.first : two.first;
-      const last = one.last < two.last ? one.last : two.last;
-      if (first <= last) common.push({ first, last });
-      if (one.last < two.last) at += 1;
+    const common: Ends<T> = { firsts: [], lasts: [] };
+    for (let [at, across] = [0, 0]; at < this.#firsts.length && across < other.#firsts.length;) {
+      const first = this.#firsts[at]! > other.#firsts[across]! ? this.#firsts[at]! : other.#firsts[across]!;
+      const isFirstOut = this.#lasts[at]! < other.#lasts[across]!;
+      const last = isFirstOut ? this.#lasts[at]! : other.#lasts[across]!;
+      if (first <= last) push(common, first, last);
+      if (isFirstOut) at += 1;
       else across += 1;
     }
     return new IntervalSet(common, this.#arithmetic);
   }
 
   without(other: IntervalSet<T>): IntervalSet<T> {
+    if (other.#firsts.length === 0) return this;
     const { plus } = this.#arithmetic;
-    const holes = other.intervals;
-    const left: Interval<T>[] = [];
+    const left: Ends<T> = { firsts: [], lasts: [] };
     let hole = 0;
-    for (const { first, last } of this.intervals) {
-      let from = first;
-      while (hole < holes.length && holes[hole]!.last < from) hole += 1;
-      for (let at = hole; at < holes.length && holes[at]!.first <= last && from <= last; at += 1) {
-        if (holes[at]!.first > from) left.push({ first: from, last: plus(holes[at]!.first, -1) });
-        from = plus(holes[at]!.last, 1);
+    for (let index = 0; index < this.#firsts.length; index += 1) {
+      const last = this.#lasts[index]!;
+      let from = this.#firsts[index]!;
+      while (hole < other.#firsts.length && other.#lasts[hole]! < from) hole += 1;
+      for (let at = hole; at < other.#firsts.length && other.#firsts[at]! <= last && from <= last; at += 1) {
+        if (other.#firsts[at]! > from) push(left, from, plus(other.#firsts[at]!, -1));
+        from = plus(other.#lasts[at]!, 1);
       }
-      if (from <= last) left.push({ first: from, last });
+      if (from <= last) push(left, from, last);
     }
     return new IntervalSet(left, this.#arithmetic);
   }
@@ -102,7 +119,7 @@ export class IntervalSet<T extends number | bigint> {
     let before = 0;
     return this.#firsts.map((first, at) => {
       const offset = before;
-      before += Number(this.#arithmetic.count(first, this.#lasts[at]!));
+      before += this.#arithmetic.count(first, this.#lasts[at]!);
       return offset;
     });
   }
@@ -119,15 +136,25 @@ function lastNotAbove<T extends number | bigint>(sorted: readonly T[], value: T)
   return low - 1;
 }
 
-function merged<T extends number | bigint>(intervals: readonly Interval<T>[], { plus }: Arithmetic<T>): Interval<T>[] {
-  const sorted = [...intervals].sort((left, right) =>
-    left.first < right.first ? -1 : left.first > right.first ? 1 : 0,
-  );
-  const joined: { first: T; last: T }[] = [];
-  for (const { first, last } of sorted) {
-    const before = joined.at(-1);
-    if (before === undefined || first > plus(before.last, 1)) joined.push({ first, last });
-    else if (last > before.last) before.last = last;
+function push<T extends number | bigint>(ends: Ends<T>, first: T, last: T): void {
+  ends.firsts.push(first);
+  ends.lasts.push(last);
+}
+
+/**
+ * Beginnings and ends may be sorted each for themselves: where the next beginning lies behind the end at the same place, as many
+ * ranges have begun as have ended, so none is open.
+ */
+function merged<T extends number | bigint>(
+  ends: { firsts: readonly T[]; lasts: readonly T[] },
+  { plus, sorted }: Arithmetic<T>,
+): Ends<T> {
+  const [firsts, lasts] = [sorted(ends.firsts), sorted(ends.lasts)];
+  const joined: Ends<T> = { firsts: [], lasts: [] };
+  for (let from = 0, at = 0; at < firsts.length; at += 1) {
+    if (at + 1 < firsts.length && firsts[at + 1]! <= plus(lasts[at]!, 1)) continue;
+    push(joined, firsts[from]!, lasts[at]!);
+    from = at + 1;
   }
   return joined;
 }

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../domain/errors.ts';
 import { formatAddress, formatIpv4, formatIpv6, parseAddress } from './address.ts';
-import { AddressSet, rangeSize, rangeText, type AddressRange } from './address-set.ts';
+import { AddressSet, AddressSetBuilder, rangeSize, rangeText, type AddressRange } from './address-set.ts';
 import { isWithin, normalizeName } from './host-name.ts';
 import type { Scope, TargetHost, TargetSet } from './port.ts';
 import { Faults, placed, type PlacedText } from './target-lines.ts';
@@ -44,13 +44,13 @@ export function parseTargets(
   options: { exclude?: Iterable<string | PlacedText> } = {},
 ): TargetList {
   const faults = new Faults();
-  const ranges: AddressRange[] = [];
+  const addresses = new AddressSetBuilder();
   const names = new Set<string>();
   const pinned = new Map<string, PinnedHost>();
   for (const entry of placed(texts, 'targets')) {
     const target = readTarget(entry.text);
     if (target.kind === 'fault') faults.add(entry, target.fault);
-    else if (target.kind === 'range') ranges.push(target.range);
+    else if (target.kind === 'range') addresses.add(target.range);
     else if (target.kind === 'name') names.add(target.name);
     else {
       const host = canonical(target.pinned);
@@ -61,7 +61,7 @@ export function parseTargets(
   faults.throwIfAny();
   const keeps = (host: string): boolean => !isExcluded(host, excluded);
   const parts: TargetParts = {
-    addresses: AddressSet.of(ranges).without(excluded.addresses),
+    addresses: addresses.build().without(excluded.addresses),
     names: [...names].filter(keeps),
     pinned: [...pinned.values()].filter(({ host }) => keeps(host)),
   };
