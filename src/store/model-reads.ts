@@ -36,6 +36,7 @@ const LIST_LATEST: Statement = {
       union all
       select r.target_id, b.model, r.number from recon.model_run r, jsonb_to_recordset(r.by_model) b(model text)) x
     join recon.model_target t on t.id = x.target_id
+    where ($1::text is null or t.name = $1) and ($2::text is null or x.model = $2)
     group by t.name, x.model`,
 };
 
@@ -130,9 +131,13 @@ export async function listRunChanges(queryable: Queryable, runId: string, limit:
   return (await queryable.query<ModelRow>(LIST_CHANGES, [runId, limit])).map(modelOf);
 }
 
-/** The latest run of each target that saw, missed or covered models of a sort. */
-export function listLatestRuns(queryable: Queryable): Promise<{ target: string; model: string; number: number }[]> {
-  return queryable.query(LIST_LATEST, []);
+/** The latest run of each target that saw, missed or covered models of a sort; null: of any. */
+export function listLatestRuns(
+  queryable: Queryable,
+  target: string | null,
+  model: string | null,
+): Promise<{ target: string; model: string; number: number }[]> {
+  return queryable.query(LIST_LATEST, [target, model]);
 }
 
 type TargetRow = { target: string; runs: number } & (Omit<ModelRun, 'target'> | { id: null });

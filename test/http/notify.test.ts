@@ -32,8 +32,8 @@ after(async () => {
 
 // The type of the answer is the caller's claim, which its assertions then check.
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as said
-async function submit<Body>(notify: unknown): Promise<{ status: number; body: Body }> {
-  const root = { mode: 'sequential', children: [{ kind: 'work' }] };
+async function submit<Body>(notify: unknown, kind = 'work'): Promise<{ status: number; body: Body }> {
+  const root = { mode: 'sequential', children: [{ kind }] };
   const payload = { name: 'told', root, notify };
   const response = await server.app.inject({ method: 'POST', url: '/v1/workflows', payload });
   return { status: response.statusCode, body: JSON.parse(response.body) as Body };
@@ -55,6 +55,17 @@ describe('a workflow with notify', () => {
     assert.equal(template.status, 400);
     assert.match(template.body.details[0]!, /^notify\[0\]\.to\.email\.subject: must name what it reads: nodes\.NAME/);
     assert.match(template.body.details[1]!, /^notify\[0\]\.payload\.a\[0\]: there is no variable "task"/);
+  });
+
+  test('is refused alone where a template is wrong, and does not fail what is stored with it', async () => {
+    const to = { slack: { url: 'https://hooks.slack.example/x' } };
+    const [wrong, ...others] = await Promise.all([
+      submit<Problem>([{ to, text: '{{ nodes.nobody.state }}' }], 'beside'),
+      ...Array.from({ length: 5 }, () => submit<SubmittedWorkflowDto>([{ to, text: '{{ workflow.name }}' }], 'beside')),
+    ]);
+    assert.equal(wrong.status, 400);
+    assert.deepEqual(wrong.body.details, ['notify[0].text: there is no node "nobody"']);
+    assert.deepEqual(new Set(others.map(({ status }) => status)), new Set([201]));
   });
 
   test('leaves deliveries that are listed without secrets, and without a task', async () => {

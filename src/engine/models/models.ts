@@ -41,7 +41,7 @@ export function createModels(options: ModelsOptions): Models & ModelBooks {
     list: (filter, { after, limit }) => listModels(database, filter, after, limit),
     get: (id) => findModel(database, id),
     targets: (page) => listModelTargets(database, page),
-    latestRuns: () => listLatestRuns(database),
+    latestRuns: ({ target, model }) => listLatestRuns(database, target ?? null, model ?? null),
     retain: (limit) => deleteOldModels(database, { keepMs, chunksMs }, limit, now()),
     putChunk: (key, records) => putRecordChunk(database, key, records, now()),
     readChunk: (key) => findRecordChunk(database, key),

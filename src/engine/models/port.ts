@@ -55,7 +55,7 @@ export interface Models {
   /** By name. */
   targets(page: { offset: number; limit: number }): Promise<ModelTarget[]>;
   /** By target and model the number of the latest run that looked for such models: runs may be of some sorts only. */
-  latestRuns(): Promise<{ target: string; model: string; number: number }[]>;
+  latestRuns(of: Pick<ModelFilter, 'target' | 'model'>): Promise<{ target: string; model: string; number: number }[]>;
   /** Deletes what has been gone for long, old runs and old chunks; at most `limit` of each. */
   retain(limit: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { TrackedModel } from '../../domain/model-record.ts';
+import type { ModelFilter, TrackedModel } from '../../domain/model-record.ts';
 import type { Models } from '../../engine/port.ts';
 
 /**
@@ -7,10 +7,12 @@ import type { Models } from '../../engine/port.ts';
  */
 export class LatestRuns {
   readonly #models: Models;
+  readonly #of: Pick<ModelFilter, 'target' | 'model'>;
   #latest: Promise<ReadonlyMap<string, number>> | undefined;
 
-  constructor(models: Models) {
+  constructor(models: Models, of: Pick<ModelFilter, 'target' | 'model'>) {
     this.#models = models;
+    this.#of = of;
   }
 
   async changed({ target, model, changed_run }: TrackedModel): Promise<boolean> {
@@ -20,7 +22,7 @@ export class LatestRuns {
   }
 
   async #read(): Promise<ReadonlyMap<string, number>> {
-    const runs = await this.#models.latestRuns();
+    const runs = await this.#models.latestRuns(this.#of);
     return new Map(runs.map(({ target, model, number }) => [nameOf(target, model), number]));
   }
 }

@@ -109,7 +109,7 @@ export function filterChanges(options: ModelKindsOptions) {
     input: changesSchema,
     timeout_secs: 600,
     run: (input, context) => {
-      const latest = new LatestRuns(options.models);
+      const latest = new LatestRuns(options.models, input.filter);
       return readModels(options, input, context, (model) => latest.changed(model));
     },
   });

@@ -110,7 +110,10 @@ function memberOf(item: JsonValue, field: string): JsonValue {
 }
 
 function keyText(values: readonly JsonValue[]): string {
-  const text = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(FIELD_SEPARATOR);
+  const texts = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  // Of several, "a|b" and "c" are other ones than "a" and "b|c".
+  const text =
+    texts.length === 1 ? texts[0]! : texts.map((each) => each.replace(/[|\\]/g, '\\$&')).join(FIELD_SEPARATOR);
   if (text === '' || text === 'null') throw new Error('has an empty key');
   if (text.length > MODEL_KEY_CHARACTERS_MAX) {
     throw new Error(`has a key of ${text.length} characters; ${MODEL_KEY_CHARACTERS_MAX} are allowed`);

@@ -242,7 +242,8 @@ describe('models over runs', () => {
 
   it('have a latest run by sort, since one scan is several runs, also where it found nothing any more', async () => {
     const latest = async () => {
-      const runs = (await models.latestRuns()).filter(({ target }) => target === 'sorts');
+      const runs = await models.latestRuns({ target: 'sorts' });
+      assert.ok(runs.every(({ target }) => target === 'sorts'));
       return Object.fromEntries(runs.map(({ model, number }) => [model, number]));
     };
     const service = { model: 'service', key: '10.0.0.1:22/tcp', data: {} };
@@ -254,6 +255,10 @@ describe('models over runs', () => {
     await runOf(models, 'sorts', [], { covers: ['name'] });
     await runOf(models, 'sorts', [], { covers: ['name'] });
     assert.deepEqual(await latest(), { host: 3, service: 1, name: 5 });
+    assert.deepEqual(await models.latestRuns({ target: 'sorts', model: 'name' }), [
+      { target: 'sorts', model: 'name', number: 5 },
+    ]);
+    assert.ok((await models.latestRuns({})).length > 3, 'those of all targets, where none is named');
   });
 });
 

@@ -188,6 +188,19 @@ describe('models', () => {
     assert.deepEqual(listed.map(({ key }) => key).sort(), ['a!', 'b!']);
   });
 
+  it('are told apart by each of several members, whatever these hold', async () => {
+    const { run, models } = await newDataBench();
+    const parts = [
+      { a: 'x|y', b: 'z' },
+      { a: 'x', b: 'y|z' },
+      { a: 'x\\', b: 'y' },
+    ];
+    const result = (await run(upsert(parts, { key: ['a', 'b'] }))).of('UpsertModels')!;
+    assert.equal(result['new'], 3);
+    const listed = await models.list({ target: 'office' }, { after: null, limit: 10 });
+    assert.deepEqual(listed.map(({ key }) => key).sort(), ['x\\\\|y', 'x\\|y|z', 'x|y\\|z']);
+  });
+
   it('say the same where an attempt died half-way and the task ran again', async () => {
     const { run, models } = await newDataBench((inner) => {
       let dies = true;
