@@ -39,6 +39,23 @@ async function submit<Body>(notify: unknown, kind = 'work'): Promise<{ status: n
   return { status: response.statusCode, body: JSON.parse(response.body) as Body };
 }
 
+test('a task that notifies is read back without what opens the door to its receiver', async () => {
+  const headers = { authorization: 'Bearer opens-the-door', 'x-team': 'red' };
+  const inputs = [
+    { webhook: { url: 'https://hooks.test/a', headers } },
+    { slack: { url: `https://hooks.test${SLACK_PATH}` } },
+  ];
+  const children = inputs.map((to) => ({ kind: 'GenericNotification', input: { to, text: 'told' } }));
+  const payload = { name: 'telling', root: { mode: 'parallel', children } };
+  const submitted = await server.app.inject({ method: 'POST', url: '/v1/workflows', payload });
+  assert.equal(submitted.statusCode, 201, submitted.body);
+  const { id } = JSON.parse(submitted.body) as SubmittedWorkflowDto;
+  const { body } = await server.app.inject({ method: 'GET', url: `/task?batch_id=${id}` });
+  assert.doesNotMatch(body, /opens-the-door|XXXXsecretXXXX/);
+  assert.match(body, /"x-team":"red"/);
+  assert.match(body, /https:\/\/hooks\.test\/\[redacted\]/);
+});
+
 describe('a workflow with notify', () => {
   test('is refused by what is wrong with its entries, each named', async () => {
     const addresses = await submit<Problem>([

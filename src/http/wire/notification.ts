@@ -92,6 +92,6 @@ export function noticeToWire(notice: NoticeAction): NoticeDto {
 }
 
 /** Whoever knows the path of a Slack webhook may post to it. */
-function withoutPath(url: string): string {
-  return `${new URL(url).origin}/[redacted]`;
+export function withoutPath(url: string): string {
+  return `${URL.parse(url)?.origin ?? ''}/[redacted]`;
 }

@@ -7,6 +7,7 @@ import { ActionDto, actionToWire } from './action.ts';
 import { Count, isoTime, isoTimeOrNull, Metadata, nullable, Status, Timestamp, Uuid } from './basics.ts';
 import { RetryDto, retryToWire } from './retry.ts';
 import { DedupeDto, dedupeToWire, RuleDto, ruleToWire } from './rule.ts';
+import { shownInput } from './shown-input.ts';
 
 const basicProperties = {
   id: Uuid('The task.'),
@@ -56,7 +57,7 @@ export function basicTaskToWire(task: Task): BasicTaskDto {
     kind: task.kind,
     status: BATCH_WIRE_STATE[task.state],
     timeout: task.timeout_secs,
-    metadata: task.metadata,
+    metadata: shownInput(task),
     created_at: isoTime(task.created_at),
     started_at: isoTimeOrNull(task.started_at),
     ended_at: isoTimeOrNull(task.ended_at),
