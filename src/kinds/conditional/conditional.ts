@@ -1,7 +1,20 @@
 import type { JsonObject } from '../../domain/json.ts';
-import { CONDITIONAL_KIND, decisionOf, notTaken } from '../../domain/conditional.ts';
+import { CONDITIONAL_KIND, decisionOf, notTaken, type Decision } from '../../domain/conditional.ts';
 import { defineKind, type KindDefinition } from '../definition/define-kind.ts';
 import { Ending } from '../definition/ending.ts';
+import { issueOf } from '../definition/input-schema.ts';
+import type { StandardSchema } from '../definition/standard-schema.ts';
+
+const decisionSchema: StandardSchema<JsonObject, Decision> = {
+  '~standard': {
+    version: 1,
+    vendor: 'heddle',
+    validate: (input) => {
+      const decision = decisionOf(input as JsonObject);
+      return typeof decision === 'string' ? { issues: [issueOf(decision)] } : { value: decision };
+    },
+  },
+};
 
 /**
  * Decides which of the nodes after it run: by the time that it runs, its expression has its value. Its success disables
@@ -10,9 +23,9 @@ import { Ending } from '../definition/ending.ts';
 export function conditional(): KindDefinition<JsonObject> {
   return defineKind({
     name: CONDITIONAL_KIND,
-    run: (input) => {
-      const decision = decisionOf(input);
-      if (typeof decision === 'string') throw new Error(decision);
+    // Refused rather than failed: another attempt would come to the same.
+    input: decisionSchema,
+    run: (decision) => {
       const disabled = notTaken(decision);
       const result = { when: decision.when, disabled };
       return disabled.length === 0 ? new Ending(result) : new Ending(result, { disable: disabled });

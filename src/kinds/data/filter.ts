@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { SharedData } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { schemaOf } from '../object-scan/schema.ts';
+import { schemaOf } from '../definition/input-schema.ts';
 import { Gathered } from './gathered.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { FILTER_KIND } from './kind-names.ts';

@@ -3,7 +3,7 @@ import type { Members } from '../../domain/parse/members.ts';
 import { readValue } from '../../domain/parse/json-value.ts';
 import type { SharedData } from '../../engine/port.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { schemaOf } from '../object-scan/schema.ts';
+import { schemaOf } from '../definition/input-schema.ts';
 import { Gathered, ITEMS_BYTES_MAX } from './gathered.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { INSERT_KIND } from './kind-names.ts';

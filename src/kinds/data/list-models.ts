@@ -13,7 +13,7 @@ import type { Models } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { schemaOf, textsMember } from '../object-scan/schema.ts';
+import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { Gathered } from './gathered.ts';
 import { FILTER_CHANGES_KIND, FILTER_MODELS_KIND, LIST_KIND } from './kind-names.ts';
 import { LatestRuns } from './latest-runs.ts';

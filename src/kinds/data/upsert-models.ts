@@ -13,7 +13,7 @@ import type { Members } from '../../domain/parse/members.ts';
 import type { ModelBooks, SharedData } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { schemaOf, textsMember } from '../object-scan/schema.ts';
+import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { UPSERT_KIND } from './kind-names.ts';
 import { readItemExpression, type ItemExpression } from './predicate.ts';

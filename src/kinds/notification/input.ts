@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts';
 import type { Notification } from '../../domain/notification/notification.ts';
 import { NOTIFICATION_MEMBERS, readNotification } from '../../domain/parse/notification.ts';
-import { schemaOf } from '../object-scan/schema.ts';
+import { schemaOf } from '../definition/input-schema.ts';
 
 const EXCERPT_DEFAULT = 10;
 const EXCERPT_MAX = 100;

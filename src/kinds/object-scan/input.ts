@@ -6,7 +6,7 @@ import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/workflo
 import type { SourceSpec } from '../../scan/options.ts';
 import type { RetryOptions } from '../definition/define-kind.ts';
 import { readScanSettings, type ScanSettings } from './settings.ts';
-import { objectMember, schemaOf } from './schema.ts';
+import { objectMember, schemaOf } from '../definition/input-schema.ts';
 import { readSources } from './sources.ts';
 
 export const SCAN_KIND = 'ObjectScan';

@@ -7,7 +7,7 @@ import {
   type ScanOptions,
   SCAN_DEFAULTS,
 } from '../../scan/options.ts';
-import { objectMember, objectsMember, textsMember } from './schema.ts';
+import { objectMember, objectsMember, textsMember } from '../definition/input-schema.ts';
 
 const PATTERNS_MAX = 1000;
 const PATTERN_CHARACTERS_MAX = 1000;

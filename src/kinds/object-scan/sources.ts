@@ -1,6 +1,6 @@
 import type { Members } from '../../domain/parse/members.ts';
 import type { PathSlice, SourceSpec } from '../../scan/options.ts';
-import { objectMember, objectsMember, textsMember } from './schema.ts';
+import { objectMember, objectsMember, textsMember } from '../definition/input-schema.ts';
 
 const SOURCES_MAX = 1000;
 const PATHS_MAX = 10_000;

@@ -11,7 +11,7 @@ import type { ModelBooks } from '../../engine/port.ts';
 import type { ReconRecord } from '../../recon/records.ts';
 import type { EarlierResult, KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { schemaOf, textsMember } from '../object-scan/schema.ts';
+import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import type { ScanFamily } from './kind-names.ts';
 import { readScanResult, type ScanResult } from './task-result.ts';
 

@@ -8,7 +8,7 @@ import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/workflo
 import { compileExpression, type Expression } from '../../expression/compile.ts';
 import type { RetryOptions } from '../definition/define-kind.ts';
 import type { StandardSchema } from '../definition/standard-schema.ts';
-import { objectMember, schemaOf } from '../object-scan/schema.ts';
+import { objectMember, schemaOf } from '../definition/input-schema.ts';
 import { PROBE_MEMBERS, readProbeSettings, readSeed, readTargets, type ProbeSettings } from './probe-input.ts';
 
 const TASKS_MAX = 1000;

@@ -4,7 +4,7 @@ import { RECON_DEFAULTS } from '../../recon/options.ts';
 import { createScope, narrowScope } from '../../recon/targets/scope.ts';
 import { parseTargets } from '../../recon/targets/target-list.ts';
 import type { Slice } from '../../recon/targets/endpoints.ts';
-import { objectMember, textsMember } from '../object-scan/schema.ts';
+import { objectMember, textsMember } from '../definition/input-schema.ts';
 import { readOrFault } from './caller-faults.ts';
 
 const TEXTS_MAX = 200_000;

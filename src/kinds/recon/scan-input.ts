@@ -4,7 +4,7 @@ import type { DnsType } from '../../recon/records.ts';
 import { RECON_DEFAULTS } from '../../recon/options.ts';
 import type { Slice } from '../../recon/targets/endpoints.ts';
 import { parsePorts } from '../../recon/targets/ports.ts';
-import { schemaOf, textsMember } from '../object-scan/schema.ts';
+import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { readOrFault } from './caller-faults.ts';
 import { readEndpoint } from './endpoint-text.ts';
 import {

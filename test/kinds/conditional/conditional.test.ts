@@ -111,7 +111,10 @@ describe('Conditional', { concurrency: false }, () => {
 
   it('fails where its expression gives no yes or no, or fails, and what comes after it is disabled by the stop', async () => {
     const { engine } = await newBench();
-    const number = await submitTree(engine, seq(when('1 + 1', { then: 'a' }), { id: 'a', kind: 'work' }));
+    const number = await submitTree(
+      engine,
+      seq({ ...when('1 + 1', { then: 'a' }), retry: { max_attempts: 3 } }, { id: 'a', kind: 'work' }),
+    );
     const broken = await submitTree(
       engine,
       seq({ id: 'x', kind: 'scan' }, when('nodes.x.result.y', { then: 'a' }), { id: 'a', kind: 'work' }),
@@ -125,7 +128,7 @@ describe('Conditional', { concurrency: false }, () => {
       const { tree: read } = (await engine.getTree(id))!;
       return (await engine.getTask(read.tasks.find(({ local_id }) => local_id === 'if')!.id))!.failure_reason;
     };
-    assert.equal(await reasonOf(number), 'input.when: must come to true or false, not 2');
+    assert.equal(await reasonOf(number), 'the input is not valid: input.when: must come to true or false, not 2');
     assert.equal(await reasonOf(broken), 'input.when: No such key: y (character 16 of "nodes.x.result.y")');
   });
 

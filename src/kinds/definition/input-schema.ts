@@ -1,7 +1,7 @@
 import { Faults, isObject, shown } from '../../domain/parse/faults.ts';
 import { Members } from '../../domain/parse/members.ts';
 import { placeOf } from '../../domain/parse/path.ts';
-import type { StandardSchema } from '../definition/standard-schema.ts';
+import type { StandardSchema } from './standard-schema.ts';
 
 /** What a kind's input is checked by: `read` takes the members it knows and leaves faults for what is wrong with them. */
 export function schemaOf<Output, Input>(read: (input: Members) => Output): StandardSchema<Input, Output> {
@@ -16,7 +16,7 @@ export function schemaOf<Output, Input>(read: (input: Members) => Output): Stand
 }
 
 /** Of `input.sources[0].path: is required`: what stands after `input`, and the rest. */
-function issueOf(fault: string): { message: string; path?: string[] } {
+export function issueOf(fault: string): { message: string; path?: string[] } {
   const [, place = '', message = fault] = /^input\.?(.*?): (.*)$/s.exec(fault) ?? [];
   return place === '' ? { message } : { message, path: [place] };
 }
