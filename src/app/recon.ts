@@ -52,7 +52,8 @@ async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted
   }
   if (aims.targets.size === 0) {
     told.end();
-    if (aims.refusedHosts === 0n) terminal.notice('nothing is left to probe: the lists are empty, or everything in them is excluded');
+    if (aims.refusedHosts === 0n)
+      terminal.notice('nothing is left to probe: the lists are empty, or everything in them is excluded');
     return exitOf(aims, 0, false);
   }
   const run = new Run(request, terminal, told, interrupted);
