@@ -47,7 +47,7 @@ export function dnsScanGenerator(options: Pick<GeneratorOptions<DnsMembers>, 'po
 
 function scanNames(options: ScanKindOptions, input: DnsInput, context: KindContext): Promise<JsonObject> {
   const { settings, words } = input;
-  const scope = options.policy.scopeOf(settings.scope);
+  const scope = options.policy.scopeOf(settings);
   // Without a look at wildcards, every word would be a name of a zone that answers for all of them.
   const wildcards = input.wildcards || words.length > 0;
   return runScan<DnsRecord>({

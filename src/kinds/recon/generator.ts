@@ -95,7 +95,7 @@ async function aimAt<Own>(
   input: GeneratorInput<Own>,
   { signal, progress }: KindContext,
 ): Promise<Aimed> {
-  const scope = options.policy.scopeOf(input.settings.scope);
+  const scope = options.policy.scopeOf(input.settings);
   const { from } = input;
   if (from !== null && options.models === null) throw new Error('`from` needs a database, and this worker has none');
   const aims =

@@ -1,3 +1,7 @@
+import { getServers } from 'node:dns';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { parseResolver } from '../../recon/dns/resolver.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { createPace } from '../../recon/targets/pace.ts';
 import type { Pace } from '../../recon/targets/port.ts';
@@ -29,9 +33,25 @@ export class ReconPolicy {
     this.#pace = createPace({ clock, rate, host_rate: Infinity });
   }
 
-  /** @throws HeddleError where an entry is none */
-  scopeOf(entries: readonly string[]): AddressScope {
-    return narrowScope(this.#scope, entries);
+  /**
+   * The scope of one task. Resolvers that it names are asked packets, too: the operator's scope must cover them, unless they
+   * are those of the system.
+   *
+   * @throws HeddleError where an entry is none, or a resolver is not covered
+   */
+  scopeOf({ scope, resolvers }: { scope: readonly string[]; resolvers: readonly string[] }): AddressScope {
+    if (resolvers.length > 0) this.#requireResolvers(resolvers);
+    return narrowScope(this.#scope, scope);
+  }
+
+  #requireResolvers(resolvers: readonly string[]): void {
+    const known = new Set(getServers().map((server) => parseResolver(server).ip));
+    const faults = resolvers.flatMap((text) => {
+      const { ip } = parseResolver(text);
+      const verdict = known.has(ip) ? { allowed: true as const } : this.#scope.check(ip, null);
+      return verdict.allowed ? [] : [`resolvers: ${verdict.reason}`];
+    });
+    if (faults.length > 0) throw new HeddleError('VALIDATION_FAILED', faults.join('; '), { details: faults });
   }
 
   /** A pace of a task's own, within that of the process. */

@@ -43,7 +43,7 @@ export function tcpSynGenerator(options: Pick<GeneratorOptions<TcpMembers>, 'pol
 async function scanPorts(options: ScanKindOptions, input: TcpInput, context: KindContext): Promise<JsonObject> {
   const { settings } = input;
   const { clock, random, policy } = options;
-  const scope = policy.scopeOf(settings.scope);
+  const scope = policy.scopeOf(settings);
   const resolver = openResolver({
     resolvers: settings.resolvers,
     timeout_ms: RECON_DEFAULTS.dns_timeout_ms,

@@ -1,5 +1,6 @@
 /** What generators and scans take, and how scans are divided: without a database or a network. */
 import assert from 'node:assert/strict';
+import { getServers } from 'node:dns';
 import { describe, it } from 'node:test';
 
 import type { JsonObject } from '../../../src/domain/json.ts';
@@ -169,9 +170,18 @@ describe("the operator's rate", () => {
     assert.ok(sent >= 190 && sent <= 203, `${sent} in two seconds`);
   });
 
+  it('asks no resolver of a task that its scope does not cover', () => {
+    const operator = new ReconPolicy({ scope: ['192.0.2.53'], rate: 1, clock: systemClock });
+    const asking = (...resolvers: string[]) => operator.scopeOf({ scope: ['198.51.100.0/24'], resolvers });
+    assert.doesNotThrow(() => asking('192.0.2.53:5353', '127.0.0.1', '[::1]:53', '10.0.0.53', ...getServers()));
+    const widened = { name: 'HeddleError', message: /resolvers: 198\.51\.100\.53 is .*; only a line/ };
+    assert.throws(() => asking('198.51.100.53'), widened);
+    assert.throws(() => asking('[::ffff:169.254.169.254]:53'), /resolvers: /);
+  });
+
   it('lets a task narrow the scope, and never widen it', () => {
     const operator = new ReconPolicy({ scope: ['192.0.2.0/24'], rate: 1, clock: systemClock });
-    const own = operator.scopeOf(['192.0.2.7', '198.51.100.1', '10.0.0.1']);
+    const own = operator.scopeOf({ scope: ['192.0.2.7', '198.51.100.1', '10.0.0.1'], resolvers: [] });
     const verdicts = ['192.0.2.7', '192.0.2.8', '198.51.100.1', '10.0.0.1', '10.0.0.2'].map(
       (ip) => own.check(ip, null).allowed,
     );
