@@ -28,18 +28,24 @@ const GET_RUN: Statement = {
 };
 
 /**
+ * A run, with its target held: merges go by fingerprint and the marking by id, and would otherwise wait for each other.
+ */
+const LOCK_RUN = `select r.target_id, r.number, r.started_at, t.covered_run
+  from recon.scan_run r join recon.scan_target t on t.id = r.target_id where r.id = $1 for no key update of t`;
+
+/**
  * One chunk of a run. A row that the run has counted already is only touched where it is seen more often; one that a
  * later run has seen is left to that run.
  */
 const MERGE: Statement = {
   name: 'findings.merge',
-  text: `insert into recon.findings as f (id, target_id, fingerprint, rule_id, description, tags, path, redacted, place,
+  text: `with own as materialized (${LOCK_RUN})
+    insert into recon.findings as f (id, target_id, fingerprint, rule_id, description, tags, path, redacted, place,
       occurrences, state, first_run, last_run, runs, first_seen, last_seen)
     select g.id, r.target_id, decode(g.fingerprint, 'hex'), g.rule_id, g.description, g.tags, g.path, g.redacted, g.place,
       g.occurrences, 'new', r.number, r.number, 1, r.started_at, r.started_at
-    from recon.scan_run r, jsonb_to_recordset($2::jsonb) g(id uuid, fingerprint text, rule_id text, description text,
+    from own r, jsonb_to_recordset($2::jsonb) g(id uuid, fingerprint text, rule_id text, description text,
       tags jsonb, path text, redacted text, place jsonb, occurrences integer)
-    where r.id = $1
     order by g.fingerprint
     on conflict (target_id, fingerprint) do update set
       occurrences = excluded.occurrences,
@@ -65,10 +71,9 @@ const COVER: Statement = {
 /** Rows of one step are looked at in the order of their ids, so that all steps together read each row once. */
 const MARK_GONE: Statement = {
   name: 'findings.mark_gone',
-  text: `with covering as (
-      select t.id as target_id, c.number, c.started_at
-      from recon.scan_run r join recon.scan_target t on t.id = r.target_id
-      join recon.scan_run c on c.target_id = t.id and c.number = t.covered_run where r.id = $1
+  text: `with own as materialized (${LOCK_RUN}), covering as (
+      select r.target_id, c.number, c.started_at
+      from own r join recon.scan_run c on c.target_id = r.target_id and c.number = r.covered_run
     ), missed as (
       select f.id from covering c join recon.findings f on f.target_id = c.target_id
       where f.id > $2::uuid and f.state <> 'gone' and f.last_run < c.number order by f.id limit $3 for update of f

@@ -4,11 +4,23 @@ import { before, describe, it } from 'node:test';
 
 import type { Findings, ScanBooks } from '../../../src/engine/findings/port.ts';
 import { newId } from '../../../src/runtime/random.ts';
-import type { Database } from '../../../src/store/database.ts';
+import type { Database, Statement } from '../../../src/store/database.ts';
+import { coverRun, markGone, mergeFindings } from '../../../src/store/findings.ts';
+import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { findingsOf, reported, runOf } from './reported.ts';
 
 const ALL = { after: null, limit: 1000 };
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const WAITING: Statement = {
+  name: 'test.waiting',
+  text: `select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+};
+
+const LOCK_AT_ONCE: Statement = {
+  name: 'test.lock_at_once',
+  text: `select id from recon.findings where path = $1 for update nowait`,
+};
 
 describe('findings over runs', () => {
   let database: Database;
@@ -142,6 +154,32 @@ describe('findings over runs', () => {
     assert.equal((await findings.get(id))!.triage.state, 'ignored', 'a later run leaves the judgement alone');
     assert.equal(await findings.get(newId()), null);
     assert.equal(await findings.triage(newId(), { state: 'open', comment: null, by: null }), null);
+  });
+
+  it('of one target may be merged by one run while another one marks what is gone: neither waits for the other in a ring', async () => {
+    // The order of fingerprints is not that of ids.
+    const first = reported(901);
+    const second = reported(900);
+    await runOf(findings, 'ring', [first]);
+    await runOf(findings, 'ring', [first, second]);
+    const [merging, marking] = [newId(), newId()];
+    await findings.beginRun(merging, 'ring');
+    await findings.beginRun(marking, 'ring');
+    await coverRun(database, marking);
+    let marked: Promise<string | null> = Promise.resolve(null);
+    await database.transaction(async (tx) => {
+      await mergeFindings(tx, merging, [{ ...second, id: newId() }]);
+      marked = markGone(database, marking, FIRST_ID, 10);
+      await eventually(async () => {
+        const [row] = await database.query<{ n: number }>(WAITING, []);
+        return row!.n > 0;
+      }, 'the other run waits');
+      // Where it held this one, each would wait for the other until the database ended one of them.
+      await tx.query(LOCK_AT_ONCE, [first.path]);
+      await mergeFindings(tx, merging, [{ ...first, id: newId() }]);
+    });
+    await marked;
+    assert.deepEqual(await statesOf('ring'), { 'src/file-900.ts': 'gone', 'src/file-901.ts': 'gone' });
   });
 
   it('have targets with their latest runs', async () => {
