@@ -209,7 +209,7 @@ class HeddleSubject implements Subject {
     this.#server = buildServer({
       engine: this.#engine,
       findings: createFindings({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
-      models: createModels({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
+      models: createModels({ database: this.#database, newId, keepMs: 1 }),
       jobs: createJobs({
         database: this.#database,
         queue: { sendIn: () => Promise.resolve() },

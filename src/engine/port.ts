@@ -28,7 +28,7 @@ export type {
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
 export type { BadEnd, Notices, Telling, TellingTask } from './notices/port.ts';
-export type { ModelBooks, Models, RecordChunkKey, RunEnding } from './models/port.ts';
+export type { ModelBooks, Models, RunEnding } from './models/port.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
 export interface Submission {

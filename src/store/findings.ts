@@ -1,5 +1,4 @@
 import type { ReportedFinding, ScanRun, TrackedFinding, TriageChange } from '../domain/finding.ts';
-import { taskStateOf, type TaskState } from '../domain/task-state.ts';
 import type { Queryable, Statement } from './database.ts';
 import { FINDING_COLUMNS, findingOf, RUN_COLUMNS, type FindingRecord } from './finding-reads.ts';
 
@@ -105,24 +104,6 @@ const FINISH: Statement = {
     from counts c where r.id = $1`,
 };
 
-const PUT_CHUNK: Statement = {
-  name: 'findings.put_chunk',
-  text: `insert into recon.scan_chunk (task_id, attempt, ordinal, findings, created_at)
-    values ($1, $2, $3, $4::jsonb, coalesce($5::timestamptz, clock_timestamp()))
-    on conflict (task_id, attempt, ordinal) do update
-      set findings = excluded.findings, created_at = excluded.created_at`,
-};
-
-const GET_CHUNK: Statement = {
-  name: 'findings.get_chunk',
-  text: `select findings from recon.scan_chunk where task_id = $1 and attempt = $2 and ordinal = $3`,
-};
-
-const COUNT_BEFORE: Statement = {
-  name: 'findings.count_before',
-  text: `select state, n from count_tasks_before($1, $2::text[])`,
-};
-
 const TRIAGE: Statement = {
   name: 'findings.triage',
   text: `with changed as (
@@ -146,14 +127,6 @@ const DELETE_RUNS: Statement = {
     select r.id from recon.scan_run r join recon.scan_target t on t.id = r.target_id
     where r.number < t.runs and r.number <> t.covered_run
       and r.started_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond' limit $2)`,
-};
-
-const DELETE_CHUNKS: Statement = {
-  name: 'findings.delete_chunks',
-  text: `delete from recon.scan_chunk where (task_id, attempt, ordinal) in (
-    select task_id, attempt, ordinal from recon.scan_chunk
-    where created_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
-    order by created_at limit $2)`,
 };
 
 /** Rules that the books of a run name; the findings themselves are kept whatever their rule. */
@@ -214,34 +187,6 @@ export async function finishRun(
   await queryable.query(FINISH, [runId, complete, now, RULES_MAX]);
 }
 
-export async function putChunk(
-  queryable: Queryable,
-  chunk: { task_id: string; attempt: number; ordinal: number },
-  findings: readonly ReportedFinding[],
-  now: string | null,
-): Promise<void> {
-  await queryable.query(PUT_CHUNK, [chunk.task_id, chunk.attempt, chunk.ordinal, JSON.stringify(findings), now]);
-}
-
-export async function findChunk(
-  queryable: Queryable,
-  chunk: { task_id: string; attempt: number; ordinal: number },
-): Promise<readonly ReportedFinding[] | null> {
-  const { task_id, attempt, ordinal } = chunk;
-  const [row] = await queryable.query<{ findings: ReportedFinding[] }>(GET_CHUNK, [task_id, attempt, ordinal]);
-  return row?.findings ?? null;
-}
-
-/** Tasks of these kinds that stand before a task in its sequence, by state. */
-export async function countTasksBefore(
-  queryable: Queryable,
-  taskId: string,
-  kinds: readonly string[],
-): Promise<Partial<Record<TaskState, number>>> {
-  const rows = await queryable.query<{ state: number; n: number }>(COUNT_BEFORE, [taskId, [...kinds]]);
-  return Object.fromEntries(rows.map(({ state, n }) => [taskStateOf(state), n]));
-}
-
 /** Null where there is no such finding. */
 export async function triageFinding(
   queryable: Queryable,
@@ -253,14 +198,13 @@ export async function triageFinding(
   return row === undefined ? null : findingOf(row);
 }
 
-/** Deletes at most `limit` of each: what is gone and runs that began `keepMs` ago, chunks of `chunksMs` ago. */
+/** Deletes at most `limit` of each: what is gone, and runs that began, `keepMs` ago. */
 export async function deleteOldFindings(
   queryable: Queryable,
-  { keepMs, chunksMs }: { keepMs: number; chunksMs: number },
+  keepMs: number,
   limit: number,
   now: string | null,
 ): Promise<void> {
   await queryable.query(DELETE_GONE, [keepMs, limit, now]);
   await queryable.query(DELETE_RUNS, [keepMs, limit, now]);
-  await queryable.query(DELETE_CHUNKS, [chunksMs, limit, now]);
 }

@@ -1,4 +1,3 @@
-import type { JsonValue } from '../domain/json.ts';
 import type { ModelRun, ReportedModel } from '../domain/model-record.ts';
 import type { Queryable, Statement } from './database.ts';
 import { MODEL_RUN_COLUMNS } from './model-reads.ts';
@@ -86,19 +85,6 @@ const FINISH: Statement = {
     from totals c where r.id = $1`,
 };
 
-const PUT_CHUNK: Statement = {
-  name: 'models.put_chunk',
-  text: `insert into recon.scan_chunk (task_id, attempt, ordinal, findings, created_at)
-    values ($1, $2, $3, $4::jsonb, coalesce($5::timestamptz, clock_timestamp()))
-    on conflict (task_id, attempt, ordinal) do update
-      set findings = excluded.findings, created_at = excluded.created_at`,
-};
-
-const GET_CHUNK: Statement = {
-  name: 'models.get_chunk',
-  text: `select findings as records from recon.scan_chunk where task_id = $1 and attempt = $2 and ordinal = $3`,
-};
-
 const DELETE_GONE: Statement = {
   name: 'models.delete_gone',
   text: `delete from recon.models where id in (
@@ -115,25 +101,11 @@ const DELETE_RUNS: Statement = {
       and r.started_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond' limit $2)`,
 };
 
-const DELETE_CHUNKS: Statement = {
-  name: 'models.delete_chunks',
-  text: `delete from recon.scan_chunk where (task_id, attempt, ordinal) in (
-    select task_id, attempt, ordinal from recon.scan_chunk
-    where created_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
-    order by created_at limit $2)`,
-};
-
 /** Models that the books of a run name; what was seen is kept whatever its model. */
 const MODELS_MAX = 1000;
 
 /** A run with whether no later one has begun. */
 export type NumberedModelRun = ModelRun & { latest: boolean };
-
-export interface RecordChunkKey {
-  task_id: string;
-  attempt: number;
-  ordinal: number;
-}
 
 /** Begins a run of a target, within a transaction; one that was begun before goes on. */
 export async function insertModelRun(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
@@ -183,31 +155,13 @@ export async function finishModelRun(
   await queryable.query(FINISH, [runId, complete, now, MODELS_MAX]);
 }
 
-export async function putRecordChunk(
-  queryable: Queryable,
-  { task_id, attempt, ordinal }: RecordChunkKey,
-  records: readonly JsonValue[],
-  now: string | null,
-): Promise<void> {
-  await queryable.query(PUT_CHUNK, [task_id, attempt, ordinal, JSON.stringify(records), now]);
-}
-
-export async function findRecordChunk(
-  queryable: Queryable,
-  { task_id, attempt, ordinal }: RecordChunkKey,
-): Promise<readonly JsonValue[] | null> {
-  const [row] = await queryable.query<{ records: JsonValue[] }>(GET_CHUNK, [task_id, attempt, ordinal]);
-  return row?.records ?? null;
-}
-
-/** Deletes at most `limit` of each: what is gone and runs that began `keepMs` ago, chunks of `chunksMs` ago. */
+/** Deletes at most `limit` of each: what is gone, and runs that began, `keepMs` ago. */
 export async function deleteOldModels(
   queryable: Queryable,
-  { keepMs, chunksMs }: { keepMs: number; chunksMs: number },
+  keepMs: number,
   limit: number,
   now: string | null,
 ): Promise<void> {
   await queryable.query(DELETE_GONE, [keepMs, limit, now]);
   await queryable.query(DELETE_RUNS, [keepMs, limit, now]);
-  await queryable.query(DELETE_CHUNKS, [chunksMs, limit, now]);
 }

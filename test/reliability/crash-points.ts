@@ -82,8 +82,8 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'what scans found, merged in one transaction by a task that runs again; reads of it, and housekeeping': /^findings\./,
   'runs of models, cut short at every statement by a test of its own (test/engine/models/crash)':
     /^models\.(?:lock_target|insert_run|count_run|get_run|merge|cover|mark_gone|finish)$/,
-  'records that wait to be merged: each chunk is one statement, which the next attempt does not read':
-    /^models\.(?:put|get)_chunk$/,
+  'what waits to be merged: each chunk is one statement, which the next attempt does not read; housekeeping':
+    /^scan_chunks\./,
   'reads of models, nothing to lose; housekeeping, one statement a pass':
     /^models\.(?:get|list_[a-z_]+|delete_[a-z]+)$/,
   'one statement with all that it tells, said again by who sees no answer (test/engine/notices)':

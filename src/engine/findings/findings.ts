@@ -3,19 +3,17 @@ import type { ReportedFinding, ScanRun } from '../../domain/finding.ts';
 import type { Database } from '../../store/database.ts';
 import { findFinding, listFindings, listTargets } from '../../store/finding-reads.ts';
 import {
-  countTasksBefore,
   coverRun,
   deleteOldFindings,
-  findChunk,
   findRun,
   finishRun,
   insertRun,
   markGone,
   mergeFindings,
-  putChunk,
   triageFinding,
   type NumberedRun,
 } from '../../store/findings.ts';
+import { countTasksBefore, deleteOldChunks, findChunk, putChunk } from '../../store/scan-chunks.ts';
 import type { Findings, ScanBooks } from './port.ts';
 
 export interface FindingsOptions {
@@ -25,7 +23,7 @@ export interface FindingsOptions {
   readonly now?: () => string | null;
   /** How long what is gone is kept, and the books of old runs. */
   keepMs: number;
-  /** How long findings wait to be merged. */
+  /** How long what scans left behind waits to be merged: findings, and records of recon. */
   chunksMs: number;
 }
 
@@ -42,7 +40,10 @@ export function createFindings(options: FindingsOptions): Findings & ScanBooks {
     get: (id) => findFinding(database, id),
     triage: (id, change) => triageFinding(database, id, change, now()),
     targets: (page) => listTargets(database, page),
-    retain: (limit) => deleteOldFindings(database, { keepMs, chunksMs }, limit, now()),
+    retain: async (limit) => {
+      await deleteOldFindings(database, keepMs, limit, now());
+      await deleteOldChunks(database, chunksMs, limit, now());
+    },
     putChunk: (key, findings) => putChunk(database, key, findings, now()),
     readChunk: (key) => findChunk(database, key),
     countTasksBefore: (id, kinds) => countTasksBefore(database, id, kinds),

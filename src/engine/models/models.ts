@@ -1,18 +1,16 @@
 import { HeddleError } from '../../domain/errors.ts';
 import type { ModelRun, ReportedModel } from '../../domain/model-record.ts';
 import type { Database } from '../../store/database.ts';
-import { countTasksBefore } from '../../store/findings.ts';
+import { countTasksBefore, findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { findModel, listLatestRuns, listModels, listModelTargets, listRunChanges } from '../../store/model-reads.ts';
 import {
   coverModels,
   deleteOldModels,
   findModelRun,
-  findRecordChunk,
   finishModelRun,
   insertModelRun,
   markGoneModels,
   mergeModels,
-  putRecordChunk,
   type NumberedModelRun,
 } from '../../store/models.ts';
 import type { ModelBooks, Models, RunEnding } from './port.ts';
@@ -25,8 +23,6 @@ export interface ModelsOptions {
   readonly now?: () => string | null;
   /** How long what is gone is kept, and the books of old runs. */
   keepMs: number;
-  /** How long records wait to be merged. */
-  chunksMs: number;
 }
 
 /** Rows that one statement merges or marks. */
@@ -35,16 +31,16 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** The models of one database. */
 export function createModels(options: ModelsOptions): Models & ModelBooks {
-  const { database, keepMs, chunksMs } = options;
+  const { database, keepMs } = options;
   const now = options.now ?? (() => null);
   return {
     list: (filter, { after, limit }) => listModels(database, filter, after, limit),
     get: (id) => findModel(database, id),
     targets: (page) => listModelTargets(database, page),
     latestRuns: ({ target, model }) => listLatestRuns(database, target ?? null, model ?? null),
-    retain: (limit) => deleteOldModels(database, { keepMs, chunksMs }, limit, now()),
-    putChunk: (key, records) => putRecordChunk(database, key, records, now()),
-    readChunk: (key) => findRecordChunk(database, key),
+    retain: (limit) => deleteOldModels(database, keepMs, limit, now()),
+    putChunk: (key, records) => putChunk(database, key, records, now()),
+    readChunk: (key) => findChunk(database, key),
     countTasksBefore: (id, kinds) => countTasksBefore(database, id, kinds),
     beginRun: (id, target) => begin(options, id, target),
     merge: (id, models) => merge(options, id, models),

@@ -1,15 +1,8 @@
 import type { TaskId } from '../../domain/ids.ts';
 import type { JsonValue } from '../../domain/json.ts';
 import type { ModelFilter, ModelRun, ModelTarget, ReportedModel, TrackedModel } from '../../domain/model-record.ts';
+import type { ChunkKey } from '../findings/port.ts';
 import type { TaskState } from '../../domain/task-state.ts';
-
-/** Part of what one attempt of a task recorded. */
-export interface RecordChunkKey {
-  task_id: TaskId;
-  attempt: number;
-  /** From 0. */
-  ordinal: number;
-}
 
 /** How a run ended. */
 export interface RunEnding {
@@ -22,9 +15,9 @@ export interface RunEnding {
 /** What tasks leave behind for whoever merges it, and the merging. Every method is safe to repeat, with the same effect. */
 export interface ModelBooks {
   /** Keeps records that are too many for the result of their task. */
-  putChunk(key: RecordChunkKey, records: readonly JsonValue[]): Promise<void>;
+  putChunk(key: ChunkKey, records: readonly JsonValue[]): Promise<void>;
   /** Null where there is none, or none any more. */
-  readChunk(key: RecordChunkKey): Promise<readonly JsonValue[] | null>;
+  readChunk(key: ChunkKey): Promise<readonly JsonValue[] | null>;
   /** Tasks of these kinds that stand before a task in its sequence, by state. */
   countTasksBefore(task_id: TaskId, kinds: readonly string[]): Promise<Partial<Record<TaskState, number>>>;
   /**

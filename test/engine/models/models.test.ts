@@ -7,6 +7,7 @@ import type { ModelRun, ReportedModel } from '../../../src/domain/model-record.t
 import { newId } from '../../../src/runtime/random.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
+import { findingsOf } from '../findings/reported.ts';
 import { host, modelsOf, runOf } from './seen.ts';
 
 const ALL = { after: null, limit: 10_000 };
@@ -229,9 +230,10 @@ describe('models over runs', () => {
     assert.deepEqual(await models.readChunk(chunk), [{ a: 2 }, 'b'], 'the same attempt says it again');
     await models.retain(100);
     assert.deepEqual(await statesOf('old'), { '10.0.0.1': 'gone', '10.0.0.2': 'known' });
-    const later = modelsOf(database, { now: () => new Date(Date.now() + 3 * 86_400_000).toISOString() });
-    await later.retain(100_000);
+    const later = { now: () => new Date(Date.now() + 3 * 86_400_000).toISOString() };
+    await modelsOf(database, later).retain(100_000);
     assert.deepEqual(await statesOf('old'), { '10.0.0.2': 'known' });
+    await findingsOf(database, later).retain(100_000);
     assert.equal(await models.readChunk(chunk), null);
     const targets = await models.targets({ offset: 0, limit: 100 });
     const old = targets.find(({ target }) => target === 'old')!;

@@ -6,7 +6,7 @@ import { newId } from '../../../src/runtime/random.ts';
 import type { Database } from '../../../src/store/database.ts';
 
 export function modelsOf(database: Database, options: Partial<ModelsOptions> = {}): Models & ModelBooks {
-  return createModels({ database, newId, keepMs: 86_400_000, chunksMs: 86_400_000, ...options });
+  return createModels({ database, newId, keepMs: 86_400_000, ...options });
 }
 
 /** A host by number. */

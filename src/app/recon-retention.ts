@@ -1,0 +1,22 @@
+import type { Findings, Models } from '../engine/port.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { Loop } from '../runtime/loop.ts';
+import type { StopSequence } from './stop-sequence.ts';
+
+const INTERVAL_MS = 600_000;
+const ROWS = 5_000;
+
+/** Deletes what is old of what scans found and saw, now and then. */
+export function startReconRetention(
+  { clock, log, stopping }: { clock: Clock; log: Logger; stopping: StopSequence },
+  kept: readonly Pick<Findings | Models, 'retain'>[],
+): void {
+  const runOnce = async (): Promise<'idle'> => {
+    for (const each of kept) await each.retain(ROWS);
+    return 'idle';
+  };
+  const loop = new Loop({ name: 'recon retention', intervalMs: INTERVAL_MS, clock, log, runOnce });
+  loop.start();
+  stopping.add('the retention of findings and models', () => loop.stop());
+}

@@ -1,0 +1,75 @@
+import { taskStateOf, type TaskState } from '../domain/task-state.ts';
+import type { Queryable, Statement } from './database.ts';
+
+const PUT: Statement = {
+  name: 'scan_chunks.put',
+  text: `insert into recon.scan_chunk (task_id, attempt, ordinal, findings, created_at)
+    values ($1, $2, $3, $4::jsonb, coalesce($5::timestamptz, clock_timestamp()))
+    on conflict (task_id, attempt, ordinal) do update
+      set findings = excluded.findings, created_at = excluded.created_at`,
+};
+
+const GET: Statement = {
+  name: 'scan_chunks.get',
+  text: `select findings as elements from recon.scan_chunk where task_id = $1 and attempt = $2 and ordinal = $3`,
+};
+
+const DELETE_OLD: Statement = {
+  name: 'scan_chunks.delete_old',
+  text: `delete from recon.scan_chunk where (task_id, attempt, ordinal) in (
+    select task_id, attempt, ordinal from recon.scan_chunk
+    where created_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
+    order by created_at limit $2)`,
+};
+
+const COUNT_BEFORE: Statement = {
+  name: 'scan_chunks.count_tasks_before',
+  text: `select state, n from count_tasks_before($1, $2::text[])`,
+};
+
+/** Part of what one attempt of a scan leaves behind for whoever merges it: findings, or records of recon. */
+export interface ChunkKey {
+  task_id: string;
+  attempt: number;
+  /** From 0. */
+  ordinal: number;
+}
+
+/** Keeps a chunk; a repeat replaces it. */
+export async function putChunk(
+  queryable: Queryable,
+  { task_id, attempt, ordinal }: ChunkKey,
+  elements: readonly unknown[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(PUT, [task_id, attempt, ordinal, JSON.stringify(elements), now]);
+}
+
+/** As it was put; null where there is none, or none any more. */
+export async function findChunk<Element>(
+  queryable: Queryable,
+  { task_id, attempt, ordinal }: ChunkKey,
+): Promise<readonly Element[] | null> {
+  const [row] = await queryable.query<{ elements: Element[] }>(GET, [task_id, attempt, ordinal]);
+  return row?.elements ?? null;
+}
+
+/** Deletes at most `limit` chunks that were put `keepMs` ago. */
+export async function deleteOldChunks(
+  queryable: Queryable,
+  keepMs: number,
+  limit: number,
+  now: string | null,
+): Promise<void> {
+  await queryable.query(DELETE_OLD, [keepMs, limit, now]);
+}
+
+/** Tasks of these kinds that stand before a task in its sequence, by state: whose chunks are to be merged. */
+export async function countTasksBefore(
+  queryable: Queryable,
+  taskId: string,
+  kinds: readonly string[],
+): Promise<Partial<Record<TaskState, number>>> {
+  const rows = await queryable.query<{ state: number; n: number }>(COUNT_BEFORE, [taskId, [...kinds]]);
+  return Object.fromEntries(rows.map(({ state, n }) => [taskStateOf(state), n]));
+}
