@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { HeddleError } from '../domain/errors.ts';
-import { parseStrictJson } from './json/parse.ts';
+import { parseStrictJson } from '../runtime/json/parse.ts';
 
 /**
  * Reads bodies strictly. A fault is kept until the hooks before validation, so that it answers like any other and the

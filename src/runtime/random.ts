@@ -8,10 +8,28 @@ export interface Random {
   bytes(n: number): Uint8Array;
 }
 
+/** What is asked for in small pieces, such as nonces, is fetched in large ones: a call costs more than its bytes. */
+const POOL_BYTES = 4096;
+const PIECE_BYTES_MAX = 64;
+const pool = new Uint8Array(POOL_BYTES);
+let poolAt = POOL_BYTES;
+
+function pooledBytes(n: number): Uint8Array {
+  if (poolAt + n > POOL_BYTES) {
+    randomFillSync(pool);
+    poolAt = 0;
+  }
+  const bytes = pool.slice(poolAt, poolAt + n);
+  // It may become a key: no second copy of it stays.
+  pool.fill(0, poolAt, poolAt + n);
+  poolAt += n;
+  return bytes;
+}
+
 /** Bytes of the operating system's generator, fit for keys and tokens. */
 export const systemRandom: Random = {
   next: () => Math.random(),
-  bytes: (n) => randomBytes(n),
+  bytes: (n) => (n <= PIECE_BYTES_MAX ? pooledBytes(n) : randomBytes(n)),
 };
 
 /** A repeatable sequence for tests and simulations: mulberry32. Never for secrets. */

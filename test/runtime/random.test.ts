@@ -39,3 +39,15 @@ for (const [name, random] of [
     assert.notDeepEqual(random.bytes(16), random.bytes(16));
   });
 }
+
+test('small pieces of the system are all different, and stay what they are', () => {
+  const pieces = Array.from({ length: 2_000 }, (_, index) => systemRandom.bytes(1 + (index % 80)));
+  const long = pieces.filter((piece) => piece.length >= 12);
+  const texts = long.map((piece) => Buffer.from(piece).toString('hex'));
+  assert.equal(new Set(texts).size, texts.length);
+  for (let draw = 0; draw < 1_000; draw += 1) systemRandom.bytes(16);
+  assert.deepEqual(
+    long.map((piece) => Buffer.from(piece).toString('hex')),
+    texts,
+  );
+});

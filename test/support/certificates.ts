@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import './reflect-metadata.ts';
+import '../../src/remote/security/reflect-metadata.ts';
 import * as x509 from '@peculiar/x509';
 
 export type KeyKind = 'rsa1024' | 'rsa2048' | 'ec224' | 'ec256' | 'ec384' | 'ed25519';

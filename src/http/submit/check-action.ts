@@ -1,6 +1,6 @@
 import { webhookHeaderFaults, webhookUrlFault } from '../../domain/webhook.ts';
 import type { FaultList } from '../validation/explain.ts';
-import { memberPath } from '../json/path.ts';
+import { memberPath } from '../../runtime/json/path.ts';
 import type { NewActionDto } from '../wire/action.ts';
 
 /** Checks addresses once each, however many tasks share one. */

@@ -1,4 +1,4 @@
-import { elementPath } from '../json/path.ts';
+import { elementPath } from '../../runtime/json/path.ts';
 import type { FaultList } from '../validation/explain.ts';
 import type { NewActionOrReference } from '../wire/action.ts';
 import { METADATA_MAX_BYTES } from '../wire/new-task.ts';

@@ -1,5 +1,5 @@
 import type { NewDependency } from '../../domain/task.ts';
-import { elementPath, quoted } from '../json/path.ts';
+import { elementPath, quoted } from '../../runtime/json/path.ts';
 import type { FaultList } from '../validation/explain.ts';
 import { suggestName } from '../../domain/suggest.ts';
 import type { ReadTask } from './read-tasks.ts';

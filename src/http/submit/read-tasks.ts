@@ -1,4 +1,4 @@
-import { elementPath } from '../json/path.ts';
+import { elementPath } from '../../runtime/json/path.ts';
 import { checkerOf } from '../validation/check.ts';
 import type { FaultList } from '../validation/explain.ts';
 import { MAX_TASKS, NewTaskDto, NewTaskList } from '../wire/new-task.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { HeddleError } from '../../domain/errors.ts';
 import { canonicalJson, type JsonValue } from '../../domain/json.ts';
 import type { IdempotencyKey, Submission } from '../../engine/port.ts';
-import { MAX_DETAILS } from '../json/parse.ts';
+import { MAX_DETAILS } from '../../runtime/json/parse.ts';
 import type { DefinitionRepository } from '../ports.ts';
 import { FaultList } from '../validation/explain.ts';
 import { buildTask } from './build-task.ts';

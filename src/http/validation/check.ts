@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 
 import { HeddleError, type ErrorCode } from '../../domain/errors.ts';
-import { MAX_DETAILS } from '../json/parse.ts';
+import { MAX_DETAILS } from '../../runtime/json/parse.ts';
 import { explainFaults, FaultList } from './explain.ts';
 
 /** A compiled schema that can also say what is wrong. */

@@ -1,4 +1,4 @@
-import { elementPath, memberPath, quoted } from '../json/path.ts';
+import { elementPath, memberPath, quoted } from '../../runtime/json/path.ts';
 import { nameRemedy } from '../../domain/suggest.ts';
 
 /** The part of JSON Schema that the wire formats are written in. */

@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
-import { isStorable } from '../json/inspect.ts';
+import { isStorable } from '../../runtime/json/inspect.ts';
 import { FaultList, type WireSchema } from './explain.ts';
 import { checkerOf } from './check.ts';
 

@@ -3,7 +3,7 @@ import { CONDITIONAL_KIND, decisionOf, notTaken, type Decision } from '../../dom
 import { defineKind, type KindDefinition } from '../definition/define-kind.ts';
 import { Ending } from '../definition/ending.ts';
 import { issueOf } from '../definition/input-schema.ts';
-import type { StandardSchema } from '../definition/standard-schema.ts';
+import type { StandardSchema } from '../../domain/standard-schema.ts';
 
 const decisionSchema: StandardSchema<JsonObject, Decision> = {
   '~standard': {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts';
+import type { SchemaInput, SchemaOutput, StandardSchema } from '../../domain/standard-schema.ts';
 import type { KindContext } from './context.ts';
-import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.ts';
 
 /** Known across copies of this package: a module may bring its own. */
 const KIND: unique symbol = Symbol.for('heddle.kind') as never;

@@ -1,7 +1,7 @@
 import { Faults, isObject, shown } from '../../domain/parse/faults.ts';
 import { Members } from '../../domain/parse/members.ts';
 import { placeOf } from '../../domain/parse/path.ts';
-import type { StandardSchema } from './standard-schema.ts';
+import type { StandardSchema } from '../../domain/standard-schema.ts';
 
 /** What a kind's input is checked by: `read` takes the members it knows and leaves faults for what is wrong with them. */
 export function schemaOf<Output, Input>(read: (input: Members) => Output): StandardSchema<Input, Output> {

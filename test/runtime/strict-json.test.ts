@@ -4,8 +4,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 
 import { HeddleError } from '../../src/domain/errors.ts';
-import { MAX_JSON_DEPTH, parseStrictJson } from '../../src/http/json/parse.ts';
-import { scanJson } from '../../src/http/json/scan.ts';
+import { MAX_JSON_DEPTH, parseStrictJson } from '../../src/runtime/json/parse.ts';
+import { scanJson } from '../../src/runtime/json/scan.ts';
 
 function refusal(text: string | Buffer, root = 'tasks'): HeddleError {
   try {
