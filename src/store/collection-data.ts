@@ -16,20 +16,6 @@ const PUT: Statement = {
     returning name`,
 };
 
-/**
- * Of values the latest holds, of lists all parts, in the order in which they were first put. Nothing is gathered where all
- * of it is too much.
- */
-const READ: Statement = {
-  name: 'collection_data.read',
-  text: `select d.name, bool_or(d.list) as list, max(d.total) as total,
-      case when bool_or(d.list)
-        then jsonb_agg(d.data order by d.created_at, d.task_id) filter (where d.list and d.total <= $3)
-        else (array_agg(d.data order by d.updated_at desc, d.task_id desc) filter (where d.total <= $3))[1] end as data
-    from (select c.*, sum(octet_length(c.data::text)) over ()::float8 as total
-      from task_collection_data c where c.workflow_id = $1 and c.name = any($2::text[])) d group by d.name`,
-};
-
 const FIND_NODE: Statement = {
   name: 'collection_data.find_node',
   text: `select id, true as is_container from container_all where workflow_id = $1 and local_id = $2
@@ -64,34 +50,6 @@ export async function putCollectionData(
 ): Promise<boolean> {
   const values = [workflow_id, name, task_id, attempt, list, JSON.stringify(data), now];
   return (await queryable.query(PUT, values)).length > 0;
-}
-
-/**
- * What a workflow holds under these names, as expressions read it by `data.NAME`; names that hold nothing are absent.
- *
- * @param bytesMax of all of it as JSON
- * @throws Error where it is more
- */
-export async function readCollectionData(
-  queryable: Queryable,
-  workflowId: string,
-  names: readonly string[],
-  bytesMax: number,
-): Promise<Record<string, JsonValue>> {
-  if (names.length === 0) return {};
-  const rows = await queryable.query<{ name: string; list: boolean; total: number; data: JsonValue }>(READ, [
-    workflowId,
-    names,
-    bytesMax,
-  ]);
-  const total = rows[0]?.total ?? 0;
-  if (total > bytesMax) {
-    const shown = names.slice(0, 5).map((name) => `data.${name}`);
-    throw new Error(`${shown.join(', ')}: comes to ${total} bytes; ${bytesMax} are allowed to be read at once`);
-  }
-  return Object.fromEntries(
-    rows.map(({ name, list, data }) => [name, list ? (data as JsonValue[][]).flat() : data] as const),
-  );
 }
 
 /** The node of a workflow that has this name of its submitter's; null where none has. */

@@ -132,9 +132,6 @@ const DELETE_RUNS: Statement = {
 /** Rules that the books of a run name; the findings themselves are kept whatever their rule. */
 const RULES_MAX = 1000;
 
-/** A run with whether no later one has begun. */
-export type NumberedRun = ScanRun & { latest: boolean };
-
 /** Begins a run of a target, within a transaction; one that was begun before goes on. */
 export async function insertRun(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
   const [locked] = await tx.query<{ id: number; runs: number }>(LOCK_TARGET, [target]);
@@ -143,9 +140,12 @@ export async function insertRun(tx: Queryable, id: string, target: string, now: 
   if (inserted.length > 0) await tx.query(COUNT_RUN, [locked!.id, number]);
 }
 
-export async function findRun(queryable: Queryable, id: string): Promise<NumberedRun | null> {
-  const [run] = await queryable.query<NumberedRun>(GET_RUN, [id]);
-  return run ?? null;
+/** `latest`: no later one of its target has begun. */
+export async function findRun(queryable: Queryable, id: string): Promise<{ latest: boolean; run: ScanRun } | null> {
+  const [row] = await queryable.query<ScanRun & { latest: boolean }>(GET_RUN, [id]);
+  if (row === undefined) return null;
+  const { latest, ...run } = row;
+  return { latest, run };
 }
 
 /** Merges findings, each with an id for the case that it is new; no two of the same fingerprint. */

@@ -3,7 +3,6 @@ import {
   changesBetween,
   type ModelFilter,
   type ModelRun,
-  type ModelState,
   type ModelTarget,
   type TrackedModel,
 } from '../domain/model-record.ts';
@@ -76,23 +75,7 @@ function listOf(conditions: readonly Condition[]): Statement {
   return statement;
 }
 
-interface ModelRow {
-  id: string;
-  target: string;
-  model: string;
-  key: string;
-  data: JsonObject;
-  state: ModelState;
-  runs: number;
-  first_seen: number;
-  last_seen: number;
-  changed_at: number;
-  gone_at: number | null;
-  first_run: number;
-  last_run: number;
-  changed_run: number;
-  previous: JsonObject | null;
-}
+type ModelRow = Omit<TrackedModel, 'changes'> & { previous: JsonObject | null };
 
 function modelOf({ previous, ...row }: ModelRow): TrackedModel {
   return { ...row, changes: changesBetween(previous, row.data) };

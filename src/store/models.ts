@@ -104,9 +104,6 @@ const DELETE_RUNS: Statement = {
 /** Models that the books of a run name; what was seen is kept whatever its model. */
 const MODELS_MAX = 1000;
 
-/** A run with whether no later one has begun. */
-export type NumberedModelRun = ModelRun & { latest: boolean };
-
 /** Begins a run of a target, within a transaction; one that was begun before goes on. */
 export async function insertModelRun(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
   const [locked] = await tx.query<{ id: number; runs: number }>(LOCK_TARGET, [target]);
@@ -115,9 +112,15 @@ export async function insertModelRun(tx: Queryable, id: string, target: string, 
   if (inserted.length > 0) await tx.query(COUNT_RUN, [locked!.id, number]);
 }
 
-export async function findModelRun(queryable: Queryable, id: string): Promise<NumberedModelRun | null> {
-  const [run] = await queryable.query<NumberedModelRun>(GET_RUN, [id]);
-  return run ?? null;
+/** `latest`: no later one of its target has begun. */
+export async function findModelRun(
+  queryable: Queryable,
+  id: string,
+): Promise<{ latest: boolean; run: ModelRun } | null> {
+  const [row] = await queryable.query<ModelRun & { latest: boolean }>(GET_RUN, [id]);
+  if (row === undefined) return null;
+  const { latest, ...run } = row;
+  return { latest, run };
 }
 
 /** Merges one page, each with an id for the case that it is new; the same key may stand in it several times. */

@@ -1,8 +1,7 @@
-import { isUuid } from '../domain/ids.ts';
-import type { JsonValue } from '../domain/json.ts';
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
 import { taskStateOf, type ContainerState, type TaskState } from '../domain/task-state.ts';
 import type { Queryable, Statement } from './database.ts';
+import { countsByState, type CountsByState } from './tasks-before.ts';
 import { uuidArray } from './transitions.ts';
 
 const PUT_ENTRIES: Statement = {
@@ -43,38 +42,6 @@ const BAD_ENDS: Statement = {
     select id, name, local_id, state, reason, count(*) over () as total from found order by id limit $2`,
 };
 
-/** How tasks before this one in its container, and below, ended. */
-const COUNT_BEFORE: Statement = {
-  name: 'notices.count_before',
-  text: `with recursive own as (
-      select t.container_id, t.position from task_all t where t.id = $1
-    ), below as (
-      select c.id from own o join container_all c on c.parent_id = o.container_id and c.position < o.position
-      union all
-      select c.id from below b join container_all c on c.parent_id = b.id
-    )
-    select s.state, count(*) as n from (
-      select t.state from own o join task_all t on t.container_id = o.container_id and t.position < o.position
-      union all
-      select t.state from below b join task_all t on t.container_id = b.id) s
-    group by s.state`,
-};
-
-const NODES: Statement = {
-  name: 'notices.nodes',
-  text: `select t.id, t.local_id, t.state, t.reason, t.total, case when t.total <= $4 then t.data end as result,
-      null::jsonb as counts
-    from (
-      select t.id, t.local_id, t.state, t.reason, coalesce(d.data, a.data) as data,
-        coalesce(sum(octet_length(coalesce(d.data, a.data)::text)) over (), 0)::float8 as total
-      from task_all t left join task_data d on d.task_id = t.id left join archive_task_data a on a.task_id = t.id
-      where t.workflow_id = $1 and (t.local_id = any($2::text[]) or t.id = any($3::uuid[]))) t
-    union all
-    select c.id, c.local_id, c.state, c.reason, 0, null, jsonb_build_object('children', c.children, 'succeeded', c.succeeded,
-      'failed', c.failed, 'timed_out', c.timed_out, 'partially_failed', c.partially_failed, 'disabled', c.disabled)
-    from container_all c where c.workflow_id = $1 and (c.local_id = any($2::text[]) or c.id = any($3::uuid[]))`,
-};
-
 const WORKFLOW_NAME: Statement = {
   name: 'notices.workflow_name',
   text: `select name, coalesce($2::timestamptz, clock_timestamp()) as now from workflow_all where id = $1`,
@@ -100,7 +67,7 @@ export interface EndToTell {
   created_at: number;
   ended_at: number;
   job_run_id: string | null;
-  counts: Partial<Record<TaskState, number>>;
+  counts: CountsByState;
 }
 
 interface EndRow extends Omit<EndToTell, 'state' | 'counts'> {
@@ -157,51 +124,6 @@ export async function findBadEnds(
   return { total: rows[0]?.total ?? 0, first };
 }
 
-export async function countTasksBefore(
-  queryable: Queryable,
-  taskId: string,
-): Promise<Partial<Record<TaskState, number>>> {
-  return countsByState(await queryable.query<{ state: number; n: number }>(COUNT_BEFORE, [taskId]));
-}
-
-/** A node of a workflow as templates see it. */
-export interface NamedNode {
-  id: string;
-  local_id: string | null;
-  state: TaskState;
-  reason: string | null;
-  result: JsonValue;
-  /** Of a container: its children. */
-  counts: Record<string, number> | null;
-}
-
-/**
- * The nodes of a workflow that have these names or ids, archived ones too.
- *
- * @param bytesMax of all their results as JSON
- * @throws Error where they are more
- */
-export async function findNamedNodes(
-  queryable: Queryable,
-  workflowId: string,
-  names: readonly string[],
-  bytesMax: number,
-): Promise<NamedNode[]> {
-  if (names.length === 0) return [];
-  const rows = await queryable.query<Omit<NamedNode, 'state'> & { state: number; total: number }>(NODES, [
-    workflowId,
-    names,
-    uuidArray(names.filter(isUuid)),
-    bytesMax,
-  ]);
-  const total = Math.max(0, ...rows.map((row) => row.total));
-  if (total > bytesMax) {
-    const shown = names.slice(0, 5).map((name) => `nodes.${name}`);
-    throw new Error(`${shown.join(', ')}: come to ${total} bytes; ${bytesMax} are allowed to be read at once`);
-  }
-  return rows.map(({ total: _, ...row }) => ({ ...row, state: taskStateOf(row.state) }));
-}
-
 /** A workflow's name, and the moment that the database works with. */
 export async function findWorkflowName(
   queryable: Queryable,
@@ -210,9 +132,4 @@ export async function findWorkflowName(
 ): Promise<{ name: string | null; now: number } | null> {
   const [row] = await queryable.query<{ name: string | null; now: number }>(WORKFLOW_NAME, [workflowId, now]);
   return row ?? null;
-}
-
-function countsByState(rows: readonly { state: number; n: number }[]): Partial<Record<TaskState, number>> {
-  const sorted = [...rows].sort((a, b) => a.state - b.state);
-  return Object.fromEntries(sorted.map(({ state, n }) => [taskStateOf(state), n]));
 }

@@ -1,4 +1,3 @@
-import { taskStateOf, type TaskState } from '../domain/task-state.ts';
 import type { Queryable, Statement } from './database.ts';
 
 const PUT: Statement = {
@@ -20,11 +19,6 @@ const DELETE_OLD: Statement = {
     select task_id, attempt, ordinal from recon.scan_chunk
     where created_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
     order by created_at limit $2)`,
-};
-
-const COUNT_BEFORE: Statement = {
-  name: 'scan_chunks.count_tasks_before',
-  text: `select state, n from count_tasks_before($1, $2::text[])`,
 };
 
 /** Part of what one attempt of a scan leaves behind for whoever merges it: findings, or records of recon. */
@@ -62,14 +56,4 @@ export async function deleteOldChunks(
   now: string | null,
 ): Promise<void> {
   await queryable.query(DELETE_OLD, [keepMs, limit, now]);
-}
-
-/** Tasks of these kinds that stand before a task in its sequence, by state: whose chunks are to be merged. */
-export async function countTasksBefore(
-  queryable: Queryable,
-  taskId: string,
-  kinds: readonly string[],
-): Promise<Partial<Record<TaskState, number>>> {
-  const rows = await queryable.query<{ state: number; n: number }>(COUNT_BEFORE, [taskId, [...kinds]]);
-  return Object.fromEntries(rows.map(({ state, n }) => [taskStateOf(state), n]));
 }

@@ -29,6 +29,7 @@ export const MANAGER_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
   'finalization.find_job_run_ends': [1],
   'job_history.finish': [1],
   'notices.take_ends': [1],
+  'notices.read_for_templates': [1],
   'notices.write': [1],
   'finalization.delete': [1, 2],
   'jobs.lock_due': [1],

@@ -272,6 +272,8 @@ describe('the pool', () => {
     await database.query(TERMINATE, [pid]);
     await eventually(() => one.stats().size === 0, 'the idle connection is dropped');
     const napping = one.transaction((tx) => tx.query({ name: 'long_nap', text: 'select pg_sleep(60)' }));
+    // Listened to from the start: its end may arrive before the answer of what ended it.
+    const woken = assert.rejects(napping, { code: 'DATABASE_UNAVAILABLE' });
     const victim = await eventually(async () => {
       const rows = await database.query<{ pid: number }>({
         name: 'nappers',
@@ -280,7 +282,7 @@ describe('the pool', () => {
       return rows[0]?.pid;
     }, 'the nap has begun');
     await database.query(TERMINATE, [victim]);
-    await assert.rejects(napping, { code: 'DATABASE_UNAVAILABLE' });
+    await woken;
     assert.notEqual(await pidOf(one), victim);
     await one.close();
   });

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts';
-import type { SchemaIssue, SchemaResult, StandardSchema } from '../../kinds/definition/standard-schema.ts';
+import type { SchemaIssue, SchemaResult, StandardSchema } from '../../domain/standard-schema.ts';
 
 /** Faults that a reason names; more are counted. */
 const FAULTS_SHOWN = 10;

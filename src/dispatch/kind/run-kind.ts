@@ -7,6 +7,7 @@ import { toJson } from './json-value.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
 import { isNode, isPlaced, type Node, type Parent, type Placed } from '../../kinds/definition/nodes.ts';
 import { Ending } from '../../kinds/definition/ending.ts';
+import { FinalFailure } from '../../kinds/definition/final-failure.ts';
 import { PartialFailure } from '../../kinds/definition/partial-failure.ts';
 import { Told } from '../../kinds/definition/told.ts';
 import type { ResultReader } from './result-stream.ts';
@@ -206,6 +207,7 @@ function told({ result, actions, oncePerWorkflow }: Told): Completion {
 }
 
 function failed(error: unknown): Completion {
+  if (isFinalFailure(error)) return new Completion('failed', { reason: reasonOf(error), final: true });
   if (!isPartialFailure(error)) return new Completion('failed', { reason: reasonOf(error) });
   const reason = reasonOf(error);
   if (error.result === undefined) return new Completion('partially_failed', { reason });
@@ -214,6 +216,10 @@ function failed(error: unknown): Completion {
   } catch (fault) {
     return new Completion('failed', { reason: reasonOf(`${reason}; ${reasonOf(fault)}`) });
   }
+}
+
+function isFinalFailure(error: unknown): boolean {
+  return error instanceof FinalFailure || (error instanceof Error && error.name === 'FinalFailure');
 }
 
 /** By name too: a module may bring its own copy of this package. */

@@ -4,9 +4,10 @@ import { compileFlowExpression } from '../../expression/cache.ts';
 import type { Variables } from '../../expression/compile.ts';
 import { ExpressionError } from '../../expression/fault.ts';
 import { eventLoopTurn } from '../../runtime/turn.ts';
-import { readForInputs, type InputReads, type ReadNode } from '../../store/flow.ts';
+import { readForInputs, type Upstream } from '../../store/upstream.ts';
 import type { EngineContext } from '../context.ts';
 import type { Report } from '../port.ts';
+import { excessReason } from './excess.ts';
 import { replaceExpressions } from './expressions.ts';
 
 /** Bytes that an input may have once its expressions have their values. */
@@ -29,18 +30,16 @@ interface Handed {
 }
 
 /**
- * Works out the expressions in the inputs of tasks that were just claimed, after one statement that reads everything they
- * need. Returns those that can be handed out, and the failures of the others.
+ * Works out the expressions in the inputs of tasks that were just claimed, with what they read: one
+ * statement does for as many tasks as its budget allows. Returns those that can be handed out, and the failures of the others.
  */
 export async function resolveInputs<Task extends Handed>(
   context: Pick<EngineContext, 'database' | 'clock'>,
   tasks: readonly Task[],
 ): Promise<{ resolved: Task[]; failures: Report[] }> {
   if (!tasks.some(({ computed }) => computed)) return { resolved: [...tasks], failures: [] };
-  const reads = await readForInputs(
-    context.database,
-    tasks.flatMap((task) => (task.computed ? [task.id] : [])),
-  );
+  const computed = tasks.flatMap((task) => (task.computed ? [task.id] : []));
+  const reads = readForInputs(context.database, computed);
   const resolved: Task[] = [];
   const failures: Report[] = [];
   const now = new Date(context.clock.now());
@@ -50,8 +49,9 @@ export async function resolveInputs<Task extends Handed>(
       resolved.push(task);
       continue;
     }
+    const read = await reads.next();
     try {
-      resolved.push({ ...task, metadata: inputOf(task, variablesOf(task, reads, now)) });
+      resolved.push({ ...task, metadata: inputOf(task, variablesOf(task, read, now)) });
     } catch (error) {
       failures.push(failureOf(task, error));
     }
@@ -62,18 +62,12 @@ export async function resolveInputs<Task extends Handed>(
   return { resolved, failures };
 }
 
-function variablesOf(task: Handed, reads: InputReads, now: Date): Variables {
-  const { nodes = {}, data = [] } = reads.tasks.get(task.id) ?? {};
-  const held = reads.data.get(task.workflow_id);
+function variablesOf(task: Handed, { nodes, data, workflow_name, excess }: Upstream, now: Date): Variables {
+  if (excess !== null) throw new Error(`input: ${excessReason(excess)}`);
   return {
-    nodes: Object.fromEntries(
-      Object.entries(nodes).flatMap(([name, id]): [string, ReadNode][] => {
-        const node = reads.nodes.get(id);
-        return node === undefined ? [] : [[name, node]];
-      }),
-    ),
-    data: Object.fromEntries(data.flatMap((name) => (held?.has(name) === true ? [[name, held.get(name)]] : []))),
-    workflow: { id: task.workflow_id, name: reads.workflows.get(task.workflow_id) ?? null },
+    nodes,
+    data,
+    workflow: { id: task.workflow_id, name: workflow_name },
     task: { id: task.id, name: task.name, local_id: task.local_id, attempt: task.attempt },
     now,
   };

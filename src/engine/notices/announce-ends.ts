@@ -7,12 +7,14 @@ import type {
 } from '../../domain/notification/notification.ts';
 import { TERMINAL_STATES } from '../../domain/task-state.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
+import { eventLoopTurn } from '../../runtime/turn.ts';
 import { takeEnds, writeNotices, type EndToTell, type NoticeRow } from '../../store/notices.ts';
+import { readForTemplates, type TemplateReads, type Upstream } from '../../store/upstream.ts';
 import type { EngineContext } from '../context.ts';
 import { storedAction } from '../outbox.ts';
 import { plainWords } from './notices.ts';
-import { requireNotification, WORKFLOW_VARIABLES, type DefaultWords } from './render.ts';
-import { readVariables } from './variables.ts';
+import { requireNotification, WORKFLOW_VARIABLES, type CompiledNotification, type DefaultWords } from './render.ts';
+import { readsOf, variablesOf } from './variables.ts';
 
 const WORDS_OF_STATE = {
   succeeded: 'succeeded',
@@ -22,27 +24,74 @@ const WORDS_OF_STATE = {
   disabled: 'was disabled',
 } as const satisfies Record<EndToTell['state'], string>;
 
+/** Deliveries that one statement writes: a payload may have 256 KiB. */
+const ROWS_AT_ONCE = 200;
+/** How long templates are worked out before other work gets a turn, milliseconds. */
+const BURST_MS = 10;
+
+/** One of those who asked to be told of an end. */
+interface ToldEntry {
+  end: EndToTell;
+  entry: WorkflowNotification;
+  /** Its templates; what is wrong with them where they do not compile. */
+  notification: CompiledNotification | Error;
+  reads: TemplateReads | null;
+}
+
 /**
  * Writes what is to be told of the ends of these workflows: once for each run of a workflow, however often and in however
  * many processes it is called. Belongs into the transaction that saw them end. Returns how many deliveries that are.
  */
 export async function announceEnds(context: EngineContext, ids: readonly string[]): Promise<number> {
-  const { database } = context;
+  const { database, clock } = context;
   if (ids.length === 0) return 0;
-  const rows: NoticeRow[] = [];
-  for (const end of await takeEnds(database, ids)) {
-    const told = end.entries.filter(({ on }) => on.some((state) => state === WORKFLOW_WIRE_STATE[end.state]));
-    let ordinal = 0;
-    for (const entry of told) {
-      for (const action of await noticesOf(context, end, entry)) {
-        rows.push(rowOf(end, action, ordinal));
-        ordinal += 1;
-      }
+  const told = (await takeEnds(database, ids)).flatMap(toldEntries);
+  const reads = readForTemplates(
+    database,
+    told.flatMap((each) => each.reads ?? []),
+  );
+  let written = 0;
+  let rows: NoticeRow[] = [];
+  let of: EndToTell | undefined;
+  let ordinal = 0;
+  let turnAt = clock.monotonic() + BURST_MS;
+  for (const each of told) {
+    if (each.end !== of) ordinal = 0;
+    of = each.end;
+    const upstream = each.reads === null ? null : await reads.next();
+    for (const action of noticesOf(context, each, upstream)) {
+      rows.push(rowOf(each.end, action, ordinal));
+      ordinal += 1;
     }
+    if (rows.length >= ROWS_AT_ONCE) {
+      written += await writeNotices(database, rows, context.now());
+      rows = [];
+    }
+    if (clock.monotonic() < turnAt) continue;
+    await eventLoopTurn();
+    turnAt = clock.monotonic() + BURST_MS;
   }
-  const written = await writeNotices(database, rows, context.now());
+  written += await writeNotices(database, rows, context.now());
   if (written > 0) context.signals.emit({ deliveries: true });
   return written;
+}
+
+function toldEntries(end: EndToTell): ToldEntry[] {
+  const told = end.entries.filter(({ on }) => on.some((state) => state === WORKFLOW_WIRE_STATE[end.state]));
+  return told.map((entry) => {
+    const notification = compiledOf(entry);
+    const reads = notification instanceof Error ? null : readsOf(end.workflow_id, notification.expressions);
+    return { end, entry, notification, reads };
+  });
+}
+
+function compiledOf(entry: WorkflowNotification): CompiledNotification | Error {
+  try {
+    return requireNotification(entry, WORKFLOW_VARIABLES);
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
 }
 
 function rowOf({ workflow_id, run }: EndToTell, action: NoticeAction, ordinal: number): NoticeRow {
@@ -50,7 +99,8 @@ function rowOf({ workflow_id, run }: EndToTell, action: NoticeAction, ordinal: n
   return { t: workflow_id, w: workflow_id, a: run + 1, o: ordinal, c: storedAction(action), k: key };
 }
 
-async function noticesOf(context: EngineContext, end: EndToTell, entry: WorkflowNotification): Promise<NoticeAction[]> {
+function noticesOf(context: EngineContext, told: ToldEntry, upstream: Upstream | null): NoticeAction[] {
+  const { end, entry } = told;
   const facts = workflowFacts(end);
   const name = end.name ?? end.workflow_id;
   const subject: NoticeSubject = {
@@ -59,24 +109,22 @@ async function noticesOf(context: EngineContext, end: EndToTell, entry: Workflow
     facts: { workflow: facts },
     origin: `Heddle: workflow ${name} (${end.workflow_id})`,
   };
-  return composeNotices(entry.channel, await rendered(context, end, entry, facts), subject);
+  return composeNotices(entry.channel, rendered(context, told, upstream, facts), subject);
 }
 
 /** A template that fails must not keep an end from being told: Heddle's own words take its place, and say why. */
-async function rendered(
-  { database, log }: EngineContext,
-  end: EndToTell,
-  entry: WorkflowNotification,
+function rendered(
+  { log }: EngineContext,
+  { end, notification }: ToldEntry,
+  upstream: Upstream | null,
   workflow: JsonObject,
-): Promise<RenderedNotification> {
+): RenderedNotification {
   const words = wordsOf(end);
   try {
-    const notification = requireNotification(entry, WORKFLOW_VARIABLES);
-    const variables = await readVariables(database, end.workflow_id, notification.expressions);
-    return notification.render({ ...variables, workflow, now: new Date(end.ended_at) }, words);
+    if (notification instanceof Error) throw notification;
+    return notification.render({ ...variablesOf(upstream), workflow, now: new Date(end.ended_at) }, words);
   } catch (error) {
-    // What the database says is not the template's fault, and the end is told at the next try.
-    if (!(error instanceof Error) || 'code' in error) throw error;
+    if (!(error instanceof Error)) throw error;
     log.warn(
       { err: error, workflow_id: end.workflow_id },
       'A notification is told in plain words: its template failed',

@@ -4,7 +4,8 @@ import type { RenderedNotification } from '../../domain/notification/notificatio
 import type { Variables } from '../../expression/compile.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Database } from '../../store/database.ts';
-import { countTasksBefore, findBadEnds, findWorkflowName } from '../../store/notices.ts';
+import { findBadEnds, findWorkflowName } from '../../store/notices.ts';
+import { countTasksBefore } from '../../store/tasks-before.ts';
 import type { Notices, Telling } from './port.ts';
 import { requireNotification, TASK_VARIABLES, type DefaultWords } from './render.ts';
 import { readVariables } from './variables.ts';
@@ -22,7 +23,7 @@ export function createNotices(options: NoticesOptions): Notices {
   return {
     compose: (telling) => compose(options, telling),
     badEndsBefore: (id, limit) => findBadEnds(database, id, limit),
-    countBefore: (id) => countTasksBefore(database, id),
+    countBefore: (id) => countTasksBefore(database, id, null),
   };
 }
 

@@ -1,16 +1,32 @@
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
-import { readCollectionData } from '../../store/collection-data.ts';
+import type { JsonObject } from '../../domain/json.ts';
 import type { Queryable } from '../../store/database.ts';
-import { findNamedNodes, type NamedNode } from '../../store/notices.ts';
+import { readForTemplates, type TemplateReads, type Upstream } from '../../store/upstream.ts';
+import { excessReason } from '../flow/excess.ts';
 import type { PlacedExpression } from './render.ts';
 
-/** Results, and data, that the templates of one notification may read: many are worked out in one transaction. */
-const READ_BYTES_MAX = 8 * 1024 * 1024;
+/** What the expressions of one notification read of a workflow's nodes and of its data; null where that is nothing. */
+export function readsOf(workflowId: string, expressions: readonly PlacedExpression[]): TemplateReads | null {
+  const names = namesRead(expressions, 'nodes');
+  const data = namesRead(expressions, 'data');
+  return names.length === 0 && data.length === 0 ? null : { workflow_id: workflowId, names, data };
+}
 
 /**
- * What expressions read of a workflow's nodes and of its data: that, and nothing else, is fetched. Names that stand for
- * nothing are absent.
+ * What was read, as variables of templates.
+ *
+ * @param upstream null where nothing was asked for
+ * @throws Error where it is more than 8 MiB
+ */
+export function variablesOf(upstream: Upstream | null): { nodes: JsonObject; data: JsonObject } {
+  if (upstream === null) return { nodes: {}, data: {} };
+  const { nodes, data, excess } = upstream;
+  if (excess !== null) throw new Error(excessReason(excess));
+  return { nodes, data };
+}
+
+/**
+ * The variables of one notification: what its expressions name, and nothing else, is fetched. Names that stand for nothing
+ * are absent.
  *
  * @throws Error where that is more than 8 MiB
  */
@@ -19,14 +35,8 @@ export async function readVariables(
   workflowId: string,
   expressions: readonly PlacedExpression[],
 ): Promise<{ nodes: JsonObject; data: JsonObject }> {
-  const [nodes, data] = [
-    await findNamedNodes(queryable, workflowId, namesRead(expressions, 'nodes'), READ_BYTES_MAX),
-    await readCollectionData(queryable, workflowId, namesRead(expressions, 'data'), READ_BYTES_MAX),
-  ];
-  return {
-    nodes: Object.fromEntries(nodes.flatMap((node) => namesOf(node).map((name) => [name, shownNode(node)]))),
-    data,
-  };
+  const reads = readsOf(workflowId, expressions);
+  return variablesOf(reads === null ? null : await readForTemplates(queryable, [reads]).next());
 }
 
 function namesRead(expressions: readonly PlacedExpression[], variable: string): string[] {
@@ -35,14 +45,4 @@ function namesRead(expressions: readonly PlacedExpression[], variable: string): 
     for (const name of expression.references.get(variable)?.members.keys() ?? []) names.add(name);
   }
   return [...names];
-}
-
-/** Nodes are read by the names that their submitter gave them, or by their ids. */
-function namesOf({ id, local_id }: NamedNode): string[] {
-  return local_id === null ? [id] : [local_id, id];
-}
-
-function shownNode({ state, reason, result, counts }: NamedNode): JsonValue {
-  const shown = { state: WORKFLOW_WIRE_STATE[state], reason };
-  return counts === null ? { ...shown, result } : { ...shown, counts };
 }

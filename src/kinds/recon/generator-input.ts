@@ -7,7 +7,7 @@ import { readRetry } from '../../domain/parse/retry.ts';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/workflow.ts';
 import { compileExpression, type Expression } from '../../expression/compile.ts';
 import type { RetryOptions } from '../definition/define-kind.ts';
-import type { StandardSchema } from '../definition/standard-schema.ts';
+import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { objectMember, schemaOf } from '../definition/input-schema.ts';
 import { PROBE_MEMBERS, readProbeSettings, readSeed, readTargets, type ProbeSettings } from './probe-input.ts';
 

@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { into, parallel, sequential, task, type Node, type Placed, type TaskNode } from '../definition/nodes.ts';
-import type { StandardSchema } from '../definition/standard-schema.ts';
+import type { StandardSchema } from '../../domain/standard-schema.ts';
 import type { AimedEndpoint, Aims } from './aims.ts';
 import { readAims } from './from-models.ts';
 import { seedOf, type GeneratorInput } from './generator-input.ts';

@@ -1,18 +1,15 @@
-import type { JsonObject } from '../../domain/json.ts';
 import { RECON_DEFAULTS, type TcpOptions } from '../../recon/options.ts';
 import type { PortRecord } from '../../recon/records.ts';
-import { openResolver } from '../../recon/resolve.ts';
 import { parsePorts } from '../../recon/targets/ports.ts';
 import { scanTcp } from '../../recon/tcp/scan.ts';
-import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { aimAtAddresses } from './aims.ts';
-import { endpointSource } from './endpoint-source.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { TCP_SYN } from './kind-names.ts';
 import { partsOf } from './parts.ts';
-import { runScan, type ScanKindOptions } from './run-scan.ts';
+import { runEndpointScan } from './run-endpoint-scan.ts';
+import type { ScanKindOptions } from './run-scan.ts';
 import { readTcpMembers, TCP_MEMBERS, tcpSchema, type TcpInput, type TcpMembers } from './scan-input.ts';
 
 const TIMEOUT_SECS = 6 * 3600;
@@ -24,7 +21,14 @@ export function tcpSyn(options: ScanKindOptions) {
     input: tcpSchema,
     concurrency: options.concurrency,
     timeout_secs: TIMEOUT_SECS,
-    run: (input, context) => scanPorts(options, input, context),
+    run: (input, context) =>
+      runEndpointScan<PortRecord>({
+        options,
+        input,
+        context,
+        start: (endpoints, environment) => scanTcp(tcpOptions(input, endpoints), environment),
+        countOf: ({ state }) => state,
+      }),
   });
 }
 
@@ -38,34 +42,6 @@ export function tcpSynGenerator(options: Pick<GeneratorOptions<TcpMembers>, 'pol
     partsOf: ({ own, division }, targets, seed) =>
       partsOf({ targets, ports: parsePorts(own.ports).length, tasks_max: division.tasks_max, seed }),
   });
-}
-
-async function scanPorts(options: ScanKindOptions, input: TcpInput, context: KindContext): Promise<JsonObject> {
-  const { settings } = input;
-  const { clock, random, policy } = options;
-  const scope = policy.scopeOf(settings);
-  const resolver = openResolver({
-    resolvers: settings.resolvers,
-    timeout_ms: RECON_DEFAULTS.dns_timeout_ms,
-    clock,
-    random,
-    signal: context.signal,
-  });
-  try {
-    return await runScan<PortRecord>({
-      options,
-      settings,
-      context,
-      start: (environment, leftOuts) => {
-        const resolve = (name: string): Promise<string[]> => resolver.resolve(name);
-        const endpoints = endpointSource({ part: input, scope, resolve, leftOuts });
-        return scanTcp(tcpOptions(input, endpoints), environment);
-      },
-      judge: ({ state }) => ({ count: state, keep: true }),
-    });
-  } finally {
-    resolver.close();
-  }
 }
 
 function tcpOptions(input: TcpInput, endpoints: TcpOptions['endpoints']): TcpOptions {

@@ -160,6 +160,64 @@ describe('inputs with expressions', { concurrency: false }, () => {
     );
   });
 
+  it('fail where they read too much at once, with its sizes, and the others of the set go out', async () => {
+    const { engine } = await newBench();
+    const names = Array.from({ length: 9 }, (_, index) => `scan${index}`);
+    const scans = names.map((id) => ({ id, kind: 'scan' }));
+    const all = names.map((name) => expr(`size(nodes.${name}.result)`));
+    const id = await submitTree(
+      engine,
+      seq(
+        par(...scans),
+        par(
+          { id: 'bad', kind: 'use', retry: { max_attempts: 3 }, input: { all } },
+          { id: 'good', kind: 'use', input: { some: all.slice(0, 8) } },
+          { id: 'plain', kind: 'use' },
+        ),
+      ),
+    );
+    for (const _ of names) await finishNext(engine, 'scan', 'x'.repeat(1_000_000));
+    const claimed = await claimKind(engine, 'use');
+    assert.deepEqual(
+      new Map(claimed.map(({ local_id, metadata }) => [local_id, metadata])),
+      new Map<string | null, unknown>([
+        ['good', { some: Array.from({ length: 8 }, () => 1_000_000) }],
+        ['plain', {}],
+      ]),
+    );
+    const { tree } = (await engine.getTree(id))!;
+    const bad = tree.tasks.find(({ local_id }) => local_id === 'bad')!;
+    assert.deepEqual([bad.state, bad.attempt], ['failed', 1]);
+    const shown = Array.from({ length: 5 }, () => String.raw`nodes\.scan\d \(1000002 bytes\)`).join(', ');
+    assert.match(
+      (await engine.getTask(bad.id))!.failure_reason!,
+      new RegExp(
+        `^input: what it reads is too large: ${shown} and 4 more, where 8388608 bytes are allowed at once; .* an aggregator`,
+      ),
+    );
+  });
+
+  it('are read in several statements where one would read too much, and all go out as they were claimed', async () => {
+    const bench = await newBench();
+    const { engine, database } = bench;
+    const names = Array.from({ length: 36 }, (_, index) => `scan${index}`);
+    const uses = names.map((name) => ({ kind: 'use', input: { first: expr(`nodes.${name}.result.first`) } }));
+    await submitTree(engine, seq(par(...names.map((id) => ({ id, kind: 'scan' }))), par(...uses)));
+    for (const task of await claimKind(engine, 'scan')) {
+      const result = { first: task.local_id!, rest: 'x'.repeat(1_000_000) };
+      await engine.report([{ task_id: task.id, attempt: 1, outcome: 'succeeded', result }]);
+    }
+    let reads = 0;
+    const original = database.query.bind(database);
+    database.query = (statement: Statement, values?: readonly unknown[]) => {
+      if (statement.name === 'flow.read_for_inputs') reads += 1;
+      return original(statement, values as never) as never;
+    };
+    const claimed = await claimKind(engine, 'use');
+    assert.deepEqual(new Set(claimed.map(({ metadata }) => metadata['first'])), new Set(names));
+    assert.equal(reads, 2);
+  });
+
   it('cost one statement for a whole set, and tasks without them none', async () => {
     const bench = await newBench();
     const { engine, database } = bench;

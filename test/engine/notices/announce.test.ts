@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
 import type { Outcome } from '../../../src/domain/task-state.ts';
 import type { Delivery } from '../../../src/engine/port.ts';
+import { putCollectionData } from '../../../src/store/collection-data.ts';
 import type { Statement } from '../../../src/store/database.ts';
 import { createJobs } from '../../../src/engine/schedule/jobs.ts';
 import { benchOn, feed, MANAGER_QUEUE, newBench, newId, run, type Bench } from '../manager/fixture.ts';
@@ -129,6 +130,70 @@ describe('the end of a workflow', () => {
     const text = (bodyOf(notice)['data'] as JsonObject)['text'] as string;
     assert.match(text, /Tasks: 1 failed, 1 disabled\./);
     assert.match(text, /The template of this notification failed: text: .*nodes\.second\.result\.none/);
+  });
+
+  it('is read of once for all that are told at a time', async () => {
+    const bench = await newBench();
+    const line = 'state {{ nodes.first.state }}, {{ nodes.first.result.of }}';
+    const notify = [
+      { on: ['Succeeded'], to: WEBHOOK, payload: line },
+      { on: ['Succeeded'], to: { email: { to: ['a@example.com', 'b@example.com'] } }, text: line },
+      { on: ['Succeeded'], to: WEBHOOK, payload: 'second {{ nodes.second.state }}' },
+    ];
+    const ids = Array.from({ length: 90 }, () => newId());
+    await feed(bench.manager, ...ids.map((id) => workflow(id, notify)));
+    const tasks = await bench.engine.claim({ lanes: ['kind:work'], limit: 1000, holder: 'test' });
+    await bench.engine.report(
+      tasks.map(({ id: task_id, workflow_id }) => {
+        const result = { of: workflow_id };
+        return { task_id, attempt: 1, outcome: 'succeeded' as const, result };
+      }),
+    );
+    const rest = await bench.engine.claim({ lanes: ['kind:work'], limit: 1000, holder: 'test' });
+    await bench.engine.report(rest.map(({ id: task_id }) => ({ task_id, attempt: 1, outcome: 'succeeded' as const })));
+    const statements: string[] = [];
+    const original = bench.database.query.bind(bench.database);
+    bench.database.query = (statement: Statement, values?: readonly unknown[]) => {
+      if (statement.name.startsWith('notices.')) statements.push(statement.name);
+      return original(statement, values as never) as never;
+    };
+    assert.equal(await bench.engine.announceEnds(ids), 4 * ids.length);
+    assert.deepEqual(statements, ['notices.take_ends', 'notices.read_for_templates', 'notices.write', 'notices.write']);
+    const told = await notices(bench);
+    for (const id of ids) {
+      const own = told.filter(({ workflow_id }) => workflow_id === id);
+      assert.deepEqual(
+        own.map(({ ordinal }) => ordinal),
+        [0, 1, 2, 3],
+      );
+      assert.deepEqual(bodyOf(own[0]), `state Succeeded, ${id}`);
+      const { action } = own[2]!;
+      assert.ok('mail' in action && action.mail.text.startsWith(`state Succeeded, ${id}\n`));
+      assert.deepEqual(bodyOf(own[3]), 'second Succeeded');
+    }
+  });
+
+  it('is told in plain words where a template reads too much, and to the others as they asked', async () => {
+    const bench = await newBench();
+    const id = newId();
+    const notify = [
+      { on: ['Succeeded'], to: WEBHOOK, text: '{{ size(data.large) }}' },
+      { on: ['Succeeded'], to: WEBHOOK, payload: 'first: {{ nodes.first.state }}' },
+    ];
+    await feed(bench.manager, workflow(id, notify));
+    const part = { workflow_id: id, name: 'large', attempt: 1, list: true, data: ['x'.repeat(1_000_000)] };
+    for (let n = 0; n < 9; n += 1) await putCollectionData(bench.database, { ...part, task_id: newId() }, null);
+    await end(bench, 'succeeded');
+    await end(bench, 'succeeded');
+    await feed(bench.manager);
+    const [plain, second, ...others] = await notices(bench);
+    assert.deepEqual(others, []);
+    const text = (bodyOf(plain)['data'] as JsonObject)['text'] as string;
+    assert.match(
+      text,
+      /Tasks: 2 succeeded\.[^]* failed: what it reads is too large: data\.large \(90\d{5} bytes\), where 8388608/,
+    );
+    assert.deepEqual(bodyOf(second), 'first: Succeeded');
   });
 
   it('is not told twice, however often it is finalized and by however many managers at once', async () => {

@@ -6,7 +6,8 @@ import { createSharedData } from '../../../src/engine/data/shared-data.ts';
 import { dataKinds } from '../../../src/kinds/data/data-kinds.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { newId } from '../../../src/runtime/random.ts';
-import { readCollectionData } from '../../../src/store/collection-data.ts';
+import type { Queryable } from '../../../src/store/database.ts';
+import { readForTemplates } from '../../../src/store/upstream.ts';
 import { newBench, type Bench } from '../../engine/fixture.ts';
 import { modelsOf } from '../../engine/models/seen.ts';
 import { ended, startKinds, submit, type Outcome } from '../recon/run-workflow.ts';
@@ -40,6 +41,11 @@ async function newDataBench(wrap: (models: AllModels) => AllModels = (models) =>
 
 const hosts = (...names: string[]): JsonValue[] => names.map((host, port) => ({ host, port }));
 
+/** What a workflow holds under these names. */
+async function dataOf(database: Queryable, workflowId: string, names: string[]): Promise<Record<string, JsonValue>> {
+  return (await readForTemplates(database, [{ workflow_id: workflowId, names: [], data: names }]).next()).data;
+}
+
 describe('InsertData', () => {
   it('puts values and lists where the whole workflow reads them', async () => {
     const { run, database } = await newDataBench();
@@ -56,7 +62,7 @@ describe('InsertData', () => {
     );
     assert.equal(outcome.state, 'succeeded', outcome.reasons.join());
     assert.deepEqual(outcome.results.find(({ local_id }) => local_id === 'read')!.data, ['a', 'b', 'd']);
-    const held = await readCollectionData(database, outcome.id, ['found', 'none'], 1_000_000);
+    const held = await dataOf(database, outcome.id, ['found', 'none']);
     assert.deepEqual(held, { found: [...hosts('a', 'b', 'c'), ...hosts('d')] });
   });
 
@@ -68,7 +74,7 @@ describe('InsertData', () => {
     await shared.put({ ...entry, attempt: 2, data: [3] });
     await shared.put({ ...entry, attempt: 2, data: [3] });
     await assert.rejects(shared.put({ ...entry, attempt: 1, data: [1, 2] }), { code: 'CONFLICT' });
-    assert.deepEqual(await readCollectionData(database, entry.workflow_id, ['found'], 1_000_000), { found: [3] });
+    assert.deepEqual(await dataOf(database, entry.workflow_id, ['found']), { found: [3] });
   });
 
   it('refuses to mix a value with a list, names that expressions cannot say, and what is too large', async () => {

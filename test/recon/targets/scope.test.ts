@@ -103,7 +103,7 @@ describe('reasons', () => {
         const verdict = createScope([]).check(ip, null);
         if (verdict.allowed) return;
         const lines = [
-          ...verdict.reason.matchAll(/(?:says|address allows it:|allows|leads to) ([0-9a-f.:]*[0-9a-f])/g),
+          ...verdict.reason.matchAll(/(?:says|address allows it:|allows|leads to) ([0-9a-f.:]*[0-9a-f]|::)/g),
         ];
         assert.deepEqual(
           createScope(lines.map(([, line]) => line!)).check(ip, null),
@@ -111,6 +111,7 @@ describe('reasons', () => {
           verdict.reason,
         );
       }),
+      { examples: [['::']] },
     );
   });
 });

@@ -1,4 +1,5 @@
--- How many tasks of these kinds stand before a task in its sequence, in all the containers there, by their states.
+-- How many tasks of these kinds (null: of all) stand before a task in its sequence, in all the containers there, by their
+-- states.
 create or replace function count_tasks_before(p_task uuid, p_kinds text[])
 returns table (state smallint, n bigint)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -19,5 +20,6 @@ begin
       union all
       select r.kind_id, (r.state + 0)::smallint from below b join task_all r on r.container_id = b.id
     )
-    select c.state, count(*) from counted c join kind k on k.id = c.kind_id where k.name = any(p_kinds) group by c.state;
+    select c.state, count(*) from counted c join kind k on k.id = c.kind_id where p_kinds is null or k.name = any(p_kinds)
+    group by c.state;
 end $$;

@@ -1,0 +1,53 @@
+import type { JsonObject } from '../../domain/json.ts';
+import { RECON_DEFAULTS, type ProbeEnvironment } from '../../recon/options.ts';
+import { openResolver } from '../../recon/resolve.ts';
+import type { EndpointSource } from '../../recon/targets/port.ts';
+import type { KindContext } from '../definition/context.ts';
+import { endpointSource, type SourceOptions } from './endpoint-source.ts';
+import type { ProbeSettings } from './probe-input.ts';
+import { runScan, type ScanKindOptions } from './run-scan.ts';
+
+/** One scan of endpoints as it goes. */
+export interface EndpointScanning<Record> {
+  options: ScanKindOptions;
+  input: SourceOptions['part'] & { settings: ProbeSettings };
+  context: KindContext;
+  /** Starts the probe. */
+  start: (endpoints: EndpointSource, environment: ProbeEnvironment) => AsyncIterable<Record>;
+  /** What a record is counted under. */
+  countOf: (record: Record) => string;
+}
+
+/**
+ * Runs one scan of endpoints as an attempt of its task: the names among its targets are looked up as the scan comes to
+ * them, and every record is kept.
+ *
+ * @throws what `runScan` throws
+ */
+export async function runEndpointScan<Record extends object>(scanning: EndpointScanning<Record>): Promise<JsonObject> {
+  const { options, input, context, start, countOf } = scanning;
+  const { settings } = input;
+  const { clock, random, policy } = options;
+  const scope = policy.scopeOf(settings);
+  const resolver = openResolver({
+    resolvers: settings.resolvers,
+    timeout_ms: RECON_DEFAULTS.dns_timeout_ms,
+    clock,
+    random,
+    signal: context.signal,
+  });
+  try {
+    return await runScan<Record>({
+      options,
+      settings,
+      context,
+      start: (environment, leftOuts) => {
+        const resolve = (name: string): Promise<string[]> => resolver.resolve(name);
+        return start(endpointSource({ part: input, scope, resolve, leftOuts }), environment);
+      },
+      judge: (record) => ({ count: countOf(record), keep: true }),
+    });
+  } finally {
+    resolver.close();
+  }
+}
