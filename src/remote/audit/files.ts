@@ -1,0 +1,128 @@
+import { open, readdir, rename, stat, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+import { CHAIN_START, LINE_BYTES_MAX, readLine, type ChainHead } from './line.ts';
+
+const LINE_FEED = 0x0a;
+const SEQ_DIGITS = 12;
+/** Kept of what a crash left of a line. */
+const TORN_TEXT_BYTES = 4_096;
+const TORN_BYTES_MAX = 16 * 1024 * 1024;
+
+/** The last line that is whole, and what follows it. */
+export interface Tail {
+  readonly head: ChainHead;
+  /** Bytes up to and with the last line feed. */
+  readonly size: number;
+  /** What a crash left after it; null where the file ends as it should. */
+  readonly torn: { bytes: number; text: string } | null;
+}
+
+/** An audit log whose last line was changed or is none of its own: nothing may be chained to it. */
+export class AuditLogDamaged extends Error {
+  constructor(path: string, reason: string) {
+    super(
+      `the last line of the audit log ${path} cannot be continued: ${reason}. ` +
+        'Keep the file, moved elsewhere, and see what `heddle audit verify` says of it; a new log starts in its place.',
+    );
+    this.name = 'AuditLogDamaged';
+  }
+}
+
+/** Reads the end of an open log. @throws AuditLogDamaged */
+export async function readTail(handle: FileHandle, path: string): Promise<Tail> {
+  const { size: total } = await handle.stat();
+  // A torn write may be as large as several lines, where the disk kept only its end: zeros in front of the rest.
+  const from = Math.max(0, total - TORN_BYTES_MAX);
+  const end = await bytesOf(handle, from, total);
+  const size = end.lastIndexOf(LINE_FEED) + 1;
+  if (size === 0 && from > 0) throw new AuditLogDamaged(path, 'it has no end');
+  const torn = end.length > size ? tornOf(end.subarray(size)) : null;
+  if (size === 0) return { head: CHAIN_START, size: 0, torn };
+  const start = end.lastIndexOf(LINE_FEED, size - 2) + 1;
+  const line = readLine(end.subarray(start, size - 1));
+  if (typeof line === 'string') throw new AuditLogDamaged(path, line);
+  return { head: { seq: line.seq, hash: line.hash }, size: from + size, torn };
+}
+
+function tornOf(bytes: Buffer): Tail['torn'] {
+  return { bytes: bytes.length, text: bytes.subarray(0, TORN_TEXT_BYTES).toString('utf8') };
+}
+
+async function bytesOf(handle: FileHandle, from: number, to: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(to - from);
+  let filled = 0;
+  while (filled < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, from + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+/** `audit.jsonl` that begins at 42 becomes `audit-000000000042.jsonl`. */
+export function rotatedPath(path: string, firstSeq: number): string {
+  const { stem, ending } = partsOf(path);
+  return join(dirname(path), `${stem}-${String(firstSeq).padStart(SEQ_DIGITS, '0')}${ending}`);
+}
+
+function partsOf(path: string): { stem: string; ending: string } {
+  const name = basename(path);
+  const dot = name.lastIndexOf('.');
+  return dot <= 0 ? { stem: name, ending: '' } : { stem: name.slice(0, dot), ending: name.slice(dot) };
+}
+
+/** Files that were rotated away, oldest first. */
+export async function rotatedFiles(path: string): Promise<string[]> {
+  const { stem, ending } = partsOf(path);
+  const names = await readdir(dirname(path));
+  return names
+    .filter((name) => name.startsWith(`${stem}-`) && name.endsWith(ending))
+    .filter((name) => /^\d{12,}$/.test(name.slice(stem.length + 1, name.length - ending.length)))
+    .sort()
+    .map((name) => join(dirname(path), name));
+}
+
+/** Where the newest of the rotated files ends; the start of a chain where there is none. */
+export async function headOfRotated(path: string): Promise<ChainHead> {
+  const newest = (await rotatedFiles(path)).at(-1);
+  if (newest === undefined) return CHAIN_START;
+  const handle = await open(newest, 'r');
+  try {
+    return (await readTail(handle, newest)).head;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The sequence number of the first line of a file, so that its rotated name says where it begins; null without a line. */
+export async function firstSeqOf(handle: FileHandle): Promise<number | null> {
+  const start = await bytesOf(handle, 0, Math.min(LINE_BYTES_MAX + 1, (await handle.stat()).size));
+  const end = start.indexOf(LINE_FEED);
+  if (end < 0) return null;
+  const line = readLine(start.subarray(0, end));
+  return typeof line === 'string' ? null : line.seq;
+}
+
+/** Renames, and makes the names last through a loss of power. Never replaces a file. */
+export async function renameDurably(from: string, to: string): Promise<void> {
+  if (await exists(to)) throw new Error(`${to} is there already`);
+  await rename(from, to);
+  await syncDirectory(dirname(to));
+}
+
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,55 @@
+import type { RemoteCode } from '../protocol/codes.ts';
+import type { Ingress } from '../protocol/messages.ts';
+
+/** What is written down for good, each as one line. */
+export type AuditEntry =
+  | { action: 'started' | 'stopped'; detail: string }
+  | {
+      action: 'rejected';
+      client: string | null;
+      ingress: Ingress;
+      remote_address: string;
+      code: RemoteCode;
+      event_name: string | null;
+    }
+  | { action: 'resolved'; client: string; correlation_id: string; event_name: string; digest: string }
+  | {
+      action: 'executed';
+      client: string;
+      correlation_id: string;
+      event_name: string;
+      tier: string;
+      status: 'success' | 'error';
+      code: RemoteCode | null;
+      duration_ms: number;
+    }
+  | {
+      action: 'responded';
+      client: string;
+      correlation_id: string;
+      ingress: Ingress;
+      status: string;
+      payload_sha256: string;
+    }
+  | { action: 'canceled' | 'acknowledged'; client: string; correlation_id: string }
+  | { action: 'pulled' | 'evicted'; event_name: string; source: string; digest: string }
+  | {
+      /** What the static scan of an event's code found; at most the first 20 are named. */
+      action: 'code_findings';
+      event_name: string;
+      source: string;
+      digest: string;
+      refused: boolean;
+      count: number;
+      findings: readonly string[];
+    }
+  | { action: 'keys_changed'; detail: string }
+  /** Written by the log itself: what it could not or would not keep, and what it mended at its opening. */
+  | { action: 'suppressed' | 'lost'; count: number; detail: string }
+  | { action: 'repaired'; detail: string; torn_bytes: number; torn_text: string };
+
+export interface AuditLog {
+  /** Never throws, never waits; entries are on disk within a moment, in order, each bound to the one before. */
+  append(entry: AuditEntry): void;
+  close(): Promise<void>;
+}

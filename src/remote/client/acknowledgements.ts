@@ -1,0 +1,76 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { encodePayload } from './payload.ts';
+import type { Link } from './link.ts';
+
+/** Outcomes that one call acknowledges; the protocol allows 1,000. */
+const BATCH_MAX = 1_000;
+const GATHER_MS = 50;
+const ANSWER_WITHIN_MS = 10_000;
+/** Waiting for room at one executor; more are left to the time that it keeps outcomes. */
+const WAITING_MAX = 100_000;
+
+/** Tells executors which outcomes have arrived, many in one call. One that is not told keeps them until their time is up. */
+export class Acknowledgements {
+  readonly #clock: Clock;
+  readonly #waiting = new Map<Link, Set<string>>();
+  readonly #timers = new Set<() => void>();
+  readonly #calls = new Map<Link, Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** @param delayMs how long the executor keeps the outcome at least */
+  add(link: Link, correlationId: string, delayMs = 0): void {
+    if (delayMs > 0) {
+      this.#after(delayMs, () => this.add(link, correlationId));
+      return;
+    }
+    let ids = this.#waiting.get(link);
+    if (ids === undefined) this.#waiting.set(link, (ids = new Set()));
+    if (ids.size >= WAITING_MAX) return;
+    ids.add(correlationId);
+    if (ids.size === 1) this.#after(GATHER_MS, () => void this.#send(link));
+    else if (ids.size >= BATCH_MAX) void this.#send(link);
+  }
+
+  /** Sends what waits. What was to be acknowledged later is left to the executor. */
+  async close(withinMs: number): Promise<void> {
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+    const cancel = this.#clock.after(withinMs, () => this.#closing.abort(new Error('the client is closed')));
+    await Promise.all([...this.#waiting.keys()].map((link) => this.#send(link)));
+    await Promise.all(this.#calls.values());
+    cancel();
+  }
+
+  #after(ms: number, run: () => void): void {
+    const cancel = this.#clock.after(ms, () => {
+      this.#timers.delete(cancel);
+      run();
+    });
+    this.#timers.add(cancel);
+  }
+
+  /** One call at a time to each endpoint: what is added meanwhile goes with the next one. */
+  #send(link: Link): Promise<void> {
+    const calling = this.#calls.get(link) ?? this.#sendAll(link).finally(() => this.#calls.delete(link));
+    this.#calls.set(link, calling);
+    return calling;
+  }
+
+  async #sendAll(link: Link): Promise<void> {
+    for (let ids = this.#waiting.get(link); ids !== undefined && ids.size > 0; ids = this.#waiting.get(link)) {
+      const correlation_ids = [...ids].slice(0, BATCH_MAX);
+      for (const id of correlation_ids) ids.delete(id);
+      try {
+        const payload = encodePayload({ correlation_ids });
+        await link.call({ method: 'ack', payload, signal: this.#closing.signal, answerWithinMs: ANSWER_WITHIN_MS });
+      } catch {
+        // Not told again: the executor forgets outcomes by itself.
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { RemoteCallFailure } from './failures.ts';
+import type { CallLimits } from './options.ts';
+
+/** What ends a call: its caller, its deadline, or that the client is closed. */
+export class CallScope implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #undo: (() => void)[] = [];
+  /** Milliseconds since the epoch; null where there is no deadline. */
+  readonly deadlineMs: number | null;
+
+  constructor({ signal, deadlineSecs }: CallLimits, closing: AbortSignal, clock: Clock) {
+    if (deadlineSecs !== undefined && !(deadlineSecs > 0)) {
+      throw new TypeError(`deadlineSecs must be a number above 0, not ${deadlineSecs}`);
+    }
+    for (const each of [signal, closing]) if (each !== undefined) this.#follow(each);
+    this.deadlineMs = deadlineSecs === undefined ? null : clock.now() + deadlineSecs * 1000;
+    if (deadlineSecs === undefined) return;
+    const late = (): void =>
+      this.#controller.abort(new RemoteCallFailure('TASK_TIMEOUT', `There was no outcome within ${deadlineSecs} s`));
+    this.#undo.push(clock.after(deadlineSecs * 1000, late));
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  #follow(signal: AbortSignal): void {
+    const onAbort = (): void => this.#controller.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#undo.push(() => signal.removeEventListener('abort', onAbort));
+  }
+
+  [Symbol.dispose](): void {
+    for (const undo of this.#undo) undo();
+  }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { RemoteCallFailure } from './failures.ts';
+import type { Link } from './link.ts';
+import { waitMs } from './retrying.ts';
+import { cancel } from './task-calls.ts';
+
+/** Tries for one task; together they take some seconds. */
+const TRIES_MAX = 6;
+
+/** Tasks whose callers have gone: their executors are told, beside whatever else goes on. */
+export class Cancellations {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  add(link: Link, task: { correlationId?: string; idempotencyKey: string }): void {
+    const telling = this.#tell(link, task).finally(() => this.#underWay.delete(telling));
+    this.#underWay.add(telling);
+  }
+
+  /** Waits for those under way. */
+  async close(withinMs: number): Promise<void> {
+    const cancelTimer = this.#clock.after(withinMs, () => this.#closing.abort(new Error('the client is closed')));
+    await Promise.all(this.#underWay);
+    cancelTimer();
+  }
+
+  async #tell(link: Link, task: { correlationId?: string; idempotencyKey: string }): Promise<void> {
+    const { correlationId: correlation_id, idempotencyKey: idempotency_key } = task;
+    const request = correlation_id === undefined ? { idempotency_key } : { correlation_id };
+    const { signal } = this.#closing;
+    for (let tries = 1; tries <= TRIES_MAX && !signal.aborted; tries += 1) {
+      try {
+        await cancel(link, request, signal);
+        return;
+      } catch (error) {
+        // A submission that is still on its way is not known yet; a task that was named by its executor is over.
+        const isKnown = error instanceof RemoteCallFailure && error.code !== 'NOT_FOUND' && !error.retryable;
+        if (isKnown || tries === TRIES_MAX) return;
+        await this.#clock.sleep(waitMs(error, tries, this.#random), signal);
+      }
+    }
+  }
+}

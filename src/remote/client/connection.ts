@@ -1,0 +1,96 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Source } from './credentials.ts';
+import type { OpenTransport } from './options.ts';
+import type { ClientTls, ClientTransport, Endpoint } from './port.ts';
+
+export interface ConnectionOptions {
+  readonly endpoint: Endpoint;
+  readonly url: string;
+  readonly tls: Source<ClientTls | null>;
+  readonly open: OpenTransport;
+  readonly clock: Clock;
+}
+
+/** A transport and the calls that go over it. */
+class Held {
+  readonly tls: ClientTls | null;
+  readonly opening: Promise<ClientTransport>;
+  calls = 0;
+  #retired: (() => void) | null = null;
+
+  constructor(tls: ClientTls | null, opening: Promise<ClientTransport>) {
+    this.tls = tls;
+    this.opening = opening;
+  }
+
+  release(): void {
+    this.calls -= 1;
+    if (this.calls === 0) this.#retired?.();
+  }
+
+  /** Resolves when no call goes over it any more, and it is closed. */
+  async retire(): Promise<void> {
+    if (this.calls > 0) await new Promise<void>((resolve) => (this.#retired = resolve));
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    const transport = await this.opening.catch(() => null);
+    await transport?.close();
+  }
+}
+
+/** The transport to one endpoint. Where certificates change, a new one takes the calls from then on. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #retiring = new Set<Promise<void>>();
+  #held: Held | null = null;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** @throws TypeError where the endpoint needs certificates and has none; what opening the transport throws */
+  async use<T>(run: (transport: ClientTransport) => Promise<T>): Promise<T> {
+    const held = await this.#hold();
+    held.calls += 1;
+    try {
+      return await run(await this.#opened(held));
+    } finally {
+      held.release();
+    }
+  }
+
+  async #hold(): Promise<Held> {
+    const { endpoint, url, open, clock } = this.#options;
+    const tls = endpoint.tls ? await this.#options.tls.current() : null;
+    if (endpoint.tls && tls === null) {
+      throw new TypeError(`the endpoint ${url} needs the certificates of its authority: give tls.ca`);
+    }
+    if (this.#held !== null && this.#held.tls === tls) return this.#held;
+    const before = this.#held;
+    this.#held = new Held(tls, Promise.resolve(open(endpoint, tls, clock)));
+    if (before !== null) {
+      const retiring = before.retire().finally(() => this.#retiring.delete(retiring));
+      this.#retiring.add(retiring);
+    }
+    return this.#held;
+  }
+
+  async #opened(held: Held): Promise<ClientTransport> {
+    try {
+      return await held.opening;
+    } catch (error) {
+      if (this.#held === held) this.#held = null;
+      throw error;
+    }
+  }
+
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    const held = this.#held;
+    this.#held = null;
+    await held?.close();
+    await Promise.all(this.#retiring);
+  }
+}

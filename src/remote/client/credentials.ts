@@ -1,0 +1,62 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import {
+  clientSigner,
+  parseClientCredentials,
+  readClientCredentials,
+  type ClientCredentials,
+  type ClientSigner,
+} from '../security/client-credentials.ts';
+import { certificateOf, readText, requirePair } from '../security/tls-files.ts';
+import type { ClientTlsFiles } from './options.ts';
+import type { ClientTls } from './port.ts';
+import { WatchedFiles } from './watched-file.ts';
+
+/** Something that may be read from files again and again. */
+export interface Source<Value> {
+  current(): Promise<Value>;
+}
+
+interface Environment {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** @throws KeyFileError where given credentials are not valid; a file is read when it is needed */
+export function signerSource(given: string | ClientCredentials, { clock, log }: Environment): Source<ClientSigner> {
+  if (typeof given !== 'string') {
+    const signer = clientSigner(parseClientCredentials(given, 'credentials'));
+    return { current: () => Promise.resolve(signer) };
+  }
+  const read = async (): Promise<ClientSigner> => clientSigner(await readClientCredentials(given));
+  return new WatchedFiles({ paths: [given], name: 'the client file', read, clock, log });
+}
+
+/** Certificates; null where there are none. Each set of them is an object of its own. */
+export function tlsSource(
+  given: ClientTls | ClientTlsFiles | undefined,
+  { clock, log }: Environment,
+): Source<ClientTls | null> {
+  if (given === undefined || 'ca' in given) {
+    const tls = given ?? null;
+    return { current: () => Promise.resolve(tls) };
+  }
+  const { caFile, certFile, keyFile } = given;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    throw new TypeError('tls: a certificate needs its key, and a key its certificate');
+  }
+  const paths = [caFile, certFile, keyFile].filter((path) => path !== undefined);
+  const read = async (): Promise<ClientTls> => readTls(given);
+  return new WatchedFiles({ paths, name: 'a certificate', read, clock, log });
+}
+
+/** Certificate and key are two files: while only one of them was replaced they do not fit, and are not taken. */
+async function readTls({ caFile, certFile, keyFile, servername }: ClientTlsFiles): Promise<ClientTls> {
+  const ca = await readText(caFile);
+  certificateOf(ca, caFile);
+  const name = servername === undefined ? {} : { servername };
+  if (certFile === undefined || keyFile === undefined) return { ca, ...name };
+  const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
+  requirePair({ cert, certFile, key, keyFile });
+  return { ca, cert, key, ...name };
+}

@@ -1,0 +1,93 @@
+import type { RemoteMethod } from '../protocol/messages.ts';
+import type { Answers } from './answer.ts';
+import { Balance } from './balance.ts';
+import { endpointUrl, parseEndpoint } from './endpoint.ts';
+import { RemoteCallFailure } from './failures.ts';
+import type { Link } from './link.ts';
+import { judge } from './retrying.ts';
+import { isOutcome } from './task-calls.ts';
+
+export interface Question<Method extends RemoteMethod> {
+  readonly method: Method;
+  readonly payload: Uint8Array;
+  readonly signal: AbortSignal;
+  readonly answerWithinMs: number;
+}
+
+/** Endpoints that can stand in for each other. */
+export class Group {
+  readonly links: readonly Link[];
+  readonly balance: Balance;
+
+  constructor(links: readonly Link[]) {
+    this.links = links;
+    this.balance = new Balance(links);
+  }
+
+  /** @throws TypeError where it is none of them */
+  linkOf(endpoint: string): Link {
+    const url = endpointUrl(parseEndpoint(endpoint));
+    const link = this.links.find((each) => each.url === url);
+    if (link === undefined) throw new TypeError(`${url} is none of the endpoints of this client`);
+    return link;
+  }
+
+  /** Asks one after the other until one answers: for questions that change nothing. */
+  async askAny<Method extends 'events' | 'event' | 'status'>(question: Question<Method>): Promise<Answers[Method]> {
+    const passed = new Set<Link>();
+    for (;;) {
+      const link = this.balance.choose(passed);
+      try {
+        return await link.call<Method>(question);
+      } catch (error) {
+        passed.add(link);
+        if (question.signal.aborted || passed.size === this.links.length || judge(error) === 'over') throw error;
+      }
+    }
+  }
+
+  /** Asks the endpoint that has a task: all of them where it is not known which one. */
+  async askHolder<T>(endpoint: string | undefined, ask: (link: Link) => Promise<T>): Promise<T> {
+    if (endpoint !== undefined) return ask(this.linkOf(endpoint));
+    // How a task ended comes from the holder just as an answer does.
+    const asked = this.links.map((link) =>
+      ask(link).then(
+        (value) => ({ value }),
+        (error: unknown) => {
+          if (isOutcome(error)) return { error };
+          throw error;
+        },
+      ),
+    );
+    const first = await Promise.any(asked).catch((failures: unknown) => {
+      throw mostTelling((failures as AggregateError).errors);
+    });
+    if ('error' in first) throw first.error;
+    return first.value;
+  }
+
+  /** Endpoints that failed are looked at again whenever there is something to do; how often, their breakers say. */
+  returnToFailed(signal: AbortSignal): void {
+    const failed = this.links.filter(({ rank }) => rank >= 2);
+    if (failed.length > 0) void probeAll(failed, signal);
+  }
+
+  /** Asks each how it is. Never throws. */
+  probe(signal: AbortSignal): Promise<void> {
+    return probeAll(this.links, signal);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.links.map((link) => link.close()));
+  }
+}
+
+async function probeAll(links: readonly Link[], signal: AbortSignal): Promise<void> {
+  await Promise.all(links.map((link) => link.probe(signal)));
+}
+
+/** An endpoint that could not be asked may have the task; only where all have answered is there none. */
+function mostTelling(errors: readonly unknown[]): unknown {
+  const isMissing = (error: unknown): boolean => error instanceof RemoteCallFailure && error.code === 'NOT_FOUND';
+  return errors.find((error) => !isMissing(error)) ?? errors[0];
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { PendingResponse, SubmitRequest, SuccessResponse } from '../protocol/messages.ts';
+import type { Balance } from './balance.ts';
+import { ForgedAnswer, RemoteCallFailure } from './failures.ts';
+import type { Link } from './link.ts';
+import type { RetryNotice } from './options.ts';
+import { encodePayload } from './payload.ts';
+import { judge, Stopwatch, waitMs } from './retrying.ts';
+
+export interface SubmissionOptions {
+  readonly request: SubmitRequest;
+  /** Milliseconds since the epoch, by this machine's clock, after which the task need not be started; null for none. */
+  readonly deadlineMs: number | null;
+  readonly traceparent: string | null;
+  readonly signal: AbortSignal;
+  readonly onProgress: ((answer: PendingResponse) => void) | null;
+  readonly onRetry: ((retry: RetryNotice) => void) | null;
+  readonly balance: Balance;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly retryWindowMs: number;
+}
+
+export interface Submitted {
+  readonly link: Link;
+  readonly answer: SuccessResponse | PendingResponse;
+}
+
+/** How long an answer is waited for before the same is submitted again, which only joins the task that is there. */
+const ANSWER_WITHIN_MS = 60_000;
+/** How long endpoints are asked that do not take it: none can be reached, or all are full. */
+const PATIENCE_MS = 15_000;
+/** Answers that are not the executor's, and requests that it holds for too old although its clock is known. */
+const DISTRUSTED_MAX = 4;
+
+/**
+ * Brings one submission to one executor, once: as soon as an endpoint may have received it, no other one is asked any
+ * more, and that one knows it again by its idempotency key.
+ */
+export class Submission {
+  readonly #options: SubmissionOptions;
+  readonly #begun: Stopwatch;
+  /** The one that may have it, with the bytes that it got: another text with the same key would be refused. */
+  #held: { link: Link; payload: Uint8Array; since: Stopwatch } | null = null;
+  #asking: Link | null = null;
+  #distrusted = 0;
+
+  constructor(options: SubmissionOptions) {
+    this.#options = options;
+    this.#begun = new Stopwatch(options.clock);
+  }
+
+  /** The endpoint that may have the task; null where none can. */
+  get holder(): Link | null {
+    return this.#held?.link ?? this.#asking;
+  }
+
+  /** @throws as Link.call; when the signal aborts, its reason */
+  async run(): Promise<Submitted> {
+    const { balance, signal, clock, random, onRetry } = this.#options;
+    const passed = new Set<Link>();
+    for (let tries = 1; ; tries += 1) {
+      const link = this.#held?.link ?? balance.choose(passed);
+      try {
+        return await this.#try(link);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!this.#mayTryAgain(error)) throw error;
+        passed.add(link);
+        const isFresh = this.#held === null && passed.size < balance.size;
+        if (!isFresh) {
+          passed.clear();
+          const ms = waitMs(error, tries, random);
+          onRetry?.({ endpoint: link.url, error, waitMs: ms });
+          await clock.sleep(ms, signal);
+          signal.throwIfAborted();
+        }
+      }
+    }
+  }
+
+  async #try(link: Link): Promise<Submitted> {
+    const { signal, traceparent, onProgress } = this.#options;
+    const payload = this.#held?.payload ?? this.#payloadFor(link);
+    this.#asking = link;
+    const since = new Stopwatch(this.#options.clock);
+    try {
+      const answer = await link.call({
+        method: 'submit',
+        payload,
+        signal,
+        answerWithinMs: ANSWER_WITHIN_MS,
+        traceparent,
+        ...(onProgress === null ? {} : { onProgress }),
+      });
+      return { link, answer };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (judge(error) === 'again') this.#held ??= { link, payload, since };
+      else if (this.#held === null) this.#asking = null;
+      throw error;
+    }
+  }
+
+  #payloadFor({ clockOffsetMs }: Link): Uint8Array {
+    const { request, deadlineMs } = this.#options;
+    // A deadline by a clock that is not known to agree could end the task before it begins.
+    const deadline = deadlineMs === null || clockOffsetMs === null ? {} : { deadline_ms: deadlineMs + clockOffsetMs };
+    return encodePayload({ ...request, ...deadline });
+  }
+
+  #mayTryAgain(error: unknown): boolean {
+    if (judge(error) === 'over') return false;
+    if (error instanceof ForgedAnswer || isExpired(error)) this.#distrusted += 1;
+    if (this.#distrusted >= DISTRUSTED_MAX) return false;
+    if (this.#held !== null) return this.#held.since.elapsedMs() < this.#options.retryWindowMs;
+    return this.#begun.elapsedMs() < PATIENCE_MS;
+  }
+}
+
+function isExpired(error: unknown): boolean {
+  return error instanceof RemoteCallFailure && error.code === 'EXPIRED';
+}

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../../domain/json.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { SubmitRequest } from '../protocol/messages.ts';
+import type { SubmitOptions } from './options.ts';
+
+const KEY_CHARACTERS_MAX = 200;
+const OWN_KEY_BYTES = 16;
+
+/** The request of a submission; it always has an idempotency key. @throws TypeError where an option is not valid */
+export function submitRequestOf(
+  event_name: string,
+  args: JsonObject,
+  { idempotencyKey, timeoutSecs }: SubmitOptions,
+  { mode, random }: { mode: 'sync' | 'async'; random: Random },
+): SubmitRequest & { idempotency_key: string } {
+  if (typeof event_name !== 'string' || event_name === '') throw new TypeError('the name of an event must be a text');
+  if (typeof args !== 'object' || (args as unknown) === null || Array.isArray(args)) {
+    throw new TypeError('the arguments of an event must be an object');
+  }
+  if (idempotencyKey !== undefined && (idempotencyKey === '' || idempotencyKey.length > KEY_CHARACTERS_MAX)) {
+    throw new TypeError(`idempotencyKey must have 1 to ${KEY_CHARACTERS_MAX} characters`);
+  }
+  const key = idempotencyKey ?? Buffer.from(random.bytes(OWN_KEY_BYTES)).toString('base64url');
+  return {
+    event_name,
+    args,
+    mode,
+    idempotency_key: key,
+    ...(timeoutSecs === undefined ? {} : { timeout_secs: timeoutSecs }),
+  };
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Random } from '../../runtime/random.ts';
+import { OUTCOME_CODES, type RemoteCode } from '../protocol/codes.ts';
+import type { CancelRequest, PendingResponse, SuccessResponse } from '../protocol/messages.ts';
+import { ForgedAnswer, RemoteCallFailure } from './failures.ts';
+import type { Link } from './link.ts';
+import type { CancelAnswer, RetryNotice, TaskAnswer } from './options.ts';
+import { encodePayload } from './payload.ts';
+import { TransportFailure } from './port.ts';
+import { isMendedBySigning, Stopwatch, waitMs } from './retrying.ts';
+
+export interface PollOptions {
+  readonly signal: AbortSignal;
+  readonly waitSecs: number;
+}
+
+/** Longest wait that a poll may ask for. */
+export const WAIT_SECS_MAX = 30;
+const ANSWER_WITHIN_MS = 15_000;
+/** How often progress is looked at where it is not pushed. */
+const PROGRESS_EVERY_SECS = 1;
+
+export function poll(link: Link, correlation_id: string, { signal, waitSecs }: PollOptions): Promise<TaskAnswer> {
+  const payload = encodePayload({ correlation_id, ...(waitSecs === 0 ? {} : { wait_secs: waitSecs }) });
+  const answerWithinMs = ANSWER_WITHIN_MS + waitSecs * 1000;
+  return link.call({ method: 'poll', payload, signal, answerWithinMs });
+}
+
+/** What became of a task that was to be canceled. @throws RemoteCallFailure NOT_FOUND and others that are no outcome */
+export async function cancel(link: Link, request: CancelRequest, signal: AbortSignal): Promise<CancelAnswer> {
+  const payload = encodePayload(request);
+  try {
+    const answer = await link.call({ method: 'cancel', payload, signal, answerWithinMs: ANSWER_WITHIN_MS });
+    const { correlation_id: correlationId } = answer;
+    if (answer.status !== 'success') return { state: 'canceling', correlationId };
+    return { state: 'succeeded', correlationId, result: answer.result };
+  } catch (error) {
+    if (!isOutcome(error)) throw error;
+    const { correlationId } = error;
+    return error.code === 'CANCELED'
+      ? { state: 'canceled', correlationId }
+      : { state: 'failed', correlationId, failure: error };
+  }
+}
+
+/** Whether an error is how a task ended, and not why a call failed. */
+export function isOutcome(error: unknown): error is RemoteCallFailure & { correlationId: string } {
+  if (!(error instanceof RemoteCallFailure) || error.correlationId === null) return false;
+  return (OUTCOME_CODES as readonly RemoteCode[]).includes(error.code);
+}
+
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** How long the executor may be away. */
+  readonly retryWindowMs: number;
+  readonly onProgress: ((answer: PendingResponse) => void) | null;
+  readonly onRetry: ((retry: RetryNotice) => void) | null;
+}
+
+/** Waits for the end of a task. An executor that is away for a while is asked again. */
+export async function follow(link: Link, correlationId: string, options: FollowOptions): Promise<SuccessResponse> {
+  const { signal, clock, random, onProgress, onRetry, retryWindowMs } = options;
+  const waitSecs = onProgress === null ? WAIT_SECS_MAX : PROGRESS_EVERY_SECS;
+  let away: { since: Stopwatch; tries: number } | null = null;
+  for (;;) {
+    try {
+      const answer = await poll(link, correlationId, { signal, waitSecs });
+      if (answer.status === 'success') return answer;
+      away = null;
+      onProgress?.(answer);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!mayAskAgain(error)) throw error;
+      away ??= { since: new Stopwatch(clock), tries: 0 };
+      if (away.since.elapsedMs() >= retryWindowMs) throw error;
+      away.tries += 1;
+      const ms = waitMs(error, away.tries, random);
+      onRetry?.({ endpoint: link.url, error, waitMs: ms });
+      await clock.sleep(ms, signal);
+      signal.throwIfAborted();
+    }
+  }
+}
+
+function mayAskAgain(error: unknown): boolean {
+  if (error instanceof TransportFailure || error instanceof ForgedAnswer) return true;
+  // Polls change nothing, so copies of them do no harm.
+  if (isMendedBySigning(error)) return true;
+  return error instanceof RemoteCallFailure && error.retryable && !isOutcome(error);
+}

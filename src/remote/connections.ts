@@ -1,0 +1,103 @@
+import type { Socket } from 'node:net';
+
+import type { ConnectionLimits } from './listener.ts';
+import type { Reply } from './manager/port.ts';
+import type { RemoteCode } from './protocol/codes.ts';
+
+/** Refusals that come before, or in place of, the proof that a caller holds its key. */
+const WITHOUT_PROOF: ReadonlySet<RemoteCode> = new Set([
+  'UNAUTHENTICATED',
+  'EXPIRED',
+  'INVALID_CHECKSUM',
+  'REPLAYED',
+  'MALFORMED',
+  'SHUTTING_DOWN',
+  'INTERNAL',
+] as const);
+
+/** Whether an answer was given to somebody who holds a key: refusals are signed for whomever a request merely names. */
+export function provesKey({ response, code }: Reply): boolean {
+  return response.mac.length > 0 && (code === null || !WITHOUT_PROOF.has(code));
+}
+
+interface Entry {
+  /** Below any TLS. */
+  readonly socket: Socket;
+  readonly address: string;
+  /** Whether any answer to it said so: somebody who holds a key is at the other end. */
+  proven: boolean;
+}
+
+/**
+ * The open connections of one listener, at most so many of one address and in all. Where all are taken, the oldest on which
+ * nobody has proven anything yet makes room: connections that are merely held cannot shut others out.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** By address and port of the other end, which a socket and the TLS above it have in common; in order of arrival. */
+  readonly #open = new Map<string, Entry>();
+  readonly #byAddress = new Map<string, number>();
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Takes a connection in until it closes; false, and the connection is cut, where there is no room for it. */
+  admit(socket: Socket): boolean {
+    const address = addressOf(socket);
+    const ofAddress = this.#byAddress.get(address) ?? 0;
+    if (ofAddress >= this.#limits.connections_per_address_max || !this.#makeRoom()) {
+      socket.destroy();
+      return false;
+    }
+    const entry = { socket, address, proven: false };
+    const key = keyOf(socket);
+    this.#open.set(key, entry);
+    this.#byAddress.set(address, ofAddress + 1);
+    socket.once('close', () => this.#remove(key, entry));
+    return true;
+  }
+
+  /** @param socket the one that was admitted, or the TLS above it */
+  markProven(socket: Socket): void {
+    const entry = this.#open.get(keyOf(socket));
+    if (entry !== undefined) entry.proven = true;
+  }
+
+  destroyAll(): void {
+    for (const { socket } of [...this.#open.values()]) socket.destroy();
+  }
+
+  #makeRoom(): boolean {
+    if (this.#open.size < this.#limits.connections_max) return true;
+    for (const [key, entry] of this.#open) {
+      if (entry.proven) continue;
+      this.#remove(key, entry);
+      entry.socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  #remove(key: string, entry: Entry): void {
+    // The port may have been used anew since.
+    if (this.#open.get(key) !== entry) return;
+    this.#open.delete(key);
+    const left = (this.#byAddress.get(entry.address) ?? 1) - 1;
+    if (left === 0) this.#byAddress.delete(entry.address);
+    else this.#byAddress.set(entry.address, left);
+  }
+}
+
+function keyOf(socket: Socket): string {
+  return `${socket.remotePort ?? 0} ${socket.remoteAddress ?? ''}`;
+}
+
+/** The other end's address; that of an IPv4 client of an IPv6 socket as IPv4. */
+export function addressOf(socket: Socket): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+}

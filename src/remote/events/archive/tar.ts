@@ -1,0 +1,117 @@
+import { quoted } from '../../../domain/parse/path.ts';
+import { CodeFault } from '../code-fault.ts';
+import type { CodeLimits } from '../code-limits.ts';
+import { checkCodePath } from '../code-path.ts';
+import { ByteQueue } from './byte-queue.ts';
+import { paxRecords } from './pax.ts';
+import { readTarHeader, type TarHeader } from './tar-header.ts';
+import { beforeNul, utf8 } from './text.ts';
+
+const BLOCK = 512;
+/** Long names and pax headers are read whole; nothing honest comes near. */
+const EXTENSION_BYTES_MAX = 64 * 1024;
+
+export interface TarFile {
+  /** As the archive says it. */
+  readonly path: string;
+  readonly content: Buffer;
+}
+
+/** What the archive's extensions say of the next entry. */
+interface Announced {
+  path?: string;
+  bytes?: number;
+}
+
+const REFUSED_TYPES: Readonly<Record<string, string>> = {
+  '1': 'a hard link',
+  '2': 'a symbolic link',
+  '3': 'a character device',
+  '4': 'a block device',
+  '6': 'a named pipe',
+  S: 'a sparse file',
+  M: 'a part of another archive',
+};
+
+/**
+ * Reads the regular files of a tar archive (ustar, GNU long names, pax), one after the other; whatever else stands in it
+ * than files and directories is refused, not passed over.
+ *
+ * @param expect called before a file's content is read
+ * @throws CodeFault
+ */
+export async function* readTar(
+  chunks: AsyncIterable<Uint8Array>,
+  limits: CodeLimits,
+  expect: (path: string, bytes: number) => void,
+): AsyncGenerator<TarFile> {
+  const queue = new ByteQueue(chunks);
+  let announced: Announced = {};
+  let others = 0;
+  for (;;) {
+    const block = await queue.take(BLOCK);
+    if (block === null) throw cutOff();
+    if (block.every((byte) => byte === 0)) return queue.close();
+    const header = readTarHeader(block);
+    if (header.type === 'x' || header.type === 'g' || header.type === 'L') {
+      others = counted(others, limits);
+      const content = await contentOf(queue, header, EXTENSION_BYTES_MAX);
+      announced = { ...announced, ...announcedBy(header.type, content) };
+      continue;
+    }
+    const path = announced.path ?? header.path;
+    const bytes = announced.bytes ?? header.bytes;
+    announced = {};
+    if (header.type === '5') {
+      others = counted(others, limits);
+      checkCodePath(path.replace(/\/$/, ''));
+      if (bytes !== 0) throw new CodeFault(`the directory ${quoted(path)} has a content`);
+      continue;
+    }
+    refuseOtherTypes(header.type, path);
+    expect(path, bytes);
+    yield { path, content: await contentOf(queue, { bytes }, limits.file_bytes_max) };
+  }
+}
+
+function counted(others: number, { files_max }: CodeLimits): number {
+  // Directories and extension headers cost time as files do.
+  if (others >= files_max * 2) throw new CodeFault(`the archive has more than ${files_max * 2} entries beside files`);
+  return others + 1;
+}
+
+function refuseOtherTypes(type: string, path: string): void {
+  if (type === '0' || type === '\0') return;
+  const what = Object.hasOwn(REFUSED_TYPES, type) ? REFUSED_TYPES[type]! : `of the unknown type ${quoted(type)}`;
+  throw new CodeFault(`${quoted(path)} is ${what}; only files and directories may be in it`);
+}
+
+/** A global header is taken like a local one, but for its path and size, which make no sense for all entries. */
+function announcedBy(type: 'x' | 'g' | 'L', content: Buffer): Announced {
+  if (type === 'L') return { path: utf8(beforeNul(content)) };
+  const records = paxRecords(content);
+  const sparse = [...records.keys()].find((key) => key.startsWith('GNU.sparse.'));
+  if (sparse !== undefined) throw new CodeFault('the archive has a sparse file');
+  const path = records.get('path');
+  const size = records.get('size');
+  if (type === 'g') {
+    if (path !== undefined || size !== undefined)
+      throw new CodeFault('the archive gives all its files one name or size');
+    return {};
+  }
+  if (size !== undefined && !/^(0|[1-9]\d{0,14})$/.test(size))
+    throw new CodeFault('the archive has a size that is none');
+  return { ...(path === undefined ? {} : { path }), ...(size === undefined ? {} : { bytes: Number(size) }) };
+}
+
+async function contentOf(queue: ByteQueue, { bytes }: Pick<TarHeader, 'bytes'>, bytesMax: number): Promise<Buffer> {
+  if (bytes > bytesMax) throw new CodeFault(`the archive has an entry of more than ${bytesMax} bytes`);
+  const content = await queue.take(bytes);
+  const padding = await queue.take((BLOCK - (bytes % BLOCK)) % BLOCK);
+  if (content === null || padding === null) throw cutOff();
+  return content;
+}
+
+function cutOff(): CodeFault {
+  return new CodeFault('the archive is cut off');
+}

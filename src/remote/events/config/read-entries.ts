@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+
+import { HeddleError } from '../../../domain/errors.ts';
+import { Faults, isObject, shown } from '../../../domain/parse/faults.ts';
+import { Members } from '../../../domain/parse/members.ts';
+import { placeOf, type Place } from '../../../domain/parse/path.ts';
+import { parseStrictJson } from '../../../runtime/json/parse.ts';
+import { TIERS } from '../../protocol/messages.ts';
+import { codePathFault } from '../code-path.ts';
+import { type EntrySignature, EVENT_NAME, type EventEntry } from './event-entry.ts';
+import { ORIGIN_MEMBERS, readOrigin } from './read-origin.ts';
+import { readSigners, type Signers } from './signers.ts';
+
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+const EVENTS_MAX = 10_000;
+const TOP_MEMBERS = ['events', 'signers', 'require_signatures', 'git_protocols'] as const;
+const GIT_PROTOCOLS = ['https', 'http', 'git', 'file'] as const;
+const ENTRY_MEMBERS = [
+  ...['name', 'type', 'entry', 'sha256', 'signed_by', 'signature'],
+  ...['ephemeral', 'tier', 'timeout_secs', 'memory_mb'],
+] as const;
+
+export type GitProtocol = (typeof GIT_PROTOCOLS)[number];
+
+export interface ReadEntriesOptions {
+  /** Schemes of git URLs where the list itself names none. */
+  gitProtocols: readonly GitProtocol[];
+}
+
+interface ListRules extends ReadEntriesOptions {
+  file: string;
+  signers: Signers;
+  requireSignatures: boolean;
+}
+
+/**
+ * Reads the list of events: a JSON file (a list, or an object with `events`) or a TOML file (`[[events]]`).
+ *
+ * @throws HeddleError VALIDATION_FAILED, each detail naming an entry and what is wrong with it
+ */
+export async function readEntries(file: string, options: ReadEntriesOptions): Promise<EventEntry[]> {
+  const document = await readDocument(file);
+  const faults = new Faults();
+  const top = new Members(isObject(document) ? document : { events: document }, placeOf(null, 'file'), faults);
+  top.refuseOthers(TOP_MEMBERS);
+  top.requireAll('events');
+  const rules: ListRules = {
+    gitProtocols: gitProtocolsOf(top) ?? options.gitProtocols,
+    file,
+    signers: readSigners(top),
+    requireSignatures: top.boolean('require_signatures') ?? false,
+  };
+  const list = top.raw('events') ?? [];
+  if (!Array.isArray(list)) top.fault('events', `must be a list, not ${shown(list)}`);
+  else if (list.length > EVENTS_MAX) top.fault('events', `may have ${EVENTS_MAX} entries, not ${list.length}`);
+  const raw: unknown[] = Array.isArray(list) ? list.slice(0, EVENTS_MAX) : [];
+  const entries = raw.flatMap((value, index) => entryOf(value, index, rules, faults) ?? []);
+  if (faults.list.length > 0) throw refused(file, faults.list);
+  return entries;
+}
+
+/** Null where the list names none. */
+function gitProtocolsOf(top: Members): readonly GitProtocol[] | null {
+  const value = top.raw('git_protocols') ?? null;
+  if (value === null) return null;
+  const known = (one: unknown): one is GitProtocol => GIT_PROTOCOLS.some((protocol) => protocol === one);
+  if (Array.isArray(value) && value.every(known)) return value;
+  top.fault('git_protocols', `must be a list of ${GIT_PROTOCOLS.join(', ')}`);
+  return null;
+}
+
+async function readDocument(file: string): Promise<unknown> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw refused(file, [`cannot be read: ${(error as Error).message}`], error);
+  });
+  if (bytes.length > FILE_BYTES_MAX) throw refused(file, [`has more than ${FILE_BYTES_MAX} bytes`]);
+  try {
+    return file.endsWith('.toml') ? parseToml(bytes.toString('utf8')) : parseStrictJson(bytes, '');
+  } catch (error) {
+    const details = error instanceof HeddleError ? error.details : [(error as Error).message];
+    throw refused(file, details, error);
+  }
+}
+
+function refused(file: string, details: readonly string[], cause?: unknown): HeddleError {
+  return new HeddleError('VALIDATION_FAILED', `The list of events ${file} cannot be used`, { details, cause });
+}
+
+function entryOf(value: unknown, index: number, rules: ListRules, faults: Faults): EventEntry | null {
+  const place = placeOf(placeOf(null, 'events'), index);
+  if (!isObject(value)) {
+    faults.add(place, `must be an object, not ${shown(value)}`);
+    return null;
+  }
+  const entry = new Members(value, place, faults);
+  const origin = readOrigin(entry, { directory: dirname(rules.file), gitProtocols: rules.gitProtocols });
+  if (origin !== null) entry.refuseOthers([...ENTRY_MEMBERS, ...ORIGIN_MEMBERS[origin.type]]);
+  const read = {
+    name: nameOf(entry),
+    entry: moduleOf(entry),
+    sha256: digestOf(entry),
+    signature: signatureOf(entry, place, rules),
+    ephemeral: entry.boolean('ephemeral'),
+    tier: entry.oneOf('tier', TIERS),
+    timeout_secs: entry.integer('timeout_secs', 1, 86_400),
+    memory_mb: entry.integer('memory_mb', 16, 65_536),
+  };
+  if (origin?.type === 'local' && read.ephemeral === true) {
+    entry.fault('ephemeral', 'is for what is pulled; a local event stays');
+  }
+  if (origin === null || read.name === null) return null;
+  const ephemeral = read.ephemeral ?? origin.type !== 'local';
+  return { ...read, name: read.name, origin, ephemeral, place: `events[${index}] of ${rules.file}` };
+}
+
+function nameOf(entry: Members): string | null {
+  entry.requireAll('name');
+  const name = entry.text('name', 200);
+  if (name === null || EVENT_NAME.test(name)) return name;
+  entry.fault('name', 'must have 1 to 200 characters of A-Z, a-z, 0-9, "_", "." and "-"');
+  return null;
+}
+
+function moduleOf(entry: Members): string | null {
+  const path = entry.text('entry', 1_000);
+  const fault = path === null ? null : codePathFault(path);
+  if (fault === null) return path;
+  entry.fault('entry', `${fault}; write the module's path from the code's directory: "lib/event.js"`);
+  return null;
+}
+
+function digestOf(entry: Members): string | null {
+  const digest = entry.text('sha256', 200);
+  if (digest === null || /^[0-9a-f]{64}$/.test(digest)) return digest;
+  entry.fault('sha256', 'must be 64 hexadecimal digits in lower case');
+  return null;
+}
+
+function signatureOf(entry: Members, place: Place, { signers, requireSignatures }: ListRules): EntrySignature | null {
+  const signer = entry.text('signed_by', 100);
+  const written = entry.text('signature', 200);
+  if (signer === null && written === null) {
+    if (requireSignatures) entry.faults.add(place, 'must be signed: give signed_by and signature');
+    return null;
+  }
+  entry.requireAll('signed_by', 'signature');
+  if (signer === null || written === null) return null;
+  const publicKey = signers.get(signer);
+  if (publicKey === undefined) entry.fault('signed_by', 'names none of the signers');
+  const value = Buffer.from(written, 'base64');
+  if (value.length !== 64 || value.toString('base64') !== written) {
+    entry.fault('signature', 'must be an Ed25519 signature: 64 bytes in base64');
+    return null;
+  }
+  return publicKey === undefined ? null : { public_key: publicKey, value };
+}

@@ -1,0 +1,41 @@
+import type { Token } from './tokens.ts';
+
+/** Built-in modules by which code reaches other processes, the network, or around the loader. */
+export const LISTED_BUILTINS: ReadonlySet<string> = new Set([
+  ...['child_process', 'cluster', 'worker_threads', 'vm', 'v8', 'inspector', 'repl', 'module', 'wasi', 'process'],
+  ...['net', 'tls', 'dgram', 'http', 'https', 'http2', 'dns'],
+]);
+
+const PROCESS_DOORS = new Set(['binding', '_linkedBinding', 'dlopen', 'getBuiltinModule']);
+
+/** The name of the rule that the newest of these tokens breaks; null for most of them. */
+export function ruleBroken(tokens: readonly Token[], at: number): string | null {
+  const token = tokens[at]!;
+  const before = tokens[at - 1];
+  if (token.kind === 'text') return importBroken(token.value, before, tokens[at - 2]);
+  if (token.kind !== 'name') return null;
+  if (token.value.includes('\\')) return 'escaped-name';
+  const isMember = before?.value === '.' && tokens[at - 2]?.value !== 'globalThis';
+  const after = tokens[at + 1];
+  if (token.value === 'eval') return isMember || after?.value === ':' ? null : 'eval';
+  if (token.value === 'Function') return !isMember && after?.value === '(' ? 'function-constructor' : null;
+  if (token.value === 'import' || token.value === 'require') {
+    const isCall = !isMember && before?.value !== 'function' && after?.value === '(';
+    const isFixed = tokens[at + 2]?.kind === 'text' && tokens[at + 2]!.value !== '';
+    return isCall && !isFixed ? `dynamic-${token.value}` : null;
+  }
+  if (token.value === 'process' && after?.value === '.' && PROCESS_DOORS.has(tokens[at + 2]?.value ?? '')) {
+    return `process.${tokens[at + 2]!.value}`;
+  }
+  return null;
+}
+
+function importBroken(specifier: string, before: Token | undefined, earlier: Token | undefined): string | null {
+  const isImport =
+    before?.value === 'from' ||
+    before?.value === 'import' ||
+    (before?.value === '(' && ['import', 'require', 'getBuiltinModule'].includes(earlier?.value ?? ''));
+  if (!isImport) return null;
+  const name = specifier.replace(/^node:/, '').split('/')[0]!;
+  return LISTED_BUILTINS.has(name) ? `builtin:${name}` : null;
+}

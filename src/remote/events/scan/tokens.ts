@@ -1,0 +1,126 @@
+/** A piece of JavaScript or TypeScript; comments, numbers and regular expressions are none. */
+export interface Token {
+  readonly kind: 'name' | 'text' | 'mark';
+  /** The name, the text between plain quotes, or one character. Of a template, empty. */
+  readonly value: string;
+  /** Offset in the source. */
+  readonly at: number;
+}
+
+const NAME_START = /[\p{ID_Start}$_#\\]/u;
+const NAME = /[\p{ID_Continue}$#\\{}]|\u200c|\u200d/u;
+/** After these a slash begins a regular expression, although they look like a value's name. */
+const BEFORE_PATTERN = new Set(
+  'return typeof instanceof in of new delete void throw case do else yield await'.split(' '),
+);
+
+/**
+ * Splits a source into what a search for calls and imports needs. It is no parser: of a source that is not valid it makes
+ * some sense, and it always comes to the end.
+ */
+export function* tokensOf(source: string): Generator<Token> {
+  /** Depths of braces at which a template goes on. */
+  const templates: number[] = [];
+  let braces = 0;
+  let last: Token | null = null;
+  let at = 0;
+  while (at < source.length) {
+    const character = source[at]!;
+    if (character === '/' && (source[at + 1] === '/' || source[at + 1] === '*')) {
+      at = endOfComment(source, at);
+      continue;
+    }
+    if (/\s/.test(character)) {
+      at += 1;
+      continue;
+    }
+    const start = at;
+    let token: Token | null;
+    if (character === '"' || character === "'") {
+      at = endOfText(source, at);
+      token = { kind: 'text', value: source.slice(start + 1, at - 1), at: start };
+    } else if (character === '`' || (character === '}' && templates.at(-1) === braces)) {
+      if (character === '}') templates.pop();
+      at = endOfTemplatePart(source, at + 1);
+      if (source[at - 1] === '{') templates.push(braces);
+      token = { kind: 'text', value: '', at: start };
+    } else if (character === '/' && beginsPattern(last)) {
+      at = endOfPattern(source, at);
+      token = { kind: 'text', value: '', at: start };
+    } else if (NAME_START.test(character)) {
+      at = endOfName(source, at);
+      token = { kind: 'name', value: source.slice(start, at), at: start };
+    } else {
+      if (character === '{') braces += 1;
+      if (character === '}') braces = Math.max(0, braces - 1);
+      at += 1;
+      token = { kind: 'mark', value: character, at: start };
+    }
+    last = token;
+    yield token;
+  }
+}
+
+function endOfComment(source: string, at: number): number {
+  const isLine = source[at + 1] === '/';
+  const end = source.indexOf(isLine ? '\n' : '*/', at + 2);
+  if (end < 0) return source.length;
+  return isLine ? end : end + 2;
+}
+
+/** A text without its closing quote ends with its line. */
+function endOfText(source: string, at: number): number {
+  const quote = source[at]!;
+  for (let next = at + 1; next < source.length; next += 1) {
+    const character = source[next]!;
+    if (character === '\\') next += 1;
+    else if (character === quote || character === '\n') return next + 1;
+  }
+  return source.length;
+}
+
+/** To behind the closing quote, or behind the `${` that interrupts it. */
+function endOfTemplatePart(source: string, from: number): number {
+  for (let next = from; next < source.length; next += 1) {
+    const character = source[next]!;
+    if (character === '\\') next += 1;
+    else if (character === '`') return next + 1;
+    else if (character === '$' && source[next + 1] === '{') return next + 2;
+  }
+  return source.length;
+}
+
+function beginsPattern(last: Token | null): boolean {
+  if (last === null) return true;
+  if (last.kind === 'name') return BEFORE_PATTERN.has(last.value);
+  return last.kind === 'mark' && !/[)\]}\d]/.test(last.value);
+}
+
+function endOfPattern(source: string, at: number): number {
+  let inClass = false;
+  for (let next = at + 1; next < source.length; next += 1) {
+    const character = source[next]!;
+    if (character === '\\') next += 1;
+    else if (character === '\n') return next;
+    else if (character === '[') inClass = true;
+    else if (character === ']') inClass = false;
+    else if (character === '/' && !inClass) return next + 1;
+  }
+  return source.length;
+}
+
+/** Braces belong to a name only behind an escape: `\u{65}val`. */
+function endOfName(source: string, at: number): number {
+  let next = at;
+  let inEscape = false;
+  for (; next < source.length; next += 1) {
+    const character = source[next]!;
+    if (!NAME.test(character)) break;
+    if (character === '\\') inEscape = true;
+    else if (character === '{' || character === '}') {
+      if (!inEscape) break;
+      if (character === '}') inEscape = false;
+    }
+  }
+  return next;
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '../../../runtime/clock.ts';
+import { CodeFault } from '../code-fault.ts';
+
+const REDIRECTS_MAX = 3;
+
+export interface BoundedFetchOptions {
+  bytesMax: number;
+  /** Without a single byte, headers included. */
+  stallMs: number;
+  clock: Clock;
+  signal: AbortSignal;
+  accept: string;
+  /** Sent as a bearer token; redirects stay where it may be seen. */
+  token: string | null;
+}
+
+/**
+ * The body behind an address, whole, with everything about it bounded. Redirects stay on the host and scheme they came
+ * from: an answer must not choose which machines this one talks to.
+ *
+ * @throws CodeFault, or the signal's reason
+ */
+export async function fetchBounded(address: URL, options: BoundedFetchOptions): Promise<Buffer> {
+  const stall = new AbortController();
+  const watch = new StallWatch(options, () => stall.abort(new CodeFault('the registry stopped answering')));
+  const signal = AbortSignal.any([options.signal, stall.signal]);
+  try {
+    const response = await following(address, { accept: options.accept, token: options.token, signal, watch });
+    return await bodyOf(response, options.bytesMax, watch);
+  } catch (error) {
+    if (options.signal.aborted) throw options.signal.reason;
+    if (stall.signal.aborted) throw stall.signal.reason;
+    if (error instanceof CodeFault) throw error;
+    throw new CodeFault('the registry cannot be reached', error);
+  } finally {
+    watch.end();
+  }
+}
+
+interface Following {
+  accept: string;
+  token: string | null;
+  signal: AbortSignal;
+  watch: StallWatch;
+}
+
+async function following(address: URL, { accept, token, signal, watch }: Following): Promise<Response> {
+  let at = address;
+  const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    // Identity: a compressed transfer would be unpacked before anything counts its bytes.
+    const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'heddle', ...authorization };
+    const response = await fetch(at, { redirect: 'manual', headers, signal });
+    watch.moved();
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status > 399 || location === null) return accepted(response);
+    await response.body?.cancel();
+    const next = URL.parse(location, at.href);
+    if (next?.origin !== address.origin) throw new CodeFault('the registry redirects to another host');
+    at = next;
+  }
+  throw new CodeFault(`the registry redirects more than ${REDIRECTS_MAX} times`);
+}
+
+async function accepted(response: Response): Promise<Response> {
+  if (response.status === 200) return response;
+  await response.body?.cancel();
+  throw new CodeFault(`the registry answers ${response.status}`);
+}
+
+async function bodyOf(response: Response, bytesMax: number, watch: StallWatch): Promise<Buffer> {
+  const tooLarge = (): CodeFault => new CodeFault(`the registry sends more than ${bytesMax} bytes`);
+  const announced = Number(response.headers.get('content-length') ?? 0);
+  if (announced > bytesMax) {
+    await response.body?.cancel();
+    throw tooLarge();
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    watch.moved();
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Calls back once nothing has moved for the time. */
+class StallWatch {
+  readonly #options: Pick<BoundedFetchOptions, 'clock' | 'stallMs'>;
+  readonly #onStall: () => void;
+  #cancel: () => void;
+
+  constructor(options: Pick<BoundedFetchOptions, 'clock' | 'stallMs'>, onStall: () => void) {
+    this.#options = options;
+    this.#onStall = onStall;
+    this.#cancel = options.clock.after(options.stallMs, onStall);
+  }
+
+  moved(): void {
+    this.#cancel();
+    this.#cancel = this.#options.clock.after(this.#options.stallMs, this.#onStall);
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+}

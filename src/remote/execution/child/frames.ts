@@ -1,0 +1,139 @@
+/**
+ * What passes between the executor and a process of a task: frames of a length (u32, big endian: type and content), one
+ * byte of type, and the content. Both ends read them with the same class, and neither trusts the other.
+ */
+export const FRAME = {
+  /** To the process: u32 serial, u32 length of the header, header (JSON), arguments (JSON). */
+  job: 0x4a,
+  /** To the process: JSON `{ url }`, what module to ask for its events. */
+  describe: 0x44,
+  /** To the process: the code of its job will be TypeScript. */
+  typescript: 0x54,
+  /** To the process: the task is to end; its signal aborts. */
+  abort: 0x41,
+  /** From the process: it can take a job. */
+  ready: 0x59,
+  /** From the process: u32 serial, result (JSON). */
+  result: 0x52,
+  /** From the process: u32 serial, JSON `{ code, message, details }`. */
+  error: 0x45,
+  /** From the process: u32 serial, JSON `{ fraction, message }`. */
+  progress: 0x50,
+  /** From the process: u32 serial, JSON `{ level, message, fields }`. */
+  log: 0x4c,
+  /** From the process, before its answer: it can take no other job. */
+  leaving: 0x42,
+  /** From the process: JSON, a list of what the module defines. */
+  described: 0x49,
+} as const;
+
+/** Length and type. */
+const HEAD_BYTES = 5;
+
+/** What a job says of itself; its arguments follow as bytes. */
+export interface JobHeader {
+  readonly url: string;
+  readonly event_name: string;
+  readonly correlation_id: string;
+  readonly traceparent: string | null;
+  readonly result_bytes_max: number;
+}
+
+/** One frame of the parts given. */
+export function encodeFrame(type: number, ...parts: readonly Uint8Array[]): Buffer {
+  let bytes = 0;
+  for (const part of parts) bytes += part.length;
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + bytes);
+  frame.writeUInt32BE(bytes + 1, 0);
+  frame[4] = type;
+  let at = HEAD_BYTES;
+  for (const part of parts) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  return frame;
+}
+
+/** One frame of a serial and a text. */
+export function encodeText(type: number, serial: number, text: string): Buffer {
+  const bytes = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + 4 + bytes);
+  frame.writeUInt32BE(bytes + 5, 0);
+  frame[4] = type;
+  frame.writeUInt32BE(serial, HEAD_BYTES);
+  frame.write(text, HEAD_BYTES + 4, 'utf8');
+  return frame;
+}
+
+export interface FrameHandlers {
+  /** Largest content of a frame of this type; a negative number where the type may not come. */
+  contentBytesMax(type: number): number;
+  /** The content is only valid during the call. */
+  onFrame(type: number, content: Buffer): void;
+  /** A frame that may not come: nothing is read after it. */
+  onBreach(type: number, contentBytes: number): void;
+}
+
+/** Cuts a stream of bytes into frames. It never keeps more than the largest frame that may come. */
+export class FrameReader {
+  readonly #handlers: FrameHandlers;
+  #head = Buffer.alloc(0);
+  #body: Buffer | null = null;
+  #filled = 0;
+  #type = 0;
+  #stopped = false;
+
+  constructor(handlers: FrameHandlers) {
+    this.#handlers = handlers;
+  }
+
+  /** Nothing is handed on any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#body = null;
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (!this.#stopped && at < chunk.length) {
+      at = this.#body === null ? this.#readHead(chunk, at) : this.#readBody(chunk, at);
+    }
+  }
+
+  #readHead(chunk: Buffer, at: number): number {
+    let head = chunk.subarray(at, at + HEAD_BYTES - this.#head.length);
+    const next = at + head.length;
+    if (this.#head.length > 0) head = Buffer.concat([this.#head, head]);
+    if (head.length < HEAD_BYTES) {
+      this.#head = Buffer.from(head);
+      return next;
+    }
+    this.#head = Buffer.alloc(0);
+    const bytes = head.readUInt32BE(0) - 1;
+    const type = head[4]!;
+    if (bytes < 0 || bytes > this.#handlers.contentBytesMax(type)) {
+      this.stop();
+      this.#handlers.onBreach(type, bytes);
+      return chunk.length;
+    }
+    if (chunk.length - next >= bytes) {
+      this.#handlers.onFrame(type, chunk.subarray(next, next + bytes));
+      return next + bytes;
+    }
+    this.#type = type;
+    this.#filled = 0;
+    this.#body = Buffer.allocUnsafeSlow(bytes);
+    return next;
+  }
+
+  #readBody(chunk: Buffer, at: number): number {
+    const body = this.#body!;
+    const copied = chunk.copy(body, this.#filled, at);
+    this.#filled += copied;
+    if (this.#filled === body.length) {
+      this.#body = null;
+      this.#handlers.onFrame(this.#type, body);
+    }
+    return at + copied;
+  }
+}

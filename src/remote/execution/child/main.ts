@@ -1,0 +1,126 @@
+/**
+ * The process of a task. It reads jobs from descriptor 0 and answers on descriptor 3, one job at a time; what the event
+ * writes to its standard output and error is its own. This folder imports nothing but itself and the definition of
+ * events, so that both can be laid into a sandbox. Everything here may be subverted by the event: the executor checks
+ * each byte that it gets.
+ */
+import { closeSync, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+
+import type { EventDefinition } from '../../definition/index.ts';
+import { failureOf } from './failure.ts';
+import { FRAME, FrameReader, type JobHeader } from './frames.ts';
+import { answerForPackage, loadEvents, prepareForTypeScript } from './modules.ts';
+import { PACKAGE_IS_THERE } from './package-name.ts';
+import { sendFrame, sendJson, sendText } from './outgoing.ts';
+import { type ReceivedJob, runJob } from './run-job.ts';
+
+const { parse, stringify } = JSON;
+const open = openSync;
+const close = closeSync;
+const exit = process.exit.bind(process);
+
+const NOTHING = new Uint8Array(0);
+/** More open files than at the start by so many: a process that goes on would soon have none. */
+const DESCRIPTORS_LEFT_MAX = 32;
+
+interface CurrentJob {
+  readonly serial: number;
+  readonly controller: AbortController;
+}
+
+let current: CurrentJob | null = null;
+
+function answerFailure(serial: number, thrown: unknown): void {
+  const { code, message, details } = failureOf(thrown);
+  sendJson(FRAME.error, serial, { code, message, details });
+}
+
+async function take(job: ReceivedJob): Promise<void> {
+  const { serial } = job;
+  const controller = new AbortController();
+  current = { serial, controller };
+  // While a job runs, only what the event itself started keeps the process alive.
+  input.unref();
+  try {
+    const text = await runJob(job, controller.signal);
+    if (leaksDescriptors()) sendFrame(FRAME.leaving, NOTHING);
+    sendText(FRAME.result, serial, text);
+  } catch (error) {
+    if (leaksDescriptors()) sendFrame(FRAME.leaving, NOTHING);
+    answerFailure(serial, error);
+  }
+  current = null;
+  input.ref();
+}
+
+function lowestFreeDescriptor(): number {
+  try {
+    const descriptor = open('/dev/null', 'r');
+    close(descriptor);
+    return descriptor;
+  } catch {
+    return Infinity;
+  }
+}
+
+function leaksDescriptors(): boolean {
+  return lowestFreeDescriptor() > firstFree + DESCRIPTORS_LEFT_MAX;
+}
+
+async function describe(url: string): Promise<void> {
+  try {
+    const events = [...(await loadEvents(url)).values()].map(descriptionOf);
+    sendFrame(FRAME.described, Buffer.from(stringify(events)));
+  } catch (error) {
+    answerFailure(0, error);
+  }
+}
+
+function descriptionOf({ name, timeout_secs, memory_mb, tier, idempotent }: EventDefinition): unknown {
+  return { name, timeout_secs, memory_mb, tier, idempotent };
+}
+
+function receivedJob(content: Buffer): ReceivedJob {
+  const headerEnd = 8 + content.readUInt32BE(4);
+  return {
+    serial: content.readUInt32BE(0),
+    header: parse(content.toString('utf8', 8, headerEnd)) as JobHeader,
+    args: content.toString('utf8', headerEnd),
+  };
+}
+
+const reader = new FrameReader({
+  contentBytesMax: () => 0xffff_ffff,
+  onFrame: (type, content) => {
+    if (type === FRAME.job) void take(receivedJob(content));
+    else if (type === FRAME.describe) void describe((parse(content.toString()) as { url: string }).url);
+    else if (type === FRAME.typescript) prepareForTypeScript();
+    else if (type === FRAME.abort) current?.controller.abort();
+  },
+  onBreach: () => exit(1),
+});
+
+/** What nobody waited for, thrown by the event: the job cannot go on. */
+function abandon(thrown: unknown): void {
+  if (current !== null) {
+    sendFrame(FRAME.leaving, NOTHING);
+    answerFailure(current.serial, thrown);
+  }
+  exit(1);
+}
+
+process.on('uncaughtException', abandon);
+process.on('unhandledRejection', abandon);
+process.on('beforeExit', () => {
+  if (current !== null) abandon(new Error('nothing is left that could end the event: its promise can never settle'));
+});
+
+if (process.argv[2] !== PACKAGE_IS_THERE) answerForPackage();
+const input = new Socket({ fd: 0, readable: true, writable: false });
+input.on('data', (chunk: Buffer) => reader.push(chunk));
+// Nobody is left to answer to.
+input.on('end', () => exit(0));
+input.on('error', () => exit(0));
+const firstFree = lowestFreeDescriptor();
+sendFrame(FRAME.ready, NOTHING);

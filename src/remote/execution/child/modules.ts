@@ -1,0 +1,56 @@
+import { registerHooks, stripTypeScriptTypes } from 'node:module';
+
+import { type EventDefinition, eventsOf } from '../../definition/index.ts';
+import { ChildFailure, failureOf, messageOf } from './failure.ts';
+
+const DEFINITION = new URL(
+  import.meta.url.endsWith('.mjs') ? '../../definition/index.mjs' : '../../definition/index.ts',
+  import.meta.url,
+).href;
+
+/** What modules with events may import although no such package lies beside them. */
+const OWN_NAMES: readonly string[] = ['heddle/event', 'heddle'];
+
+/** Lets events import this package by its name, wherever they lie. */
+export function answerForPackage(): void {
+  registerHooks({
+    resolve: (specifier, context, nextResolve) =>
+      OWN_NAMES.includes(specifier) ? { url: DEFINITION, shortCircuit: true } : nextResolve(specifier, context),
+  });
+}
+
+/** Loads what strips types, which takes longer than all the rest of a start: before there is a job that waits for it. */
+export function prepareForTypeScript(): void {
+  stripTypeScriptTypes('');
+}
+
+const loaded = new Map<string, ReadonlyMap<string, EventDefinition>>();
+
+/**
+ * The events of a module, by name; it is evaluated once.
+ *
+ * @throws ChildFailure EXECUTION_FAILED, TASK_OOM
+ */
+export async function loadEvents(url: string): Promise<ReadonlyMap<string, EventDefinition>> {
+  const known = loaded.get(url);
+  if (known !== undefined) return known;
+  let events: ReadonlyMap<string, EventDefinition>;
+  try {
+    const module = (await import(url)) as Readonly<Record<string, unknown>>;
+    events = new Map(eventsOf(module).map((event) => [event.name, event]));
+  } catch (error) {
+    const { code } = failureOf(error);
+    throw new ChildFailure(code, `the code of the event cannot be loaded: ${messageOf(error)}`);
+  }
+  loaded.set(url, events);
+  return events;
+}
+
+/** @throws ChildFailure EVENT_UNAVAILABLE, and what loadEvents throws */
+export async function findEvent(url: string, name: string): Promise<EventDefinition> {
+  const events = loaded.get(url) ?? (await loadEvents(url));
+  const event = events.get(name);
+  if (event !== undefined) return event;
+  const names = [...events.keys()].slice(0, 20).join(', ');
+  throw new ChildFailure('EVENT_UNAVAILABLE', `the code defines no event ${name}; it defines: ${names || 'none'}`);
+}

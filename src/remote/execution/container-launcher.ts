@@ -1,0 +1,131 @@
+import { attachedProcess } from './attached-process.ts';
+import { engineCommand } from './engine-command.ts';
+import type { Launcher, TaskProcess } from './launcher.ts';
+import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { nodeFlags } from './limits.ts';
+import type { TierSettings } from './options.ts';
+import type { EventCode } from './port.ts';
+import type { Slots } from './slots.ts';
+import { SANDBOX_RUNTIME, type Stage } from './stage.ts';
+
+/** Processes and threads of one container. */
+const PIDS_MAX = 64;
+/** Whom tasks run as: nobody, who owns nothing. */
+const USER = '65534:65534';
+/** What Node itself needs, on top of what the task may have. */
+const NODE_MEMORY_MB = 96;
+const REMOVE_MS_MAX = 10_000;
+
+/** Where things lie within a container. */
+const EVENT = '/event';
+/** Where code in that folder looks for packages that it does not bring. */
+const PACKAGE = '/node_modules/heddle';
+
+export interface ContainerParts {
+  readonly settings: TierSettings;
+  readonly stage: Stage;
+  readonly slots: Slots;
+}
+
+/** Starts containers through the command of an engine, each for one job. */
+export class ContainerLauncher implements Launcher {
+  readonly tier = 'container';
+  readonly #parts: ContainerParts;
+  #started = 0;
+
+  constructor(parts: ContainerParts) {
+    this.#parts = parts;
+  }
+
+  async start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
+    if (code === null) throw new Error('a container is made for some code');
+    const { settings, stage, slots } = this.#parts;
+    const directory = await stage.reachable(code);
+    const slot = slots.take();
+    this.#started += 1;
+    const name = `heddle-${process.pid}-${this.#started}-${settings.clock.now().toString(36)}`;
+    const args = containerParameters({ name, directory, runtime: stage.runtime, memoryMb, settings });
+    const removal = new Removal(settings, name);
+    try {
+      const attached = attachedProcess(settings, { args, event: EVENT, remove: () => removal.begin() });
+      return { ...attached, gone: attached.gone.finally(() => slot[Symbol.dispose]()) };
+    } catch (error) {
+      slot[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+interface ContainerPlan {
+  readonly name: string;
+  /** Of the code. */
+  readonly directory: string;
+  readonly runtime: string;
+  readonly memoryMb: number;
+  readonly settings: TierSettings;
+}
+
+/** The parameters of `docker run`, which podman and nerdctl read as well. */
+export function containerParameters({
+  name,
+  directory,
+  runtime,
+  memoryMb,
+  settings,
+}: ContainerPlan): readonly string[] {
+  const { container, tmpBytes, openFiles, environment } = settings;
+  const memory = `${memoryMb + NODE_MEMORY_MB}m`;
+  const variables = Object.entries(environment).filter(([variable]) => variable !== 'PATH');
+  return [
+    ...['run', '--rm', '--interactive', '--name', name, '--pull', 'never', '--init=false'],
+    ...['--network', 'none', '--read-only', '--ipc', 'none', '--user', USER],
+    ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--pids-limit', String(PIDS_MAX)],
+    ...['--memory', memory, '--memory-swap', memory, '--cpus', String(container.cpus)],
+    ...['--ulimit', 'core=0', '--ulimit', `nofile=${openFiles}:${openFiles}`, '--ulimit', `fsize=${tmpBytes}`],
+    ...['--tmpfs', `/tmp:rw,nosuid,nodev,noexec,size=${tmpBytes},mode=1777`, '--workdir', '/tmp'],
+    ...['--mount', `type=bind,source=${runtime},target=${SANDBOX_RUNTIME},readonly`],
+    ...['--mount', `type=bind,source=${runtime}/package,target=${PACKAGE},readonly`],
+    ...['--mount', `type=bind,source=${directory},target=${EVENT},readonly`],
+    ...variables.flatMap(([variable, value]) => ['--env', `${variable}=${value}`]),
+    ...container.parameters,
+    ...['--entrypoint', 'sh', container.image, '-c', 'exec node "$@" 3>&1 1>&2', 'sh'],
+    ...nodeFlags(memoryMb),
+    `${SANDBOX_RUNTIME}/execution/child/main.mjs`,
+    PACKAGE_IS_THERE,
+  ];
+}
+
+/** Ending the client of an engine leaves the container running: the engine must be told. */
+class Removal {
+  readonly #settings: TierSettings;
+  readonly #name: string;
+  #removed: Promise<void> | null = null;
+
+  constructor(settings: TierSettings, name: string) {
+    this.#settings = settings;
+    this.#name = name;
+  }
+
+  /** Once, whoever asks; never rejects. */
+  begin(): Promise<void> {
+    this.#removed ??= this.#remove();
+    return this.#removed;
+  }
+
+  async #remove(): Promise<void> {
+    const { container, clock, log } = this.#settings;
+    const child = engineCommand(container, ['rm', '--force', this.#name]);
+    const cancel = clock.after(REMOVE_MS_MAX, () => child.kill('SIGKILL'));
+    const code = await new Promise<number | null>((resolve) => {
+      child.once('error', () => resolve(null));
+      child.once('close', resolve);
+    });
+    cancel();
+    // One that has ended was removed by the engine itself.
+    if (code === null) log.error({ container: this.#name }, 'The engine did not remove a container in time');
+  }
+}

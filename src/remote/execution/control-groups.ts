@@ -1,0 +1,190 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Clock } from '../../runtime/clock.ts';
+
+const MIB = 1024 * 1024;
+const REMOVE_MS_MAX = 2_000;
+const BETWEEN_MS = 5;
+
+/** Names of the files of one version of the kernel's interface. */
+interface Files {
+  readonly limits: readonly (readonly [file: string, value: (bytes: number) => string])[];
+  readonly kills: (directory: string) => number;
+}
+
+const VERSION_1: Files = {
+  limits: [
+    ['memory.limit_in_bytes', String],
+    ['memory.swappiness', () => '0'],
+    ['memory.memsw.limit_in_bytes', String],
+  ],
+  kills: (directory) => countIn(join(directory, 'memory.oom_control')),
+};
+
+const VERSION_2: Files = {
+  limits: [
+    ['memory.max', String],
+    ['memory.swap.max', () => '0'],
+    ['memory.oom.group', () => '1'],
+  ],
+  kills: (directory) => countIn(join(directory, 'memory.events')),
+};
+
+/** The memory of one process of a task, and of all that it starts. */
+export interface ControlGroup {
+  /** From here on its memory counts. */
+  admit(pid: number): void;
+  /** Whether the kernel ended anything in it for its memory. */
+  wasOutOfMemory(): boolean;
+  /** Whether more than one process is in it. */
+  hasStrays(): boolean;
+  /** Ends everything in it. */
+  kill(): void;
+  remove(): Promise<void>;
+}
+
+/** Memory groups of the kernel, where this process may make them. They bound what no limit of a process counts. */
+export class ControlGroups {
+  readonly #directory: string;
+  readonly #files: Files;
+  readonly #clock: Clock;
+  #made = 0;
+
+  private constructor(directory: string, files: Files, clock: Clock) {
+    this.#directory = directory;
+    this.#files = files;
+    this.#clock = clock;
+  }
+
+  /** @returns null where the machine offers none to this process, which weakens no promise of a tier */
+  static open(clock: Clock, name: string): ControlGroups | null {
+    for (const [parent, files] of candidates()) {
+      const directory = join(parent, name);
+      clearStale(parent, name);
+      try {
+        mkdirSync(directory);
+      } catch {
+        continue;
+      }
+      const groups = new ControlGroups(directory, files, clock);
+      try {
+        if (files === VERSION_2) writeFileSync(join(directory, 'cgroup.subtree_control'), '+memory');
+        groups.make(0, 64);
+        rmdirSync(join(directory, `0-${groups.#made}`));
+        return groups;
+      } catch {
+        // The controller is not delegated to this process.
+      }
+      groups.close();
+    }
+    return null;
+  }
+
+  /** @throws Error where the kernel refuses */
+  make(slot: number, memoryMb: number): ControlGroup {
+    this.#made += 1;
+    const directory = join(this.#directory, `${slot}-${this.#made}`);
+    mkdirSync(directory);
+    for (const [file, value] of this.#files.limits) {
+      const path = join(directory, file);
+      // Swap is not counted on every machine.
+      if (existsSync(path)) writeFileSync(path, value(memoryMb * MIB));
+    }
+    return {
+      admit: (pid) => {
+        // Zero would be this very process, which the group then ends with the task.
+        if (!Number.isSafeInteger(pid) || pid < 1) throw new Error(`no process has the id ${pid}`);
+        writeFileSync(join(directory, 'cgroup.procs'), String(pid));
+      },
+      wasOutOfMemory: () => this.#files.kills(directory) > 0,
+      hasStrays: () => readFileSync(join(directory, 'cgroup.procs'), 'utf8').trim().includes('\n'),
+      kill: () => killAll(directory),
+      remove: () => this.#remove(directory),
+    };
+  }
+
+  async #remove(directory: string): Promise<void> {
+    const until = this.#clock.monotonic() + REMOVE_MS_MAX;
+    for (;;) {
+      try {
+        rmdirSync(directory);
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+        if (this.#clock.monotonic() > until) throw error;
+      }
+      // The kernel takes a moment to see that its last process has ended.
+      killAll(directory);
+      await this.#clock.sleep(BETWEEN_MS);
+    }
+  }
+
+  close(): void {
+    try {
+      rmdirSync(this.#directory);
+    } catch {
+      // Something in it has not ended; nothing holds it but the kernel.
+    }
+  }
+}
+
+/** Removes what executors left that were killed: names end with the id of the process and a random part. */
+function clearStale(parent: string, name: string): void {
+  const [, stem] = /^(.*-)\d+-[^-]+$/.exec(name) ?? [];
+  if (stem === undefined || !existsSync(parent)) return;
+  for (const other of readdirSync(parent)) {
+    const pid = other.startsWith(stem) ? /^(\d+)-/.exec(other.slice(stem.length))?.[1] : undefined;
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      for (const entry of readdirSync(join(parent, other), { withFileTypes: true })) {
+        if (entry.isDirectory()) rmdirSync(join(parent, other, entry.name));
+      }
+      rmdirSync(join(parent, other));
+    } catch {
+      // Something still runs in it, or another executor removed it.
+    }
+  }
+}
+
+function* candidates(): Iterable<readonly [string, Files]> {
+  const own = readFileSync('/proc/self/cgroup', 'utf8');
+  const paths = new Map(
+    own
+      .trim()
+      .split('\n')
+      .map((line) => [line.split(':')[1], line.split(':')[2]] as const),
+  );
+  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
+    const [left = '', right = ''] = line.split(' - ');
+    const mountPoint = left.split(' ')[4] ?? '';
+    const [type, , flags = ''] = right.split(' ');
+    if (type === 'cgroup' && flags.split(',').includes('memory')) {
+      yield [join(mountPoint, paths.get('memory') ?? '/'), VERSION_1];
+    } else if (type === 'cgroup2') yield [join(mountPoint, paths.get('') ?? '/'), VERSION_2];
+  }
+}
+
+function countIn(file: string): number {
+  try {
+    return Number(/^oom_kill (\d+)/m.exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+function killAll(directory: string): void {
+  let pids: string[];
+  try {
+    pids = readFileSync(join(directory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean);
+  } catch {
+    return;
+  }
+  for (const pid of pids) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import type { Tier } from '../protocol/messages.ts';
+import type { Launcher, TaskProcess } from './launcher.ts';
+import type { TierSettings } from './options.ts';
+import { failed } from './outcome.ts';
+import type { DescribedEvent, EventCode, ExecutionTier, Job, JobHooks, JobOutcome } from './port.ts';
+import { runOn } from './run-on.ts';
+import { Spares } from './spares.ts';
+import { identityOf } from './stage.ts';
+import { LivingProcesses } from './start-process.ts';
+
+const NOT_STARTED = 'the process of the task could not be started; the log of the executor names the reason';
+
+/** To start a process holds this one up for milliseconds: the answer to the task that used one goes out before. */
+const REFILL_AFTER_MS = 10;
+
+/** A tier whose processes take one job each. */
+export class FreshTier implements ExecutionTier {
+  readonly tier: Tier;
+  readonly #settings: TierSettings;
+  readonly #living: LivingProcesses;
+  readonly #spares: Spares;
+  readonly #release: () => Promise<void>;
+
+  /** @param release gives back what is not needed once nothing runs any more */
+  constructor(launcher: Launcher, settings: TierSettings, release: () => Promise<void>) {
+    this.tier = launcher.tier;
+    this.#settings = settings;
+    this.#release = release;
+    this.#living = new LivingProcesses(launcher, settings);
+    const { workers, spareIdleMs, clock, log } = settings;
+    this.#spares = new Spares(workers, spareIdleMs, clock, (error) => {
+      if (!this.#living.isClosed) log.warn({ err: error, tier: this.tier }, 'A process could not be started ahead');
+    });
+  }
+
+  async run(job: Job, hooks: JobHooks): Promise<JobOutcome> {
+    if (hooks.signal.aborted) return failed('CANCELED', 'the task was canceled');
+    const { code, memory_mb } = job;
+    const { log } = this.#settings;
+    let process: TaskProcess;
+    let key: string;
+    try {
+      key = keyOf(code, memory_mb);
+      const spare = this.#spares.take(key, () => this.#startAhead(code, memory_mb));
+      process = spare ?? (await this.#living.start(code, memory_mb));
+    } catch (error) {
+      log.error({ err: error, tier: this.tier }, 'A process for a task could not be started');
+      return failed('INTERNAL', NOT_STARTED);
+    }
+    try {
+      const outcome = await runOn(process, job, hooks, this.#settings);
+      process.kill();
+      this.#tellOutput(process, job);
+      // What went wrong is gone, with all that it started, before anybody hears of it.
+      if (outcome.status === 'error') await process.gone;
+      return outcome;
+    } catch (error) {
+      log.error({ err: error, correlation_id: job.correlation_id }, 'A task could not be run');
+      return failed('INTERNAL', 'the executor failed; its log names the reason');
+    } finally {
+      process.kill();
+      this.#settings.clock.after(REFILL_AFTER_MS, () => this.#spares.refill(key));
+    }
+  }
+
+  describe(code: EventCode): Promise<readonly DescribedEvent[]> {
+    return this.#living.describe(code);
+  }
+
+  warm(code: EventCode, memoryMb: number): void {
+    if (this.#living.isClosed) return;
+    try {
+      this.#spares.warm(keyOf(code, memoryMb), () => this.#startAhead(code, memoryMb));
+    } catch (error) {
+      this.#settings.log.debug({ err: error }, 'Code to be warmed is not there');
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#spares.close();
+    await this.#living.close();
+    await this.#release();
+  }
+
+  async #startAhead(code: EventCode, memoryMb: number): Promise<TaskProcess> {
+    const process = await this.#living.start(code, memoryMb);
+    if (/\.[cm]?ts$/.test(code.entry)) process.worker.prepareForTypeScript();
+    return process;
+  }
+
+  #tellOutput(process: TaskProcess, job: Job): void {
+    const { stdout, stderr } = process.worker;
+    const bytes = stdout.bytes + stderr.bytes;
+    if (bytes === 0) return;
+    const { correlation_id } = job;
+    this.#settings.onOutput({ correlation_id, stdout: stdout.text, stderr: stderr.text, bytes });
+  }
+}
+
+function keyOf(code: EventCode, memoryMb: number): string {
+  return `${code.digest}\0${identityOf(code.directory)}\0${memoryMb}`;
+}

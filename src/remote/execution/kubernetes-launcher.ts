@@ -1,0 +1,164 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { attachedProcess } from './attached-process.ts';
+import { PACKAGE_IS_THERE } from './child/package-name.ts';
+import { jobManifest, POD_FOLDERS } from './kubernetes-job.ts';
+import { kubectl } from './kubernetes-command.ts';
+import type { Launcher, TaskProcess } from './launcher.ts';
+import { nodeFlags } from './limits.ts';
+import type { TierSettings } from './options.ts';
+import type { EventCode } from './port.ts';
+import type { Stage } from './stage.ts';
+
+const CREATE_MS = 15_000;
+/** A pod must run within this time: a node may have to fetch the image. */
+const POD_RUNNING_SECS = 60;
+const UNPACK_MS = 30_000;
+const REMOVE_MS = 30_000;
+
+/** Reads `{path: base64}` from standard input and writes these files; it runs within the pod, as the task's user. */
+const UNPACK = `
+const { mkdirSync, readFileSync, writeFileSync } = require('node:fs');
+const { dirname } = require('node:path');
+for (const [path, text] of Object.entries(JSON.parse(readFileSync(0, 'utf8')))) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, Buffer.from(text, 'base64'), { mode: 0o444 });
+}`;
+
+/** Ends with 0 where the cluster's own interface cannot be reached from a pod. */
+const NO_NETWORK = `
+const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+const socket = require('node:net').connect({ host, port: Number(port) });
+socket.on('connect', () => { console.error('it reached ' + host + ':' + port); process.exit(1); });
+socket.on('error', () => process.exit(0));
+setTimeout(() => process.exit(0), 3000);`;
+
+export interface KubernetesParts {
+  readonly settings: TierSettings;
+  readonly stage: Stage;
+}
+
+/**
+ * Starts pods, each the one of a Job and for one task, through `kubectl`. A pod waits until it has its code, which is
+ * handed to it through the command as well: no volume need be shared with the nodes. Then the task's process is executed
+ * in it, with its pipes from the beginning; as in other containers, answers come on standard output.
+ */
+export class KubernetesLauncher implements Launcher {
+  readonly tier = 'container';
+  readonly #parts: KubernetesParts;
+  #started = 0;
+
+  constructor(parts: KubernetesParts) {
+    this.#parts = parts;
+  }
+
+  async start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
+    if (code === null) throw new Error('a pod is made for some code');
+    const { settings, stage } = this.#parts;
+    const job = await this.#createJob(memoryMb);
+    try {
+      const files = JSON.stringify({
+        ...(await filesOf(stage.runtime, POD_FOLDERS.runtime)),
+        ...(await filesOf(join(stage.runtime, 'package'), POD_FOLDERS.package)),
+        ...(await filesOf(code.directory, POD_FOLDERS.event)),
+      });
+      const unpack = ['exec', '--stdin', '--quiet', `job/${job.name}`, '--', 'node', '-e', UNPACK];
+      await kubectl(settings, unpack, { input: files, withinMs: UNPACK_MS });
+      return this.#processIn(job, memoryMb);
+    } catch (error) {
+      await job.remove();
+      throw error;
+    }
+  }
+
+  /**
+   * Kubernetes has no pods without a network: a policy must take it away, and not every cluster heeds them.
+   *
+   * @throws Error where a pod has one
+   */
+  async requireNoNetwork(): Promise<void> {
+    const { settings } = this.#parts;
+    const job = await this.#createJob(settings.memoryMb);
+    try {
+      const probe = ['exec', `job/${job.name}`, '--', 'node', '-e', NO_NETWORK];
+      await kubectl(settings, probe, { withinMs: UNPACK_MS });
+    } finally {
+      await job.remove();
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** @returns once its pod runs */
+  async #createJob(memoryMb: number): Promise<Job> {
+    const { settings } = this.#parts;
+    this.#started += 1;
+    const name = `heddle-${process.pid}-${this.#started}-${settings.clock.now().toString(36)}`;
+    const manifest = JSON.stringify(jobManifest(name, memoryMb, settings));
+    const job = new Job(settings, name);
+    try {
+      await kubectl(settings, ['create', '--filename', '-'], { input: manifest, withinMs: CREATE_MS });
+      const until = ['--for=jsonpath={.status.ready}=1', `--timeout=${POD_RUNNING_SECS}s`];
+      const withinMs = (POD_RUNNING_SECS + 5) * 1_000;
+      await kubectl(settings, ['wait', ...until, `job/${name}`], { withinMs });
+      return job;
+    } catch (error) {
+      await job.remove();
+      throw error;
+    }
+  }
+
+  #processIn(job: Job, memoryMb: number): TaskProcess {
+    const { settings } = this.#parts;
+    const args = [...settings.container.parameters, ...taskParameters(job.name, memoryMb, settings)];
+    return attachedProcess(settings, { args, event: POD_FOLDERS.event, remove: () => job.remove() });
+  }
+}
+
+/** The parameters of `kubectl` that run a task's process in the pod of a job, without the environment of the pod. */
+export function taskParameters(name: string, memoryMb: number, { environment }: TierSettings): readonly string[] {
+  const variables = Object.entries(environment).filter(([variable]) => variable !== 'PATH');
+  return [
+    ...['exec', '--stdin', '--quiet', `job/${name}`, '--', 'sh', '-c', 'exec env -i PATH="$PATH" "$@" 3>&1 1>&2', 'sh'],
+    ...variables.map(([variable, value]) => `${variable}=${value}`),
+    ...['node', ...nodeFlags(memoryMb), `${POD_FOLDERS.runtime}/execution/child/main.mjs`, PACKAGE_IS_THERE],
+  ];
+}
+
+/** A job of the cluster. */
+class Job {
+  readonly name: string;
+  readonly #settings: TierSettings;
+  #removed: Promise<void> | null = null;
+
+  constructor(settings: TierSettings, name: string) {
+    this.#settings = settings;
+    this.name = name;
+  }
+
+  /** With its pod. Once, whoever asks; never rejects. */
+  remove(): Promise<void> {
+    this.#removed ??= this.#remove();
+    return this.#removed;
+  }
+
+  async #remove(): Promise<void> {
+    const remove = ['delete', `job/${this.name}`, '--ignore-not-found', '--cascade=foreground', '--wait=true'];
+    await kubectl(this.#settings, remove, { withinMs: REMOVE_MS }).catch((error: unknown) =>
+      this.#settings.log.error({ err: error, job: this.name }, 'A job of a task could not be removed from the cluster'),
+    );
+  }
+}
+
+async function filesOf(directory: string, target: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    files[join(target, path.slice(directory.length))] = (await readFile(path)).toString('base64');
+  }
+  return files;
+}

@@ -1,0 +1,84 @@
+import { chmod, copyFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { Tier } from '../protocol/messages.ts';
+import { ContainerLauncher } from './container-launcher.ts';
+import { ControlGroups } from './control-groups.ts';
+import { FreshTier } from './fresh-tier.ts';
+import { JailLauncher } from './jail-launcher.ts';
+import { isKubernetes } from './kubernetes-command.ts';
+import { KubernetesLauncher } from './kubernetes-launcher.ts';
+import type { Launcher } from './launcher.ts';
+import { measureBaseline } from './limits.ts';
+import { type TierOptions, type TierSettings, withDefaults } from './options.ts';
+import { PooledTier } from './pooled-tier.ts';
+import type { ExecutionTier } from './port.ts';
+import { probeTier, requireCommands, requireNoNetwork } from './probe.ts';
+import { type LauncherParts, ProcessLauncher } from './process-launcher.ts';
+import { firstSlotUser, Slots } from './slots.ts';
+import { isReachable, Stage } from './stage.ts';
+
+/**
+ * Makes a tier ready, and runs a task in it to see that it keeps what it promises.
+ *
+ * @throws HeddleError VALIDATION_FAILED where the machine cannot give it, naming what is missing and the remedy
+ */
+export async function openTier(tier: Tier, options: TierOptions): Promise<ExecutionTier> {
+  const settings = withDefaults(options);
+  await requireCommands(tier, settings);
+  const stage = await Stage.make(settings.directory);
+  const groups = settings.controlGroups ? ControlGroups.open(settings.clock, groupName(stage)) : null;
+  const release = async (): Promise<void> => {
+    groups?.close();
+    await stage.remove();
+  };
+  try {
+    const opened = await makeTier(tier, await partsOf(settings, stage, groups), release);
+    await probeTier(opened, stage, settings);
+    return opened;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+async function makeTier(tier: Tier, parts: LauncherParts, release: () => Promise<void>): Promise<ExecutionTier> {
+  const { settings } = parts;
+  switch (tier) {
+    case 'pooled':
+      return new PooledTier(new ProcessLauncher(tier, parts), settings, release);
+    case 'process':
+      return new FreshTier(new ProcessLauncher(tier, parts), settings, release);
+    case 'jail':
+      return new FreshTier(await JailLauncher.make(parts), settings, release);
+    case 'container':
+      return new FreshTier(await containerLauncher(parts), settings, release);
+  }
+}
+
+async function containerLauncher(parts: LauncherParts): Promise<Launcher> {
+  if (!isKubernetes(parts.settings.container)) return new ContainerLauncher(parts);
+  const launcher = new KubernetesLauncher(parts);
+  await requireNoNetwork(launcher);
+  return launcher;
+}
+
+async function partsOf(settings: TierSettings, stage: Stage, groups: ControlGroups | null): Promise<LauncherParts> {
+  const node = await reachableNode(stage);
+  const baselineBytes = process.platform === 'linux' ? await measureBaseline(node, settings.environment) : 0;
+  return { settings, stage, groups, node, baselineBytes, slots: new Slots(firstSlotUser()) };
+}
+
+/** This very Node, or a copy where its folder is not open to the users of tasks. */
+async function reachableNode(stage: Stage): Promise<string> {
+  const node = await realpath(process.execPath);
+  if (process.getuid?.() !== 0 || (await isReachable(node))) return node;
+  const copy = join(stage.directory, 'node');
+  await copyFile(node, copy);
+  await chmod(copy, 0o755);
+  return copy;
+}
+
+function groupName(stage: Stage): string {
+  return stage.directory.slice(stage.directory.lastIndexOf('/') + 1);
+}

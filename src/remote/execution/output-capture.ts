@@ -1,0 +1,67 @@
+import type { Readable } from 'node:stream';
+
+import type { Clock } from '../../runtime/clock.ts';
+
+const HEAD_BYTES_MAX = 32 * 1024;
+const TAIL_BYTES_MAX = 32 * 1024;
+/** After this many bytes a stream rests, so that a flood costs the executor a bounded part of its time. */
+const BURST_BYTES = 4 * 1024 * 1024;
+const REST_MS = 25;
+
+/** Keeps beginning and end of what a process writes, and reads all of it. */
+export class OutputCapture {
+  #head: Buffer[] = [];
+  #headBytes = 0;
+  #tail: Buffer[] = [];
+  #tailBytes = 0;
+  #bytes = 0;
+
+  /** Bytes written in all. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** At most 64 KiB; what was left out in the middle is counted. */
+  get text(): string {
+    const leftOut = this.#bytes - this.#headBytes - this.#tailBytes;
+    const gap = leftOut > 0 ? `\n… ${leftOut} bytes left out …\n` : '';
+    return `${Buffer.concat(this.#head).toString()}${gap}${Buffer.concat(this.#tail).toString()}`;
+  }
+
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    let rest = chunk;
+    if (this.#headBytes < HEAD_BYTES_MAX) {
+      // A copy: a small piece would keep the whole buffer that it was read into.
+      const kept = Buffer.from(rest.subarray(0, HEAD_BYTES_MAX - this.#headBytes));
+      this.#head.push(kept);
+      this.#headBytes += kept.length;
+      rest = rest.subarray(kept.length);
+    }
+    if (rest.length === 0) return;
+    const kept = Buffer.from(rest.subarray(-TAIL_BYTES_MAX));
+    this.#tail.push(kept);
+    this.#tailBytes += kept.length;
+    if (this.#tailBytes > 2 * TAIL_BYTES_MAX) this.#trim();
+  }
+
+  #trim(): void {
+    const tail = Buffer.from(Buffer.concat(this.#tail).subarray(-TAIL_BYTES_MAX));
+    this.#tail = [tail];
+    this.#tailBytes = tail.length;
+  }
+}
+
+/** Reads a stream to its end, with rests after bursts. A stream that fails has ended. */
+export function readThrottled(stream: Readable, clock: Clock, take: (chunk: Buffer) => void): void {
+  let burst = 0;
+  stream.on('error', () => undefined);
+  stream.on('data', (chunk: Buffer) => {
+    take(chunk);
+    burst += chunk.length;
+    if (burst < BURST_BYTES) return;
+    burst = 0;
+    stream.pause();
+    clock.after(REST_MS, () => stream.resume());
+  });
+}

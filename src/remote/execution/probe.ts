@@ -1,0 +1,148 @@
+import { constants } from 'node:fs';
+import { access, mkdir, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+
+import { HeddleError } from '../../domain/errors.ts';
+import type { Tier } from '../protocol/messages.ts';
+import { engineCommand } from './engine-command.ts';
+import { isKubernetes, kubectl } from './kubernetes-command.ts';
+import { TASK_LABEL } from './kubernetes-job.ts';
+import type { KubernetesLauncher } from './kubernetes-launcher.ts';
+import type { TierSettings } from './options.ts';
+import type { EventCode, ExecutionTier } from './port.ts';
+import { failed } from './outcome.ts';
+import type { Stage } from './stage.ts';
+
+/** Commands that a tier is made of on Linux, with the Debian package that has them. */
+const COMMANDS: Readonly<Record<Tier, Readonly<Record<string, string>>>> = {
+  pooled: { prlimit: 'util-linux', setpriv: 'util-linux' },
+  process: { prlimit: 'util-linux', setpriv: 'util-linux' },
+  jail: { prlimit: 'util-linux', bwrap: 'bubblewrap' },
+  container: {},
+};
+
+/** @throws HeddleError VALIDATION_FAILED, naming the missing commands and the packages that have them */
+export async function requireCommands(tier: Tier, settings: TierSettings): Promise<void> {
+  if (tier === 'jail' && process.platform !== 'linux') {
+    throw cannotGive(tier, 'it is made of namespaces, which only Linux has; use the tier container, or process');
+  }
+  if (tier === 'container')
+    return isKubernetes(settings.container) ? requireCluster(settings) : requireEngine(settings);
+  if (process.platform !== 'linux') return;
+  const path = settings.environment['PATH'] ?? '';
+  for (const [command, debianPackage] of Object.entries(COMMANDS[tier])) {
+    if (await isInPath(command, path)) continue;
+    throw cannotGive(tier, `the command ${command} is not in ${path}; install the package ${debianPackage}`);
+  }
+}
+
+export function cannotGive(tier: Tier, reason: string): HeddleError {
+  return new HeddleError('VALIDATION_FAILED', `This machine cannot give the tier ${tier}: ${reason}`);
+}
+
+async function isInPath(command: string, path: string): Promise<boolean> {
+  for (const folder of path.split(delimiter)) {
+    try {
+      await access(join(folder, command), constants.X_OK);
+      return true;
+    } catch {
+      // Not in this one.
+    }
+  }
+  return false;
+}
+
+/** Asks the engine for the image, which is never pulled by a task. */
+async function requireEngine({ container, clock, startMs }: TierSettings): Promise<void> {
+  const { command, image } = container;
+  const child = engineCommand(container, ['image', 'inspect', '--format', '{{.Id}}', image]);
+  let said = '';
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-1_000)));
+  }
+  const cancel = clock.after(startMs, () => child.kill('SIGKILL'));
+  const exitCode = await new Promise<number | string | null>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', resolve);
+  });
+  cancel();
+  if (exitCode === 0) return;
+  const why = typeof exitCode === 'string' ? exitCode : said.trim() || `it ended with ${exitCode}`;
+  throw cannotGive(
+    'container',
+    `${command} does not answer for the image ${image}: ${why}; start the engine, and pull the image (${command} pull ${image})`,
+  );
+}
+
+/** What the executor does with a cluster. */
+const CLUSTER_RIGHTS = [
+  ['create', 'jobs'],
+  ['get', 'jobs'],
+  ['list', 'jobs'],
+  ['watch', 'jobs'],
+  ['delete', 'jobs'],
+  ['get', 'pods'],
+  ['list', 'pods'],
+  ['create', 'pods', '--subresource=exec'],
+] as const;
+
+async function requireCluster(settings: TierSettings): Promise<void> {
+  const { command } = settings.container;
+  for (const right of CLUSTER_RIGHTS) {
+    await kubectl(settings, ['auth', 'can-i', ...right], { withinMs: settings.startMs }).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw cannotGive(
+        'container',
+        `the cluster does not let ${command} ${right.join(' ')}: ${why}; name a cluster in KUBECONFIG, and a role that may`,
+      );
+    });
+  }
+}
+
+/** @throws HeddleError VALIDATION_FAILED where tasks in a cluster would have a network */
+export async function requireNoNetwork(launcher: KubernetesLauncher): Promise<void> {
+  await launcher.requireNoNetwork().catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw cannotGive(
+      'container',
+      `a pod to try it did not find itself without a network: ${why}; make a NetworkPolicy that refuses all ingress and egress ` +
+        `of pods with the label ${TASK_LABEL.name}=${TASK_LABEL.value}, on a cluster that heeds such policies`,
+    );
+  });
+}
+
+/** An event that answers with what it was given; it is in the form that defineEvent makes. */
+const PROBE = `
+export default Object.freeze({
+  [Symbol.for('heddle.event')]: true,
+  name: 'probe', schema: null, run: (args) => args,
+  timeout_secs: null, memory_mb: null, tier: null, idempotent: true,
+});
+`;
+
+/** Runs a task, and takes nothing but its right answer. @throws HeddleError VALIDATION_FAILED */
+export async function probeTier(tier: ExecutionTier, stage: Stage, settings: TierSettings): Promise<void> {
+  const directory = join(stage.directory, 'probe');
+  await mkdir(directory, { mode: 0o755 });
+  await writeFile(join(directory, 'probe.mjs'), PROBE, { mode: 0o444 });
+  const code: EventCode = { digest: 'probe', directory, entry: 'probe.mjs' };
+  const args = Buffer.from('{"probe":"works"}');
+  const outcome = await tier
+    .run(
+      {
+        correlation_id: 'probe',
+        event_name: 'probe',
+        code,
+        args,
+        timeout_ms: settings.startMs,
+        memory_mb: settings.memoryMb,
+        result_bytes_max: 1_024,
+        traceparent: null,
+      },
+      { signal: new AbortController().signal, onProgress: () => undefined, onStart: () => undefined },
+    )
+    .catch((error: unknown) => failed('INTERNAL', String(error)));
+  if (outcome.status === 'success' && args.equals(outcome.result)) return;
+  const reason = outcome.status === 'success' ? 'it answered something else' : `${outcome.code}: ${outcome.message}`;
+  throw cannotGive(tier.tier, `a task to try it did not end well: ${reason}`);
+}

@@ -1,0 +1,195 @@
+import { spawn } from 'node:child_process';
+import { readlinkSync, statSync } from 'node:fs';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, parse, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+import type { EventCode } from './port.ts';
+
+/** Folders that a process of a task is made of; each lies in the stage as it lies here. */
+const FOLDERS = ['execution/child', 'definition'] as const;
+const HERE = fileURLToPath(new URL('..', import.meta.url));
+/** Where the runtime lies within a jail or a container. */
+export const SANDBOX_RUNTIME = '/heddle';
+const PREFIX = 'heddle-tier';
+/** Code whose place is remembered; copies among them are kept although nobody uses them. */
+const PLACES_MAX = 32;
+
+/**
+ * A directory that every user of the machine can read, with what the processes of tasks are started from: the bootstrap,
+ * and copies of code that lies where those users cannot reach it.
+ */
+export class Stage {
+  readonly directory: string;
+  /** Where code lies for every user, used last standing last. */
+  readonly #places = new Map<string, Promise<string>>();
+
+  private constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  /** @param parent where it is made; cleared of what executors that have ended left there */
+  static async make(parent: string): Promise<Stage> {
+    await clearStale(parent);
+    const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
+    await chmod(stage.directory, 0o755);
+    for (const folder of FOLDERS) await layOut(join(HERE, folder), join(stage.directory, 'remote', folder));
+    await layOutPackage(join(stage.runtime, 'package'));
+    await mkdir(join(stage.directory, 'code'), { mode: 0o755 });
+    await mkdir(join(stage.directory, 'work'), { mode: 0o755 });
+    return stage;
+  }
+
+  /** The bootstrap's files, from here. */
+  get runtime(): string {
+    return join(this.directory, 'remote');
+  }
+
+  get bootstrap(): string {
+    return join(this.runtime, 'execution/child/main.mjs');
+  }
+
+  /** A place where users other than this process's can read the code; looked for once. */
+  reachable(code: EventCode): Promise<string> {
+    const key = `${code.digest}\0${code.entry}\0${identityOf(code.directory)}`;
+    const place = this.#places.get(key) ?? this.#placeOf(code);
+    this.#places.delete(key);
+    this.#places.set(key, place);
+    place.catch(() => this.#places.delete(key));
+    if (this.#places.size > PLACES_MAX) this.#forgetOldest();
+    return place;
+  }
+
+  async #placeOf(code: EventCode): Promise<string> {
+    return (await isReachable(join(code.directory, code.entry))) ? code.directory : this.#copy(code);
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#places;
+    if (oldest === undefined) return;
+    const [key, place] = oldest;
+    this.#places.delete(key);
+    const removeCopy = async (path: string): Promise<void> => {
+      if (path.startsWith(this.directory)) await rm(path, { recursive: true, force: true });
+    };
+    void place.then(removeCopy).catch(() => undefined);
+  }
+
+  async #copy(code: EventCode): Promise<string> {
+    const directory = await mkdtemp(join(this.directory, 'code', 'code-'));
+    await cp(code.directory, directory, { recursive: true, verbatimSymlinks: true });
+    await openToAll(directory);
+    return directory;
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/**
+ * Tells two directories apart that had one name after another. Asked for every task, and of a local disk: without a
+ * thread it takes a tenth of the time.
+ */
+export function identityOf(directory: string): string {
+  const { ino, birthtimeMs } = statSync(directory);
+  return `${directory}\0${ino}\0${birthtimeMs}`;
+}
+
+/** The URL of the code's module within a directory. */
+export function moduleUrl(directory: string, entry: string): string {
+  const path = resolve(directory, entry);
+  if (!path.startsWith(resolve(directory) + '/')) throw new Error(`the entry ${entry} lies outside of its code`);
+  return pathToFileURL(path).href;
+}
+
+/** Whether any user can read the file: all folders above it can be passed. */
+export async function isReachable(file: string): Promise<boolean> {
+  try {
+    if (((await stat(file)).mode & 0o004) === 0) return false;
+    for (let folder = dirname(file); ; folder = dirname(folder)) {
+      if (((await stat(folder)).mode & 0o001) === 0) return false;
+      if (folder === parse(folder).root) return true;
+    }
+  } catch {
+    return false;
+  }
+}
+
+async function openToAll(path: string): Promise<void> {
+  await chmod(path, 0o755);
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    const inner = join(path, entry.name);
+    if (entry.isDirectory()) await openToAll(inner);
+    else if (entry.isFile()) await chmod(inner, 0o444);
+  }
+}
+
+/** What events import by this package's name, where they look for packages: a folder that hands on the definition. */
+async function layOutPackage(to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o755 });
+  const exports = { '.': './index.mjs', './event': './index.mjs' };
+  await writeFile(join(to, 'package.json'), JSON.stringify({ name: 'heddle', exports }), { mode: 0o444 });
+  await writeFile(join(to, 'index.mjs'), `export * from '${SANDBOX_RUNTIME}/definition/index.mjs';\n`, { mode: 0o444 });
+}
+
+/** Plain JavaScript with the types gone, so that no process of a task pays for that at its start. */
+async function layOut(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o755 });
+  const names = (await readdir(from)).filter((name) => /\.(ts|js)$/.test(name) && !name.endsWith('.d.ts'));
+  const texts = await Promise.all(names.map((name) => readFile(join(from, name), 'utf8')));
+  const plain = names.some((name) => name.endsWith('.ts')) ? await withoutTypes(texts) : texts;
+  await Promise.all(
+    names.map((name, index) =>
+      writeFile(
+        join(to, name.replace(/\.(ts|js)$/, '.mjs')),
+        plain[index]!.replaceAll(/((?:from|import)\s*['"]\.[^'"]*)\.(?:ts|js)(['"])/g, '$1.mjs$2'),
+        { mode: 0o444 },
+      ),
+    ),
+  );
+}
+
+const STRIP = `
+  const { stripTypeScriptTypes } = await import('node:module');
+  let input = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) input += chunk;
+  process.stdout.write(JSON.stringify(JSON.parse(input).map((text) => stripTypeScriptTypes(text))));
+`;
+
+/** In a process of its own: where this runs from its sources, Node would else warn of an experiment. */
+async function withoutTypes(texts: readonly string[]): Promise<readonly string[]> {
+  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', STRIP], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(JSON.stringify(texts));
+  let output = '';
+  for await (const chunk of child.stdout.setEncoding('utf8') as AsyncIterable<string>) output += chunk;
+  return JSON.parse(output) as readonly string[];
+}
+
+function pidNamespace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
+  } catch {
+    return '0';
+  }
+}
+
+async function clearStale(parent: string): Promise<void> {
+  const pattern = new RegExp(`^${PREFIX}-${pidNamespace()}-(\\d+)-`);
+  for (const name of await readdir(parent)) {
+    const pid = pattern.exec(basename(name))?.[1];
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    await rm(join(parent, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

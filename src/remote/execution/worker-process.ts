@@ -1,0 +1,294 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+
+import type { Clock } from '../../runtime/clock.ts';
+import { encodeFrame, FRAME, FrameReader, type JobHeader } from './child/frames.ts';
+import { OutputCapture, readThrottled } from './output-capture.ts';
+
+/** A command line that becomes the process of a task. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory: string;
+  /** Whom it runs as; null: as this process. */
+  readonly user: number | null;
+  /** Descriptors of this process that it gets as 4, 5, …; they may be closed once it was started. */
+  readonly descriptors: readonly number[];
+  /** How long its pipes may still be held open, by something that it left behind, once it has ended. */
+  readonly pipesCloseMs: number;
+  /** Its answers come on standard output, for want of a fourth descriptor. */
+  readonly answersOnOutput?: boolean;
+}
+
+/** How a process ended. */
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why it could not even be started. */
+  readonly error: Error | null;
+}
+
+/** What a process answered, not yet checked; or why it will not answer any more. */
+export type Answer =
+  | { readonly kind: 'result'; readonly bytes: Buffer }
+  | { readonly kind: 'error'; readonly bytes: Buffer }
+  | { readonly kind: 'described'; readonly bytes: Buffer }
+  | { readonly kind: 'too large' }
+  | { readonly kind: 'breach'; readonly reason: string }
+  | { readonly kind: 'ended'; readonly ended: Ended };
+
+export interface AnswerHooks {
+  readonly onProgress: (bytes: Buffer) => void;
+  readonly onLog: (bytes: Buffer) => void;
+}
+
+interface Waiting extends AnswerHooks {
+  readonly serial: number;
+  readonly resultBytesMax: number;
+  readonly settle: (answer: Answer) => void;
+}
+
+/** Of an error, a description, a line of the log, or progress. */
+const MESSAGE_BYTES_MAX = 256 * 1024;
+const NO_HOOKS: AnswerHooks = { onProgress: () => undefined, onLog: () => undefined };
+
+/** A process that takes jobs, one at a time. What it says is handed on as bytes that nobody has checked. */
+export class WorkerProcess {
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  /** Null where the process could not even be given pipes. */
+  readonly #input: Writable | null;
+  readonly #reader: FrameReader;
+  readonly stdout = new OutputCapture();
+  readonly stderr = new OutputCapture();
+  /** True once it can take a job, false where it never will. */
+  readonly ready: Promise<boolean>;
+  /** It has ended; what it started may still run, and hold its pipes. Never rejects. */
+  readonly exited: Promise<void>;
+  /** Nothing of it is left, as far as its pipes tell. Never rejects. */
+  readonly ended: Promise<Ended>;
+  #settleReady!: (ready: boolean) => void;
+  #settleExited!: () => void;
+  #settleEnded!: (ended: Ended) => void;
+  #waiting: Waiting | null = null;
+  #serial = 0;
+  #failed: Answer | null = null;
+  #isReady = false;
+  #isOver = false;
+  #isKilled = false;
+  #isLeaving = false;
+
+  constructor(launch: Launch, clock: Clock) {
+    this.#clock = clock;
+    this.ready = new Promise((resolve) => (this.#settleReady = resolve));
+    this.exited = new Promise((resolve) => (this.#settleExited = resolve));
+    this.ended = new Promise((resolve) => (this.#settleEnded = resolve));
+    this.#child = spawn(launch.command, launch.args, {
+      cwd: launch.directory,
+      env: launch.environment,
+      // A group of its own, so that all of it can be ended.
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', launch.answersOnOutput === true ? 'ignore' : 'pipe', ...launch.descriptors],
+      ...(launch.user === null ? {} : { uid: launch.user, gid: launch.user }),
+    });
+    this.#reader = new FrameReader({
+      contentBytesMax: (type) => this.#contentBytesMax(type),
+      onFrame: (type, content) => this.#onFrame(type, content),
+      onBreach: (type, bytes) => this.#onBreach(type, bytes),
+    });
+    this.#watchEnd(launch.pipesCloseMs);
+    // Absent where this process has no descriptors left; the error that says so comes later, and ends it.
+    this.#input = this.#child.stdin ?? null;
+    if (this.#input !== null) this.#readPipes(launch);
+  }
+
+  #readPipes(launch: Launch): void {
+    const clock = this.#clock;
+    this.#input?.on('error', () => undefined);
+    readThrottled(this.#child.stderr!, clock, (chunk) => this.stderr.push(chunk));
+    const [output, answers] =
+      launch.answersOnOutput === true
+        ? [null, this.#child.stdout!]
+        : [this.#child.stdout!, this.#child.stdio[3] as Readable];
+    if (output !== null) readThrottled(output, clock, (chunk) => this.stdout.push(chunk));
+    readThrottled(answers, clock, (chunk) => this.#reader.push(chunk));
+  }
+
+  /** Of the process that was started; undefined where that failed. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Whether it has ended, or was never started; its id may be another's by now. */
+  get isGone(): boolean {
+    return this.#isOver || this.#child.pid === undefined;
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode;
+  }
+
+  /** Whether it has ended, or broke the rules and can take no job any more. */
+  get isLost(): boolean {
+    return this.#isOver || this.#isKilled || this.#isLeaving || this.#failed !== null;
+  }
+
+  /** Gives it a job. @param args JSON */
+  dispatch(header: JobHeader, args: Uint8Array, hooks: AnswerHooks): Promise<Answer> {
+    const serial = this.#nextSerial();
+    const text = Buffer.from(JSON.stringify(header));
+    const numbers = Buffer.allocUnsafe(8);
+    numbers.writeUInt32BE(serial, 0);
+    numbers.writeUInt32BE(text.length, 4);
+    return this.#ask(encodeFrame(FRAME.job, numbers, text, args), serial, header.result_bytes_max, hooks);
+  }
+
+  /** Asks what the module defines. */
+  describe(url: string): Promise<Answer> {
+    return this.#ask(encodeFrame(FRAME.describe, Buffer.from(JSON.stringify({ url }))), 0, 0, NO_HOOKS);
+  }
+
+  /** Tells it that the code of its job will be TypeScript. */
+  prepareForTypeScript(): void {
+    if (!this.isLost) this.#input?.write(encodeFrame(FRAME.typescript));
+  }
+
+  #nextSerial(): number {
+    this.#serial = (this.#serial + 1) >>> 0 || 1;
+    return this.#serial;
+  }
+
+  #ask(frame: Buffer, serial: number, resultBytesMax: number, hooks: AnswerHooks): Promise<Answer> {
+    if (this.#failed !== null) return Promise.resolve(this.#failed);
+    if (this.#waiting !== null) throw new Error('worker process: it has a job already');
+    return new Promise((settle) => {
+      this.#waiting = { ...hooks, serial, resultBytesMax, settle };
+      this.#input?.write(frame);
+    });
+  }
+
+  /** Tells the job that its time is over. */
+  abort(): void {
+    if (!this.isLost) this.#input?.write(encodeFrame(FRAME.abort));
+  }
+
+  /** Ends the process and its group at once. */
+  kill(): void {
+    this.#reader.stop();
+    this.#isKilled = true;
+    const { pid } = this.#child;
+    if (pid === undefined || this.#isOver) return;
+    for (const target of [-pid, pid]) {
+      try {
+        process.kill(target, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+
+  #contentBytesMax(type: number): number {
+    switch (type) {
+      case FRAME.ready:
+        return this.#isReady ? -1 : 0;
+      case FRAME.leaving:
+        return 0;
+      case FRAME.result:
+        return this.#waiting === null ? -1 : this.#waiting.resultBytesMax + 4;
+      case FRAME.error:
+      case FRAME.described:
+      case FRAME.progress:
+      case FRAME.log:
+        return MESSAGE_BYTES_MAX;
+      default:
+        return -1;
+    }
+  }
+
+  #onFrame(type: number, content: Buffer): void {
+    if (type === FRAME.ready) {
+      this.#isReady = true;
+      this.#settleReady(true);
+      return;
+    }
+    if (type === FRAME.leaving) {
+      this.#isLeaving = true;
+      return;
+    }
+    const waiting = this.#waiting;
+    if (waiting === null) {
+      // Late words of a job that is over are no harm; a second answer is.
+      if (type !== FRAME.progress && type !== FRAME.log) this.#fail({ kind: 'breach', reason: 'an answer too many' });
+      return;
+    }
+    if (type === FRAME.described) {
+      this.#answer({ kind: 'described', bytes: Buffer.from(content) });
+      return;
+    }
+    if (content.length < 4 || content.readUInt32BE(0) !== waiting.serial) {
+      this.#fail({ kind: 'breach', reason: 'an answer to another job' });
+      return;
+    }
+    const bytes = content.subarray(4);
+    if (type === FRAME.progress) waiting.onProgress(bytes);
+    else if (type === FRAME.log) waiting.onLog(bytes);
+    else this.#answer({ kind: type === FRAME.result ? 'result' : 'error', bytes: Buffer.from(bytes) });
+  }
+
+  #onBreach(type: number, bytes: number): void {
+    const isLong = type === FRAME.result && this.#waiting !== null && bytes >= 0;
+    this.#fail(isLong ? { kind: 'too large' } : { kind: 'breach', reason: `a frame of type ${type}, ${bytes} bytes` });
+  }
+
+  #answer(answer: Answer): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    waiting?.settle(answer);
+  }
+
+  /** Nothing more is believed of it. */
+  #fail(answer: Answer): void {
+    this.#reader.stop();
+    this.#failed ??= answer;
+    this.#settleReady(false);
+    this.#answer(answer);
+  }
+
+  #watchEnd(pipesCloseMs: number): void {
+    const child = this.#child;
+    let over = false;
+    const finish = (ended: Ended): void => {
+      if (over) return;
+      over = true;
+      for (const stream of (child.stdio as ChildProcess['stdio'] | undefined) ?? []) stream?.destroy();
+      this.#fail({ kind: 'ended', ended });
+      this.#settleExited();
+      this.#settleEnded(ended);
+    };
+    child.once('error', (error) => {
+      // A signal that could not be sent is no end.
+      if (child.pid === undefined) finish({ exitCode: null, signal: null, error });
+    });
+    child.once('exit', (exitCode, signal) => {
+      this.#isOver = true;
+      this.#settleExited();
+      const ended = { exitCode, signal, error: null };
+      this.#killGroup();
+      const cancel = this.#clock.after(pipesCloseMs, () => finish(ended));
+      child.once('close', () => {
+        cancel();
+        finish(ended);
+      });
+    });
+  }
+
+  /** What it left in its group holds its pipes open, and must not outlive it. */
+  #killGroup(): void {
+    try {
+      process.kill(-this.#child.pid!, 'SIGKILL');
+    } catch {
+      // The group is empty.
+    }
+  }
+}

@@ -1,0 +1,250 @@
+import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
+
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { parseTraceparent } from '../../runtime/trace.ts';
+import { provesKey } from '../connections.ts';
+import type { RemoteManager, Reply } from '../manager/port.ts';
+import { RemoteFailure, type RemoteCode } from '../protocol/codes.ts';
+import type { SignedRequest } from '../protocol/envelope.ts';
+import { refusalPayload } from '../protocol/refusal.ts';
+import type { GrpcLimits } from './limits.ts';
+import type { GrpcPackage } from './packages.ts';
+import type { Peer, Peers } from './peers.ts';
+import { GRPC_STATUS } from './status.ts';
+import { ANSWER_METADATA, CODE_METADATA, type GrpcWire } from './wire.ts';
+
+/** What the calls of one listener have in common. */
+export interface CallContext {
+  readonly grpc: GrpcPackage;
+  readonly wire: GrpcWire;
+  readonly manager: RemoteManager;
+  readonly peers: Peers;
+  readonly limits: GrpcLimits;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type RawCall = ServerDuplexStream<Buffer, Buffer>;
+
+/** Requests of one connection that are being answered, in multiples of its streams: callers may leave without waiting. */
+const UNANSWERED_FACTOR = 2;
+/** Unsigned answers beyond this are too long for metadata; their code and message stand in the status as well. */
+const TRAILER_BYTES_MAX = 4_096;
+const STATUS_TEXT_MAX = 512;
+
+/** Answers one call. @param progress whether answers on the way are passed on */
+export function handleCall(context: CallContext, call: RawCall, progress: boolean): void {
+  const peer = context.peers.get(call.getPeer());
+  const served = new ServedCall(context, call, peer, progress);
+  if (peer === undefined) served.fail('UNAVAILABLE', 'the connection is closing');
+  else if (peer.unanswered >= context.limits.in_flight_max * UNANSWERED_FACTOR) {
+    served.fail('RESOURCE_EXHAUSTED', 'too many requests of this connection wait for their answer');
+  } else served.receive(peer);
+}
+
+class ServedCall {
+  readonly #context: CallContext;
+  readonly #call: RawCall;
+  readonly #peer: Peer | undefined;
+  readonly #progress: boolean;
+  readonly #gone = new AbortController();
+  readonly #cancelDeadline: () => void;
+  #message: Buffer | null = null;
+  /** The connection that still counts this request among those that arrive. */
+  #arriving: Peer | null = null;
+  #over = false;
+  /** Bytes of answers that the other end has not taken. */
+  #outputBytes = 0;
+  /** The newest answer on the way, while the one before it is still being taken. */
+  #held: Buffer | null = null;
+
+  constructor(context: CallContext, call: RawCall, peer: Peer | undefined, progress: boolean) {
+    this.#context = context;
+    this.#call = call;
+    this.#peer = peer;
+    this.#progress = progress;
+    this.#cancelDeadline = context.clock.after(context.limits.body_ms, () =>
+      this.fail('DEADLINE_EXCEEDED', 'the request did not arrive in time'),
+    );
+    // Told once, however the call ended; what was not taken by then never will be.
+    call.once('cancelled', () => {
+      this.#over = true;
+      this.#arrived(0);
+      this.#cancelDeadline();
+      this.#gone.abort(new Error('the caller has gone'));
+      this.#peer?.sent(this.#outputBytes);
+      this.#outputBytes = 0;
+    });
+  }
+
+  receive(peer: Peer): void {
+    peer.begin();
+    this.#arriving = peer;
+    this.#call.on('data', (message: Buffer) => {
+      if (this.#message === null) this.#message = message;
+      else this.fail('INVALID_ARGUMENT', 'one message is a request, not several');
+    });
+    this.#call.on('end', () => {
+      this.#cancelDeadline();
+      if (this.#over) return;
+      this.#arrived(this.#message?.length ?? 0);
+      if (this.#message === null) this.fail('INVALID_ARGUMENT', 'the request has no message');
+      else void this.#answer(peer);
+    });
+  }
+
+  /** Told once: the request is there, or will never be. */
+  #arrived(bytes: number): void {
+    this.#arriving?.complete(bytes);
+    this.#arriving = null;
+  }
+
+  /** Ends the call with a status of the transport: nothing of it was handled. */
+  fail(status: keyof typeof GRPC_STATUS, details: string, metadata?: Metadata): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#arrived(0);
+    this.#cancelDeadline();
+    const code = GRPC_STATUS[status];
+    this.#call.emit('error', { code, details: printable(details), ...(metadata === undefined ? {} : { metadata }) });
+  }
+
+  /** The request, which nothing here holds any longer than it takes: answers may be long in coming. */
+  #taken(): SignedRequest {
+    const message = this.#message!;
+    this.#message = null;
+    return this.#context.wire.decodeRequest(message);
+  }
+
+  async #answer(peer: Peer): Promise<void> {
+    peer.unanswered += 1;
+    // The library holds the parts of a message as long as its call.
+    const bytes = this.#message?.length ?? 0;
+    try {
+      const reply = await this.#context.manager.handle(
+        this.#received(peer, this.#taken()),
+        this.#progress ? (onTheWay) => this.#sendProgress(onTheWay) : undefined,
+      );
+      if (reply.response.mac.length === 0) this.#refuse(reply);
+      else {
+        if (provesKey(reply)) this.#context.peers.markProven(this.#call.getPeer());
+        this.#end(this.#context.wire.encodeAnswer({ response: reply.response, final: true }));
+      }
+    } catch (error) {
+      this.#refuseUnread(error);
+    } finally {
+      peer.unanswered -= 1;
+      peer.release(bytes);
+    }
+  }
+
+  #received(peer: Peer, request: SignedRequest) {
+    const { metadata } = this.#call;
+    const traceparent = textOf(metadata, 'traceparent');
+    return {
+      ingress: 'grpc' as const,
+      request,
+      peer: peer.certificate,
+      token: bearerOf(textOf(metadata, 'authorization')),
+      traceparent: parseTraceparent(traceparent) === null ? null : traceparent,
+      remoteAddress: peer.remoteAddress,
+      signal: this.#gone.signal,
+    };
+  }
+
+  /** A reader who is slower than the event gets the newest answer each time it is ready for one. */
+  #sendProgress({ response }: Reply): void {
+    if (this.#over || response.mac.length === 0) return;
+    const bytes = this.#context.wire.encodeAnswer({ response, final: false });
+    if (this.#outputBytes > 0) this.#held = bytes;
+    else this.#write(bytes);
+  }
+
+  #write(bytes: Buffer): void {
+    this.#outputBytes += bytes.length;
+    this.#peer?.sending(bytes.length);
+    this.#call.write(bytes, () => {
+      if (this.#outputBytes === 0) return;
+      this.#outputBytes -= bytes.length;
+      this.#peer?.sent(bytes.length);
+      const held = this.#held;
+      this.#held = null;
+      if (held !== null && !this.#over) this.#write(held);
+    });
+  }
+
+  #end(bytes: Buffer): void {
+    if (this.#over) return;
+    const held = this.#held;
+    this.#held = null;
+    if (held !== null) this.#write(held);
+    this.#write(bytes);
+    this.#over = true;
+    this.#call.end();
+  }
+
+  /** Who asked is not known, so nothing can be signed: a status instead, with the answer beside it. */
+  #refuse({ response, code, retryAfterSecs }: Reply): void {
+    const { Metadata } = this.#context.grpc;
+    const metadata = new Metadata();
+    const answer = this.#context.wire.encodeAnswer({ response, final: true });
+    if (code !== null) metadata.set(CODE_METADATA, code);
+    if (retryAfterSecs !== undefined) metadata.set('retry-after', String(Math.ceil(retryAfterSecs)));
+    if (answer.length <= TRAILER_BYTES_MAX) metadata.set(ANSWER_METADATA, answer);
+    this.fail(statusOf(code), `${code ?? 'INTERNAL'}: ${messageOf(response.payload)}`, metadata);
+  }
+
+  #refuseUnread(error: unknown): void {
+    if (!(error instanceof RemoteFailure)) {
+      this.#context.log.error({ err: error, listener: 'grpc' }, 'a request could not be answered');
+    }
+    const failure = error instanceof RemoteFailure ? error : new RemoteFailure('INTERNAL');
+    const unread = { key_id: '', timestamp_ms: 0, nonce: '', client: '', audience: '', method: 'status' as const };
+    const response = {
+      ...unread,
+      correlation_id: '',
+      sequence: 0,
+      payload: refusalPayload(failure, this.#context.clock.now()),
+      mac: new Uint8Array(0),
+    };
+    this.#refuse({ response, code: failure.code, pending: false, retryAfterSecs: failure.retryAfterSecs });
+  }
+}
+
+const STATUS_OF_CODE: Partial<Record<RemoteCode, keyof typeof GRPC_STATUS>> = {
+  UNAUTHENTICATED: 'UNAUTHENTICATED',
+  EXPIRED: 'UNAUTHENTICATED',
+  INVALID_CHECKSUM: 'UNAUTHENTICATED',
+  REPLAYED: 'UNAUTHENTICATED',
+  QUEUE_FULL: 'RESOURCE_EXHAUSTED',
+  SHUTTING_DOWN: 'UNAVAILABLE',
+  INTERNAL: 'INTERNAL',
+};
+
+function statusOf(code: Reply['code']): keyof typeof GRPC_STATUS {
+  return code === null ? 'INTERNAL' : (STATUS_OF_CODE[code] ?? 'INVALID_ARGUMENT');
+}
+
+function messageOf(payload: Uint8Array): string {
+  try {
+    const { message } = JSON.parse(Buffer.from(payload).toString('utf8')) as { message?: unknown };
+    return typeof message === 'string' ? message : '';
+  } catch {
+    return '';
+  }
+}
+
+/** Statuses travel in a header: what it cannot hold would end the process of a careless library. */
+function printable(text: string): string {
+  return text.slice(0, STATUS_TEXT_MAX).replaceAll(/[^\x20-\x7e]/g, '?');
+}
+
+function textOf(metadata: Metadata, name: string): string | null {
+  const [value] = metadata.get(name);
+  return typeof value === 'string' ? value : null;
+}
+
+function bearerOf(authorization: string | null): string | null {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null;
+}

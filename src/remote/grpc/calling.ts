@@ -1,0 +1,164 @@
+import type { Client, ClientReadableStream, Metadata, ServiceError, StatusObject } from '@grpc/grpc-js';
+
+import type { Clock } from '../../runtime/clock.ts';
+import { TransportFailure, type CallOptions } from '../client/port.ts';
+import type { SignedRequest, SignedResponse } from '../protocol/envelope.ts';
+import type { GrpcPackage } from './packages.ts';
+import { ANSWER_METADATA, type GrpcWire } from './wire.ts';
+
+/** What a call is made with. */
+export interface CallingParts {
+  readonly grpc: GrpcPackage;
+  readonly wire: GrpcWire;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly connectMs: number;
+  /** How failures name the other end. */
+  readonly name: string;
+}
+
+/** Makes one call, which is in `underWay` as long as it has no end. @throws TransportFailure */
+export function callOver(
+  parts: CallingParts,
+  request: SignedRequest,
+  options: CallOptions,
+  underWay: Set<Closeable>,
+): Promise<SignedResponse> {
+  return new Promise((resolve, reject) => {
+    const calling = new Calling(parts, options, { resolve, reject }, () => underWay.delete(calling));
+    underWay.add(calling);
+    calling.start(request);
+  });
+}
+
+/** A call under way, as the transport sees it when it closes. */
+export interface Closeable {
+  close(): void;
+}
+
+interface Settle {
+  resolve: (response: SignedResponse) => void;
+  reject: (failure: TransportFailure) => void;
+}
+
+/** One call under way. */
+class Calling implements Closeable {
+  readonly #parts: CallingParts;
+  readonly #options: CallOptions;
+  readonly #settle: Settle;
+  readonly #onEnd: () => void;
+  /** Whether a connection stood while the call was under way. */
+  #connected = false;
+  #stream: ClientReadableStream<Buffer> | null = null;
+  #status: StatusObject | null = null;
+  #answer: SignedResponse | null = null;
+  #reason: TransportFailure | null = null;
+
+  constructor(parts: CallingParts, options: CallOptions, settle: Settle, onEnd: () => void) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#settle = settle;
+    this.#onEnd = onEnd;
+  }
+
+  start(request: SignedRequest): void {
+    const { client, wire } = this.#parts;
+    const path = this.#options.onProgress === undefined ? wire.callPath : wire.watchPath;
+    const bytes = (message: Buffer): Buffer => message;
+    const metadata = this.#metadata();
+    const stream = client.makeServerStreamRequest(path, bytes, bytes, wire.encodeRequest(request), metadata, {});
+    this.#stream = stream;
+    this.#options.signal.addEventListener('abort', this.#onAbort, { once: true });
+    stream.on('data', (message: Buffer) => this.#take(message));
+    stream.on('error', () => undefined);
+    stream.once('status', (status: StatusObject) => this.#finish(status));
+    this.#watchConnection();
+  }
+
+  #metadata(): Metadata {
+    const metadata = new this.#parts.grpc.Metadata();
+    if (this.#options.token !== null) metadata.set('authorization', `Bearer ${this.#options.token}`);
+    if (this.#options.traceparent !== null) metadata.set('traceparent', this.#options.traceparent);
+    return metadata;
+  }
+
+  #watchConnection(): void {
+    const { client, clock, connectMs, grpc } = this.#parts;
+    this.#connected = client.getChannel().getConnectivityState(false) === grpc.connectivityState.READY;
+    if (this.#connected) return;
+    client.waitForReady(new Date(clock.now() + connectMs), (error) => {
+      if (error === undefined) this.#connected = true;
+      else if (!this.#wasSent()) this.end(this.#failure(`no connection within ${connectMs} ms`, false));
+    });
+  }
+
+  readonly #onAbort = (): void => this.end(canceled(this.#wasSent(), this.#options.signal));
+
+  /** Before a connection was picked, the other end is named by the target of the channel, or, as long as the library might send it again, not at all. */
+  #wasSent(): boolean {
+    if (this.#status === null) return this.#connected;
+    const peer = this.#stream?.getPeer() ?? 'unknown';
+    return peer !== 'unknown' && peer !== this.#parts.client.getChannel().getTarget();
+  }
+
+  #take(message: Buffer): void {
+    try {
+      const { response, final } = this.#parts.wire.decodeAnswer(message);
+      if (final) this.#answer = response;
+      else this.#options.onProgress?.(response);
+    } catch (error) {
+      this.end(this.#failure('the answer cannot be read', true, error));
+    }
+  }
+
+  /** The transport closes. */
+  close(): void {
+    this.end(this.#failure('the transport is closed', this.#wasSent()));
+  }
+
+  /** Ends the call from this side. */
+  end(reason: TransportFailure): void {
+    this.#reason ??= reason;
+    this.#stream?.cancel();
+  }
+
+  #finish(status: StatusObject): void {
+    this.#status = status;
+    this.#onEnd();
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    if (this.#reason !== null) this.#settle.reject(this.#reason);
+    else if (status.code === this.#parts.grpc.status.OK && this.#answer !== null) this.#settle.resolve(this.#answer);
+    else {
+      const refusal = this.#refusalOf(status);
+      if (refusal !== null) this.#settle.resolve(refusal);
+      else this.#settle.reject(this.#failureOf(status));
+    }
+  }
+
+  /** The answer that the executor could not sign; null where the transport itself failed. */
+  #refusalOf({ metadata }: StatusObject): SignedResponse | null {
+    const [bytes] = metadata.get(ANSWER_METADATA);
+    if (!Buffer.isBuffer(bytes)) return null;
+    try {
+      return this.#parts.wire.decodeAnswer(bytes).response;
+    } catch {
+      return null;
+    }
+  }
+
+  #failureOf({ code, details, metadata }: StatusObject): TransportFailure {
+    const { status } = this.#parts.grpc;
+    const cause: Partial<ServiceError> = Object.assign(new Error(details), { code, details, metadata });
+    const sent = this.#wasSent() && code !== status.UNIMPLEMENTED;
+    if (code === status.OK) return this.#failure('the call ended without an answer', true, cause);
+    return this.#failure(`${status[code]}: ${details}`, sent, cause);
+  }
+
+  #failure(message: string, maybeReceived: boolean, cause?: unknown): TransportFailure {
+    return new TransportFailure(`${this.#parts.name}: ${message}`, maybeReceived, cause);
+  }
+}
+
+export function canceled(maybeReceived: boolean, signal: AbortSignal): TransportFailure {
+  return new TransportFailure('the call was ended by its caller', maybeReceived, signal.reason);
+}

@@ -1,0 +1,163 @@
+import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+
+import type { ConnectionInjector, Server as GrpcServer } from '@grpc/grpc-js';
+
+import { Connections } from '../connections.ts';
+import {
+  listenOn,
+  requireSafeBind,
+  requireSameClientAuth,
+  secureContextOptions,
+  startSweep,
+  tlsServerOptions,
+} from '../listener.ts';
+import type { Listener, ListenerOptions, ListenerTls } from '../listener.ts';
+import { handleCall, type CallContext, type RawCall } from './call.ts';
+import { HEALTH_SERVICE, HealthService } from './health.ts';
+import { ANSWER_MESSAGE_BYTES_MAX, GRPC_LIMITS, type GrpcLimits } from './limits.ts';
+import { loadGrpc, loadProto, serviceOf } from './packages.ts';
+import { Peer, Peers } from './peers.ts';
+import { loadWire } from './wire.ts';
+
+export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';
+
+const ALPN = 'h2';
+/** How often it is looked at what requests hold: as a deadline, of which a quarter goes by between two looks. */
+const HELD_LOOK_MS = 400;
+
+/** Listens for gRPC. @throws Error where the address cannot be listened on, a package or TLS beyond loopback is missing */
+export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Promise<Listener> {
+  requireSafeBind('grpc', options.host, options.tls);
+  const limits = { ...GRPC_LIMITS, ...options.limits };
+  const { manager, clock, log } = options;
+  const [grpc, wire, health] = await Promise.all([loadGrpc(), loadWire(), loadProto('health.proto')]);
+  const connections = new Connections(limits);
+  const peers = new Peers(connections);
+  const server = new grpc.Server(serverOptions(limits));
+  const context: CallContext = { grpc, wire, manager, peers, limits, clock, log };
+  registerCall(server, context, wire.callPath, false);
+  registerCall(server, context, wire.watchPath, true);
+  const healthService = new HealthService(grpc, manager, clock);
+  server.addService(serviceOf(health, HEALTH_SERVICE), healthService.implementation);
+  // The sockets are ours, and the library gets those that have passed: it has no word in TLS, and a reload cuts no call.
+  const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+  const listening = new GrpcListener(options, { limits, connections, peers, server, injector, health: healthService });
+  await listening.listen();
+  return listening;
+}
+
+function serverOptions(limits: GrpcLimits): Record<string, number> {
+  return {
+    'grpc.max_receive_message_length': limits.message_bytes_max,
+    'grpc.max_send_message_length': ANSWER_MESSAGE_BYTES_MAX,
+    'grpc.max_concurrent_streams': limits.in_flight_max,
+    'grpc.keepalive_time_ms': limits.keepalive_ms,
+    'grpc.keepalive_timeout_ms': limits.keepalive_timeout_ms,
+    'grpc.max_connection_age_ms': limits.connection_age_ms,
+    'grpc.max_connection_age_grace_ms': limits.connection_age_grace_ms,
+    'grpc.max_connection_idle_ms': limits.idle_ms,
+    'grpc.enable_channelz': 0,
+  };
+}
+
+/**
+ * As a stream in both directions, whatever the definition says, which is the same on the wire: so the time that a request
+ * takes to arrive can be bounded, and it is known when its answer was taken.
+ */
+function registerCall(server: GrpcServer, context: CallContext, path: string, progress: boolean): void {
+  const bytes = (message: Buffer): Buffer => message;
+  server.register<Buffer, Buffer>(path, (call: RawCall) => handleCall(context, call, progress), bytes, bytes, 'bidi');
+}
+
+interface Parts {
+  limits: GrpcLimits;
+  connections: Connections;
+  peers: Peers;
+  server: GrpcServer;
+  injector: ConnectionInjector;
+  health: HealthService;
+}
+
+class GrpcListener implements Listener {
+  readonly protocol = 'grpc';
+  address: Listener['address'] = { host: '', port: 0 };
+  readonly #options: ListenerOptions<GrpcLimits>;
+  readonly #parts: Parts;
+  readonly #sockets: TcpServer | TlsServer;
+  #tls: ListenerTls | null;
+  #closed: Promise<void> | null = null;
+  #stopSweep: () => void = () => undefined;
+
+  constructor(options: ListenerOptions<GrpcLimits>, parts: Parts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#tls = options.tls;
+    this.#sockets = options.tls === null ? this.#plainServer() : this.#tlsServer(options.tls);
+  }
+
+  async listen(): Promise<void> {
+    const { host, port, log } = this.#options;
+    this.address = await listenOn(this.protocol, this.#sockets, host, port, this.#tls);
+    const { peers, limits } = this.#parts;
+    this.#stopSweep = startSweep(this.#options.clock, [HELD_LOOK_MS], () => peers.holdWithin(limits.held_bytes_max));
+    this.#sockets.on('error', (error: Error) => log.error({ err: error, listener: 'grpc' }, 'the listener failed'));
+  }
+
+  reloadTls(tls: ListenerTls): void {
+    requireSameClientAuth(this.#tls, tls);
+    (this.#sockets as TlsServer).setSecureContext(secureContextOptions(tls));
+    this.#tls = tls;
+  }
+
+  close(drainMs: number): Promise<void> {
+    this.#closed ??= this.#close(drainMs);
+    return this.#closed;
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    const { connections, health, injector, server } = this.#parts;
+    const ended = new Promise<void>((resolve) => this.#sockets.close(() => resolve()));
+    health.close();
+    injector.drain(drainMs);
+    const cancelCut = this.#options.clock.after(drainMs, () => connections.destroyAll());
+    await ended;
+    cancelCut();
+    this.#stopSweep();
+    injector.destroy();
+    server.forceShutdown();
+  }
+
+  #plainServer(): TcpServer {
+    return createTcpServer({ noDelay: true }, (socket) => {
+      if (!this.#parts.peers.admit(socket)) return;
+      this.#accept(socket);
+    });
+  }
+
+  #tlsServer(tls: ListenerTls): TlsServer {
+    const { limits, peers } = this.#parts;
+    const options = { ...tlsServerOptions(tls, limits.tls_handshake_ms), ALPNProtocols: [ALPN], noDelay: true };
+    const server = createTlsServer(options, (socket) => {
+      if (socket.alpnProtocol === ALPN) this.#accept(socket);
+      else socket.destroy();
+    });
+    // Before TLS has its turn: a connection that is not let in costs no handshake.
+    server.prependListener('connection', (socket: Socket) => peers.admit(socket));
+    server.on('tlsClientError', (error, socket) => {
+      this.#options.log.debug({ err: error, listener: 'grpc' }, 'a TLS handshake failed');
+      socket.destroy();
+    });
+    return server;
+  }
+
+  #accept(socket: Socket): void {
+    const { limits, peers, injector } = this.#parts;
+    socket.on('error', (error) => {
+      this.#options.log.debug({ err: error, listener: 'grpc' }, 'a connection broke');
+      socket.destroy();
+    });
+    peers.add(socket, new Peer(socket, limits, this.#options.clock));
+    injector.injectConnection(socket);
+  }
+}

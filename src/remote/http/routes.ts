@@ -1,0 +1,94 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+import type { Registry } from 'prom-client';
+
+import type { Clock } from '../../runtime/clock.ts';
+import { REMOTE_CODES, RemoteFailure } from '../protocol/codes.ts';
+import { refusalPayload } from '../protocol/refusal.ts';
+import { answerPoll, type PollOrigin } from './poll.ts';
+
+export interface RouteSurroundings extends PollOrigin {
+  readonly registry: Registry;
+  readonly bodyBytesMax: number;
+  readonly clock: Clock;
+  readonly onProven: () => void;
+}
+
+const HEALTH_PATH = '/healthz';
+const METRICS_PATH = '/metrics';
+const POLL_PATH = /^\/poll\/([A-Za-z0-9-]{1,64})$/;
+const READING = 'GET, HEAD';
+const POLLING = 'POST';
+
+/** Answers one request. Addresses are compared as they were sent: nothing is decoded, joined or looked up by them. */
+export async function answerRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  around: RouteSurroundings,
+): Promise<void> {
+  const { url = '', method = '' } = request;
+  const [, correlationId] = POLL_PATH.exec(url) ?? [];
+  const allowed = correlationId !== undefined ? POLLING : [HEALTH_PATH, METRICS_PATH].includes(url) ? READING : null;
+  if (allowed === null) send(response, 404, {}, text('no such page\n'));
+  else if (!allowed.split(', ').includes(method)) {
+    send(response, 405, { allow: allowed }, text(`this page knows ${allowed}\n`));
+  } else if (correlationId !== undefined) await poll(request, response, correlationId, around);
+  else if (url === HEALTH_PATH) health(response, around);
+  else await metrics(response, around.registry);
+}
+
+/** Draining is unavailable: whoever balances by the status sends nothing more. What is degraded still serves. */
+function health(response: ServerResponse, { manager }: RouteSurroundings): void {
+  const state = manager.health();
+  const status = state.status === 'draining' ? 503 : 200;
+  send(response, status, { 'content-type': 'application/json; charset=utf-8' }, text(`${JSON.stringify(state)}\n`));
+}
+
+async function metrics(response: ServerResponse, registry: Registry): Promise<void> {
+  send(response, 200, { 'content-type': registry.contentType }, text(await registry.metrics()));
+}
+
+async function poll(
+  request: IncomingMessage,
+  response: ServerResponse,
+  correlationId: string,
+  around: RouteSurroundings,
+): Promise<void> {
+  try {
+    const body = await bodyOf(request, around.bodyBytesMax);
+    const answer = await answerPoll(request, correlationId, body, around);
+    if (answer.proven) around.onProven();
+    send(response, answer.status, answer.headers, answer.body);
+  } catch (error) {
+    if (!(error instanceof RemoteFailure)) throw error;
+    // What is left of the request is not read.
+    response.shouldKeepAlive = request.complete;
+    const payload = refusalPayload(error, around.clock.now());
+    send(response, REMOTE_CODES[error.code].status, { 'content-type': 'application/json; charset=utf-8' }, payload);
+  }
+}
+
+async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const tooLarge = new RemoteFailure('MALFORMED', `The payload is larger than ${bytesMax} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge;
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > bytesMax) throw tooLarge;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/** Ends the exchange, unless the other end has gone. */
+export function send(response: ServerResponse, status: number, headers: OutgoingHttpHeaders, body: Uint8Array): void {
+  if (response.destroyed || response.headersSent) return;
+  const safe = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+  response.writeHead(status, { ...safe, ...headers, 'content-length': body.length });
+  response.end(response.req.method === 'HEAD' ? undefined : body);
+}
+
+function text(content: string): Buffer {
+  return Buffer.from(content);
+}

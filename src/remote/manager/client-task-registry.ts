@@ -1,0 +1,191 @@
+import type { Clock } from '../../runtime/clock.ts';
+import { RemoteFailure } from '../protocol/codes.ts';
+import type { RecentTask } from '../protocol/messages.ts';
+import type { TaskEntry } from './task-entry.ts';
+
+/** Tasks of one client that `status` tells. */
+const RECENT_MAX = 50;
+/** Clients who are remembered though nothing of theirs is kept. */
+const CLIENTS_MAX = 10_000;
+/** Whoever submitted within this time counts among those who share the queue. */
+const ACTIVE_MS = 60_000;
+
+interface ClientTasks {
+  readonly byKey: Map<string, TaskEntry>;
+  /** Oldest first. */
+  readonly recent: TaskEntry[];
+  tasks: number;
+  journalBytes: number;
+  /** Of the last submission, monotonic. */
+  submittedAt: number;
+}
+
+/** Every task that is kept, by its correlation id, and whose it is. */
+export class ClientTaskRegistry {
+  readonly #clock: Clock;
+  readonly #byId = new Map<string, TaskEntry>();
+  readonly #clients = new Map<string, ClientTasks>();
+  /** Tasks that are over, and those acknowledged, each in the order in which they became so. */
+  readonly #over = new Set<TaskEntry>();
+  readonly #acknowledged = new Set<TaskEntry>();
+  /** Clients who submitted lately. */
+  #active = 0;
+  #journalBytes = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** Bytes of the journal that are needed, roughly. */
+  get journalBytes(): number {
+    return this.#journalBytes;
+  }
+
+  all(): IterableIterator<TaskEntry> {
+    return this.#byId.values();
+  }
+
+  /** The task, where it is this client's and its outcome was not given back. @throws RemoteFailure NOT_FOUND */
+  own(client: string, id: string): TaskEntry {
+    const task = this.find(client, id);
+    // Another's task and none at all are one answer: ids are not to be tried out.
+    if (task === undefined || task.state === 'acknowledged') throw new RemoteFailure('NOT_FOUND');
+    return task;
+  }
+
+  /** The task, where it is this client's. */
+  find(client: string, id: string): TaskEntry | undefined {
+    const task = this.#byId.get(id);
+    return task?.client === client ? task : undefined;
+  }
+
+  byKey(client: string, key: string): TaskEntry | undefined {
+    return this.#clients.get(client)?.byKey.get(key);
+  }
+
+  add(task: TaskEntry): void {
+    const client = this.#clientOf(task.client);
+    this.#byId.set(task.id, task);
+    if (task.accepted.key !== undefined) client.byKey.set(task.accepted.key, task);
+    client.tasks += 1;
+    this.#countBytes(task, task.journalBytes);
+    client.recent.push(task);
+    if (client.recent.length > RECENT_MAX) client.recent.shift();
+  }
+
+  noteOver(task: TaskEntry): void {
+    this.#over.add(task);
+    this.#countBytes(task, task.journalBytes);
+  }
+
+  noteAcknowledged(task: TaskEntry): void {
+    this.#over.delete(task);
+    this.#acknowledged.add(task);
+    this.#countBytes(task, task.journalBytes);
+  }
+
+  remove(task: TaskEntry): void {
+    if (!this.#byId.delete(task.id)) return;
+    this.#over.delete(task);
+    this.#acknowledged.delete(task);
+    const client = this.#clientOf(task.client);
+    client.tasks -= 1;
+    this.#countBytes(task, 0);
+    const { key } = task.accepted;
+    if (key !== undefined && client.byKey.get(key) === task) client.byKey.delete(key);
+    // It was refused after all.
+    if (task.outcome === null) client.recent.splice(client.recent.lastIndexOf(task), 1);
+  }
+
+  /** Tasks whose time is over, oldest first. */
+  *expired(nowMs: number): Generator<TaskEntry> {
+    for (const tasks of [this.#acknowledged, this.#over]) {
+      for (const task of tasks) {
+        if (task.expiresAtMs > nowMs) break;
+        yield task;
+      }
+    }
+  }
+
+  /** The task that is missed least: one acknowledged, or else handed over; undefined where there is none. */
+  leastMissed(): TaskEntry | undefined {
+    for (const task of this.#acknowledged) return task;
+    for (const task of this.#over) {
+      if (task.delivered) return task;
+    }
+    return undefined;
+  }
+
+  /** Notes a submission, and says how many clients share the executor now. */
+  noteActive(name: string): number {
+    const now = this.#clock.monotonic();
+    const client = this.#clientOf(name);
+    if (now - client.submittedAt >= ACTIVE_MS) this.#active += 1;
+    client.submittedAt = now;
+    return this.#active;
+  }
+
+  /** Those who submit no more do not count any longer; looked at now and then, not for each submission. */
+  recountActive(): void {
+    const now = this.#clock.monotonic();
+    this.#active = 0;
+    for (const { submittedAt } of this.#clients.values()) {
+      if (now - submittedAt < ACTIVE_MS) this.#active += 1;
+    }
+  }
+
+  usageOf(client: string): { readonly tasks: number; readonly journalBytes: number } {
+    return this.#clients.get(client) ?? { tasks: 0, journalBytes: 0 };
+  }
+
+  /** Newest first. */
+  recentOf(client: string): RecentTask[] {
+    return (this.#clients.get(client)?.recent ?? []).map(recentTask).reverse();
+  }
+
+  #countBytes(task: TaskEntry, bytes: number): void {
+    const grown = bytes - task.countedBytes;
+    task.countedBytes = bytes;
+    this.#clientOf(task.client).journalBytes += grown;
+    this.#journalBytes += grown;
+  }
+
+  #clientOf(name: string): ClientTasks {
+    let client = this.#clients.get(name);
+    if (client === undefined) {
+      if (this.#clients.size >= CLIENTS_MAX) this.#forgetIdleClient();
+      const submittedAt = Number.NEGATIVE_INFINITY;
+      client = { byKey: new Map(), recent: [], tasks: 0, journalBytes: 0, submittedAt };
+      this.#clients.set(name, client);
+    }
+    return client;
+  }
+
+  #forgetIdleClient(): void {
+    for (const [name, { tasks }] of this.#clients) {
+      if (tasks > 0) continue;
+      this.#clients.delete(name);
+      return;
+    }
+  }
+}
+
+function recentTask(task: TaskEntry): RecentTask {
+  const { id, accepted, outcome, duration_ms } = task;
+  const base = {
+    correlation_id: id,
+    event_name: accepted.event_name,
+    created_at: new Date(accepted.created_at_ms).toISOString(),
+  };
+  if (outcome === null) return { ...base, status: task.state === 'running' ? 'running' : 'pending' };
+  return {
+    ...base,
+    status: outcome.code === null ? 'success' : 'error',
+    ...(outcome.code === null ? {} : { code: outcome.code }),
+    ...(duration_ms === null ? {} : { duration_ms: Math.round(duration_ms * 100) / 100 }),
+  };
+}

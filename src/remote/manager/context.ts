@@ -1,0 +1,35 @@
+import type { ExecutionTier } from '../execution/port.ts';
+import type { Tier } from '../protocol/messages.ts';
+import type { Closing } from './closing.ts';
+import type { ClientTaskRegistry } from './client-task-registry.ts';
+import type { DeadlineWheel } from './deadline-wheel.ts';
+import type { Journal } from './journal/journal.ts';
+import type { ManagerSettings, RemoteManagerOptions } from './options.ts';
+import type { Quarantine } from './quarantine.ts';
+import type { ByteStore } from './stored-bytes.ts';
+import type { Throughput } from './throughput.ts';
+
+/** What the steps of the pipeline share. */
+export interface ManagerContext {
+  readonly options: RemoteManagerOptions;
+  readonly settings: ManagerSettings;
+  readonly tiers: ReadonlyMap<Tier, ExecutionTier>;
+  readonly tasks: ClientTaskRegistry;
+  readonly journal: Journal;
+  readonly bytes: ByteStore;
+  readonly quarantine: Quarantine;
+  readonly throughput: Throughput;
+  readonly waits: DeadlineWheel;
+  readonly closing: Closing;
+  /** Makes correlation ids. */
+  readonly newCorrelationId: () => string;
+}
+
+export function outcomeTtlMs({ settings }: ManagerContext): number {
+  return settings.responseTtlMinutes * 60_000;
+}
+
+/** Whether the operator lets callers submit the event; a name is nothing but itself. */
+export function isAllowed({ settings: { allowedEvents } }: ManagerContext, eventName: string): boolean {
+  return allowedEvents.includes(eventName) || allowedEvents.includes('*');
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../../runtime/clock.ts';
+
+const TICK_MS = 50;
+
+/** Many short waits on one timer, each up to a tick late. */
+export class DeadlineWheel {
+  readonly #clock: Clock;
+  readonly #ticks = new Map<number, Set<() => void>>();
+  #cancelTimer: (() => void) | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs `run` once after `ms`, and returns how to prevent that. */
+  after(ms: number, run: () => void): () => void {
+    const tick = Math.ceil((this.#clock.monotonic() + ms) / TICK_MS);
+    let due = this.#ticks.get(tick);
+    if (due === undefined) this.#ticks.set(tick, (due = new Set()));
+    due.add(run);
+    this.#arm();
+    return () => {
+      due.delete(run);
+      if (due.size === 0 && this.#ticks.get(tick) === due) this.#ticks.delete(tick);
+    };
+  }
+
+  close(): void {
+    this.#cancelTimer?.();
+    this.#ticks.clear();
+  }
+
+  #arm(): void {
+    this.#cancelTimer ??= this.#clock.after(TICK_MS, () => {
+      this.#cancelTimer = null;
+      this.#turn();
+      if (this.#ticks.size > 0) this.#arm();
+    });
+  }
+
+  #turn(): void {
+    const now = Math.floor(this.#clock.monotonic() / TICK_MS);
+    for (const [tick, due] of this.#ticks) {
+      if (tick > now) continue;
+      this.#ticks.delete(tick);
+      for (const run of due) run();
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { crc32 } from 'node:zlib';
+
+import type { JournalRecord, Location } from './records.ts';
+
+/** Each frame: length of what follows the CRC, CRC-32 of that, length of the record, the record as JSON, its body. */
+const HEADER_BYTES = 8;
+const META_LENGTH_BYTES = 4;
+/** Longer than any frame; a length beyond it is damage. */
+const FRAME_BYTES_MAX = 256 * 1_048_576;
+const FIRST_CAPACITY = 64 * 1024;
+/** A larger buffer is not kept for the next frames. */
+const KEPT_CAPACITY = 4 * 1_048_576;
+
+/** Bytes of a frame besides record and body. */
+export const FRAME_OVERHEAD_BYTES = HEADER_BYTES + META_LENGTH_BYTES;
+
+/** Frames one behind the other, for one write. */
+export class FrameBuffer {
+  #buffer = Buffer.allocUnsafe(FIRST_CAPACITY);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Appends one frame and returns where its body begins, from the buffer's start. */
+  add(record: JournalRecord, body: Uint8Array | null): number {
+    const meta = JSON.stringify(record);
+    // UTF-8 takes at most three bytes for a UTF-16 unit.
+    this.#reserve(FRAME_OVERHEAD_BYTES + meta.length * 3 + (body?.length ?? 0));
+    const start = this.#length;
+    const contentAt = start + HEADER_BYTES;
+    const metaBytes = this.#buffer.write(meta, contentAt + META_LENGTH_BYTES);
+    this.#buffer.writeUInt32BE(metaBytes, contentAt);
+    const bodyAt = contentAt + META_LENGTH_BYTES + metaBytes;
+    if (body !== null) this.#buffer.set(body, bodyAt);
+    const end = bodyAt + (body?.length ?? 0);
+    this.#buffer.writeUInt32BE(end - contentAt, start);
+    this.#buffer.writeUInt32BE(crc32(this.#buffer.subarray(contentAt, end)), start + 4);
+    this.#length = end;
+    return bodyAt;
+  }
+
+  /** What was added; overwritten by what is added after a `clear`. */
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  clear(): void {
+    this.#length = 0;
+    if (this.#buffer.length > KEPT_CAPACITY) this.#buffer = Buffer.allocUnsafe(FIRST_CAPACITY);
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+}
+
+/** Told each whole record; the body is a view. */
+export type RecordSink = (record: JournalRecord, body: Buffer, location: Location) => void;
+
+/** Reads frames up to the first that is torn or damaged, and returns how many bytes of `bytes` are whole ones. */
+export function readFrames(bytes: Buffer, segment: number, sink: RecordSink): number {
+  let at = 0;
+  while (at + HEADER_BYTES + META_LENGTH_BYTES <= bytes.length) {
+    const length = bytes.readUInt32BE(at);
+    const contentAt = at + HEADER_BYTES;
+    const end = contentAt + length;
+    if (length < META_LENGTH_BYTES || length > FRAME_BYTES_MAX || end > bytes.length) break;
+    if (crc32(bytes.subarray(contentAt, end)) !== bytes.readUInt32BE(at + 4)) break;
+    const bodyAt = contentAt + META_LENGTH_BYTES + bytes.readUInt32BE(contentAt);
+    if (bodyAt > end) break;
+    const record = JSON.parse(bytes.toString('utf8', contentAt + META_LENGTH_BYTES, bodyAt)) as JournalRecord;
+    sink(record, bytes.subarray(bodyAt, end), { segment, at: bodyAt, length: end - bodyAt });
+    at = end;
+  }
+  return at;
+}

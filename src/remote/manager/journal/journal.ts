@@ -1,0 +1,186 @@
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/log.ts';
+import { onNextTurn } from '../../../runtime/turn.ts';
+import { FrameBuffer } from './frames.ts';
+import type { JournalRecord, Location } from './records.ts';
+import type { Segments } from './segments.ts';
+
+export interface JournalOptions {
+  /** Whether each commit is forced to the disk. */
+  sync: boolean;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What was appended: where its body will stand, and when it is durable. */
+export interface Appended {
+  readonly location: Location;
+  /**
+   * Of an `accepted` record it rejects where it could not be written; it then counts as never appended. All others are
+   * written again until they are durable, or the journal is closed.
+   */
+  readonly durable: Promise<void>;
+}
+
+interface Entry {
+  readonly record: JournalRecord;
+  readonly body: Uint8Array | null;
+  readonly location: Location;
+}
+
+interface Deferred {
+  readonly promise: Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** What one commit takes. */
+interface Round {
+  readonly entries: Entry[];
+  readonly admission: Deferred;
+  /** Those of failed commits before this one too. */
+  readonly settled: Deferred[];
+}
+
+const RETRY_MS = 1_000;
+
+/**
+ * The append-only record of tasks. All that a turn of the event loop appends, and all that arrives while a commit is under
+ * way, goes to the disk in one write.
+ */
+export class Journal {
+  readonly #options: JournalOptions;
+  readonly #segments: Segments;
+  readonly #frames = new FrameBuffer();
+  #round: Round | null = null;
+  #committing: Promise<void> | null = null;
+  #failure: Error | null = null;
+  #closed = false;
+  #cancelRetry: (() => void) | null = null;
+
+  /** @param segments as recovery found them */
+  constructor(options: JournalOptions, segments: Segments) {
+    this.#options = options;
+    this.#segments = segments;
+  }
+
+  /** Why nothing can be written now; null while all is well. */
+  get failure(): Error | null {
+    return this.#failure;
+  }
+
+  get segments(): Segments {
+    return this.#segments;
+  }
+
+  /** @param body is not copied: it must not change until it is durable */
+  append(record: JournalRecord, body: Uint8Array | null = null): Appended {
+    const location: Location = { segment: -1, at: -1, length: body?.length ?? 0 };
+    if (this.#closed) return { location, durable: new Promise(() => undefined) };
+    const round = (this.#round ??= newRound());
+    round.entries.push({ record, body, location });
+    const durable = record.type === 'accepted' ? round.admission.promise : round.settled[0]!.promise;
+    if (this.#committing === null && this.#cancelRetry === null && round.entries.length === 1) {
+      onNextTurn(() => this.#start());
+    }
+    return { location, durable };
+  }
+
+  /** The bytes of a body that is durable. */
+  read({ segment, at, length }: Location): Promise<Buffer> {
+    return this.#segments.read(segment, at, length);
+  }
+
+  /** Resolves when all that was appended is durable, or one try failed. */
+  async flush(): Promise<void> {
+    while (this.#failure === null && (this.#committing !== null || this.#round !== null)) {
+      this.#start();
+      await this.#committing;
+    }
+  }
+
+  /** Writes what is left, once. What never becomes durable is never told so. */
+  async close(): Promise<void> {
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    this.#start();
+    this.#closed = true;
+    while (this.#committing !== null) await this.#committing;
+    await this.#segments.close();
+  }
+
+  #start(): void {
+    if (this.#committing !== null || this.#round === null || this.#closed) return;
+    this.#committing = this.#commitAll();
+  }
+
+  async #commitAll(): Promise<void> {
+    while (this.#round !== null) {
+      const round = this.#round;
+      this.#round = null;
+      try {
+        await this.#write(round.entries);
+      } catch (error) {
+        await this.#fail(round, error as Error);
+        break;
+      }
+      if (this.#failure !== null) this.#options.log.info({}, 'the journal can be written again');
+      this.#failure = null;
+      round.admission.resolve();
+      for (const settled of round.settled) settled.resolve();
+      // What the answers to these records append belongs to the next commit.
+      await Promise.resolve();
+    }
+    // In the same turn as the look at the round: whoever appends later must find that nobody takes it.
+    this.#committing = null;
+  }
+
+  async #write(entries: readonly Entry[]): Promise<void> {
+    const frames = this.#frames;
+    frames.clear();
+    const segment = await this.#segments.current();
+    for (const { record, body, location } of entries) {
+      location.at = segment.size + frames.add(record, body);
+    }
+    await segment.write(frames.bytes(), this.#options.sync);
+    for (const { record, location } of entries) {
+      location.segment = segment.number;
+      if (record.type === 'accepted' || record.type === 'carried') this.#segments.hold(location.segment);
+    }
+  }
+
+  /** Refuses what the round would have admitted, and keeps the rest for another try. */
+  async #fail(round: Round, error: Error): Promise<void> {
+    this.#options.log.error({ err: error }, 'the journal cannot be written; no task is taken until it can');
+    this.#failure = error;
+    await this.#segments.abandon();
+    const refused = round.entries.flatMap(({ record }) => (record.type === 'accepted' ? [record.id] : []));
+    const rest = round.entries.filter(({ record }) => record.type !== 'accepted');
+    // Some of their bytes may be on the disk all the same.
+    if (refused.length > 0) rest.push({ record: { type: 'removed', ids: refused }, body: null, location: nowhere() });
+    round.admission.reject(error);
+    const next = (this.#round ??= newRound());
+    next.entries.unshift(...rest);
+    next.settled.push(...round.settled);
+    if (this.#closed) return;
+    this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => {
+      this.#cancelRetry = null;
+      this.#start();
+    });
+  }
+}
+
+function nowhere(): Location {
+  return { segment: -1, at: -1, length: 0 };
+}
+
+function newRound(): Round {
+  return { entries: [], admission: deferred(), settled: [deferred()] };
+}
+
+function deferred(): Deferred {
+  const made: Deferred = Promise.withResolvers();
+  // Nobody may wait for it.
+  made.promise.catch(() => undefined);
+  return made;
+}

@@ -1,0 +1,147 @@
+import type { JournalFile, JournalFiles } from './files.ts';
+
+const NAME = /^tasks-(\d{1,15})\.log$/;
+
+export function segmentName(number: number): string {
+  return `tasks-${String(number).padStart(6, '0')}.log`;
+}
+
+/** The number in a segment's name; null where a file is none. */
+export function segmentNumber(name: string): number | null {
+  const digits = NAME.exec(name)?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+/** One file of the journal. */
+class Segment {
+  readonly number: number;
+  /** Bytes that count. */
+  size: number;
+  /** Tasks whose first record that counts stands here. */
+  tasks = 0;
+  readonly #file: JournalFile | null;
+
+  constructor(number: number, size: number, file: JournalFile | null) {
+    this.number = number;
+    this.size = size;
+    this.#file = file;
+  }
+
+  async write(bytes: Uint8Array, sync: boolean): Promise<void> {
+    const file = this.#file!;
+    await file.write(bytes, this.size);
+    if (sync) await file.sync();
+    this.size += bytes.length;
+  }
+
+  /** Takes back what was written beyond the bytes that count. */
+  async cut(): Promise<void> {
+    await this.#file?.truncate(this.size);
+    await this.#file?.sync();
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+  }
+}
+
+export interface FoundSegment {
+  readonly number: number;
+  readonly size: number;
+}
+
+/**
+ * The files of the journal, oldest first. They are deleted in this order only: a record that ends something stands in the
+ * same file as what it ends, or in a later one.
+ */
+export class Segments {
+  readonly #files: JournalFiles;
+  readonly #segmentBytes: number;
+  readonly #all = new Map<number, Segment>();
+  #current: Segment | null = null;
+  #next: number;
+  #bytes = 0;
+
+  constructor(files: JournalFiles, segmentBytes: number, found: readonly FoundSegment[]) {
+    this.#files = files;
+    this.#segmentBytes = segmentBytes;
+    for (const { number, size } of found) {
+      this.#all.set(number, new Segment(number, size, null));
+      this.#bytes += size;
+    }
+    this.#next = (found.at(-1)?.number ?? 0) + 1;
+  }
+
+  /** Bytes of all files. */
+  get bytes(): number {
+    return this.#bytes + (this.#current?.size ?? 0);
+  }
+
+  get segmentBytes(): number {
+    return this.#segmentBytes;
+  }
+
+  /** The oldest file that is not written to any more. */
+  get oldest(): { readonly number: number; readonly tasks: number } | null {
+    for (const segment of this.#all.values()) return segment === this.#current ? null : segment;
+    return null;
+  }
+
+  /** The file to write to: another one where it is full. */
+  async current(): Promise<Pick<Segment, 'number' | 'size' | 'write'>> {
+    if (this.#current !== null && this.#current.size >= this.#segmentBytes) await this.#finish();
+    if (this.#current === null) {
+      const number = this.#next;
+      this.#next += 1;
+      this.#current = new Segment(number, 0, await this.#files.create(segmentName(number)));
+      this.#all.set(number, this.#current);
+    }
+    return this.#current;
+  }
+
+  /** After a failed write: what it left is cut off where that can be done, and another file is begun. */
+  async abandon(): Promise<void> {
+    await this.#current?.cut().catch(() => undefined);
+    await this.#finish().catch(() => undefined);
+  }
+
+  /** One more task lives in the file. */
+  hold(number: number): void {
+    const segment = this.#all.get(number);
+    if (segment !== undefined) segment.tasks += 1;
+  }
+
+  /** A task that lived in the file is gone, or was written again elsewhere. */
+  release(number: number): void {
+    const segment = this.#all.get(number);
+    if (segment !== undefined) segment.tasks -= 1;
+  }
+
+  async read(number: number, at: number, length: number): Promise<Buffer> {
+    const bytes = await this.#files.read(segmentName(number), at, length);
+    if (bytes.length !== length) throw new Error(`the journal's file ${segmentName(number)} is shorter than it was`);
+    return bytes;
+  }
+
+  /** Deletes the oldest files in which no task lives. */
+  async removeUnused(): Promise<void> {
+    for (let oldest = this.oldest; oldest !== null && oldest.tasks === 0; oldest = this.oldest) {
+      const segment = this.#all.get(oldest.number)!;
+      await this.#files.remove(segmentName(oldest.number));
+      this.#all.delete(oldest.number);
+      this.#bytes -= segment.size;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#finish();
+  }
+
+  async #finish(): Promise<void> {
+    const segment = this.#current;
+    if (segment === null) return;
+    this.#current = null;
+    this.#bytes += segment.size;
+    await segment.close();
+  }
+}

@@ -1,0 +1,43 @@
+import type { JobOutcome } from '../../execution/port.ts';
+import type { ManagerContext } from '../context.ts';
+import { quarantineKey, type TaskNode } from './instantiate.ts';
+
+/** What an event may tell of its progress: no more often than this is anybody told. */
+const PROGRESS_INTERVAL_MS = 100;
+
+/** Step 8: one run in the tier. Never rejects. @param signal ends it */
+export async function execute(context: ManagerContext, node: TaskNode, signal: AbortSignal): Promise<JobOutcome> {
+  const { task, tier, job } = node;
+  const { tracing, clock, log } = context.options;
+  const startedAt = clock.monotonic();
+  let toldAt = Number.NEGATIVE_INFINITY;
+  const spanned = { event_name: job.event_name, correlation_id: job.correlation_id, tier: tier.tier };
+  let outcome: JobOutcome;
+  try {
+    outcome = await tracing.execute(job.traceparent, spanned, (span) => {
+      const traceparent = tracing.traceparentOf(span) ?? job.traceparent;
+      return tier.run(
+        { ...job, traceparent },
+        {
+          signal,
+          onStart: () => undefined,
+          onProgress: (progress) => {
+            task.progress = progress;
+            const now = clock.monotonic();
+            if (now - toldAt < PROGRESS_INTERVAL_MS) return;
+            toldAt = now;
+            task.tellProgress();
+          },
+        },
+      );
+    });
+  } catch (error) {
+    log.error({ err: error, correlation_id: task.id }, 'a tier failed to run a job');
+    outcome = { status: 'error', code: 'INTERNAL', message: '' };
+  }
+  context.throughput.noteRun(clock.monotonic() - startedAt);
+  if (outcome.status === 'error' && outcome.code === 'WORKER_LOST') {
+    context.quarantine.noteLoss(quarantineKey(job.event_name, job.args));
+  }
+  return outcome;
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { Random } from '../../runtime/random.ts';
+import { RemoteFailure } from '../protocol/codes.ts';
+import { checkEnvelope } from '../protocol/envelope-shape.ts';
+import { verifyRequest } from '../protocol/mac.ts';
+import type { Ingress } from '../protocol/messages.ts';
+import { isCertificateOf } from './identity.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { Authenticator, Caller, DirectionKeys, Received } from './port.ts';
+import { openReplayGuard, type ReplayGuard } from './replay-guard.ts';
+import type { ReplayLimits } from './replay-memory.ts';
+import { TokenVerifier, type TokenSettings, type VerifiedToken } from './token-verifier.ts';
+
+/** How far a request's time may lie from the executor's, on either side. */
+export const MAX_AGE_MS = 60_000;
+
+export interface AuthenticatorOptions {
+  /** Opened, and closed, by whoever opens the authenticator. */
+  keys: KeyRing;
+  /** The names that requests may be meant for. */
+  audiences: readonly string[];
+  /** Where the memory of requests is kept across restarts; null keeps it in memory only. */
+  replayDirectory: string | null;
+  replayLimits?: ReplayLimits;
+  /** Null where callers need no token. */
+  tokens: TokenSettings | null;
+  /** Where callers must present a certificate. One that was presented is held to its name everywhere. */
+  certificateIngresses?: readonly Ingress[];
+  maxAgeMs?: number;
+  /** Identity of the machine's boot; the system's own where absent. */
+  bootId?: string | null;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+/** @throws KeyFileError where the keys of tokens cannot be used */
+export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
+  const { tokens: settings, clock, log, random, bootId, maxAgeMs = MAX_AGE_MS } = options;
+  const tokens = settings === null ? null : await TokenVerifier.open({ ...settings, clock, log });
+  const { replayDirectory: directory, replayLimits: limits } = options;
+  const replay = await openReplayGuard({ directory, limits, maxAgeMs, bootId, clock, random, log });
+  return new RequestAuthenticator(options, maxAgeMs, replay, tokens);
+}
+
+class RequestAuthenticator implements Authenticator {
+  readonly #keys: KeyRing;
+  readonly #clock: Clock;
+  readonly #maxAgeMs: number;
+  readonly #audiences: ReadonlySet<string>;
+  readonly #certificateIngresses: ReadonlySet<Ingress>;
+  readonly #replay: ReplayGuard;
+  readonly #tokens: TokenVerifier | null;
+
+  constructor(options: AuthenticatorOptions, maxAgeMs: number, replay: ReplayGuard, tokens: TokenVerifier | null) {
+    this.#keys = options.keys;
+    this.#clock = options.clock;
+    this.#maxAgeMs = maxAgeMs;
+    this.#audiences = new Set(options.audiences);
+    this.#certificateIngresses = new Set(options.certificateIngresses ?? []);
+    this.#replay = replay;
+    this.#tokens = tokens;
+  }
+
+  /** Not an async function: thousands of calls a second wait for nothing but one write that they share. */
+  authenticate(received: Received, mayLook = true): Promise<Caller> {
+    try {
+      const { request } = received;
+      checkEnvelope(request);
+      const keys = this.#keys.find(request.key_id, request.client);
+      if (keys === null && mayLook) {
+        const looked = this.#keys.lookAgain();
+        if (looked !== null) return looked.then(() => this.authenticate(received, false));
+      }
+      holdLive(keys, request.key_id);
+      this.#holdAge(request.timestamp_ms);
+      if (!verifyRequest(request, keys.request)) throw new RemoteFailure('INVALID_CHECKSUM');
+      this.#keys.trust(request.key_id, request.client);
+      const written = this.#replay.remember(request.client, request.nonce, request.timestamp_ms);
+      if (!this.#audiences.has(request.audience)) {
+        throw new RemoteFailure('FORBIDDEN', `The request is meant for ${request.audience}, not for this executor`);
+      }
+      return this.#identify(received, keys, written);
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#tokens?.close();
+    await this.#replay.close();
+  }
+
+  #holdAge(timestampMs: number): void {
+    const ageMs = this.#clock.now() - timestampMs;
+    if (ageMs > this.#maxAgeMs) throw new RemoteFailure('EXPIRED', 'The request is too old');
+    if (ageMs < -this.#maxAgeMs) throw new RemoteFailure('EXPIRED', 'The request is of the future');
+  }
+
+  /** Holds that certificate, token and MAC name the same client. */
+  #identify(received: Received, keys: DirectionKeys, written: Promise<void> | null): Promise<Caller> {
+    const { client } = received.request;
+    const { peer, token, ingress } = received;
+    if (peer === null) {
+      if (this.#certificateIngresses.has(ingress)) throw unidentified('A client certificate is required');
+    } else if (!isCertificateOf(peer, client)) throw unidentified(`The certificate is not one of ${client}`);
+    if (this.#tokens === null) return answer(written, { client, scopes: null, keys });
+    if (token === null) throw unidentified('A token is required');
+    const verified = this.#tokens.verify(token);
+    if (!(verified instanceof Promise)) return answer(written, withToken(client, keys, verified));
+    return verified.then((late) => answer(written, withToken(client, keys, late)));
+  }
+}
+
+function holdLive(keys: DirectionKeys | null, keyId: string): asserts keys is DirectionKeys {
+  if (keys === null) throw unidentified(`The key ${keyId} is not known`);
+  if (keys.state === 'retired') throw unidentified(`The key ${keyId} is retired`);
+}
+
+function withToken(client: string, keys: DirectionKeys, { subject, scopes }: VerifiedToken): Caller {
+  if (subject !== client) throw unidentified(`The token is not one of ${client}`);
+  return { client, scopes, keys };
+}
+
+function answer(written: Promise<void> | null, caller: Caller): Promise<Caller> {
+  return written === null ? Promise.resolve(caller) : written.then(() => caller);
+}
+
+function unidentified(message: string): RemoteFailure {
+  return new RemoteFailure('UNAUTHENTICATED', message);
+}

@@ -1,0 +1,72 @@
+import { deriveClientKey, deriveSigningKeys, KEY_BYTES, type SigningKeys } from '../protocol/mac.ts';
+import { isKeyId, isName, isSecret, KEYS_MAX, record, secretBytes, secretText } from './key-fields.ts';
+import { KeyFileError } from './key-file-error.ts';
+import { parseKeyJson, readSecretFile } from './secret-file.ts';
+
+/** A client's file, `{"version":1,"client":…,"audience":…,"keys":[{"id":…,"secret":…}]}`, mode 0600. */
+export interface ClientCredentials {
+  readonly version: 1;
+  readonly client: string;
+  /** The executor, or group of executors, that calls are meant for. */
+  readonly audience: string;
+  /** The first is signed with. `secret`: the client's own key, 32 bytes in base64url. */
+  readonly keys: readonly { readonly id: string; readonly secret: string }[];
+}
+
+/** What a client signs its calls with, and checks answers by. */
+export interface ClientSigner {
+  readonly client: string;
+  readonly audience: string;
+  readonly keyId: string;
+  readonly keys: SigningKeys;
+}
+
+/** @throws KeyFileError where it cannot be read, is open to others, or is no such file */
+export async function readClientCredentials(path: string): Promise<ClientCredentials> {
+  return parseClientCredentials(parseKeyJson(await readSecretFile(path), path), path);
+}
+
+/** Checks credentials that were given as a value. @param source what errors name: a path, a setting */
+export function parseClientCredentials(value: unknown, source: string): ClientCredentials {
+  const { version, client, audience, keys } = record(value, source);
+  const hold = (holds: boolean, fault: string): void => {
+    if (!holds) throw new KeyFileError(`${source}: ${fault}`);
+  };
+  hold(version === 1, 'version: must be 1; is this a client file of `heddle keys`?');
+  hold(isName(client), 'client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  hold(isName(audience), 'audience: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -');
+  hold(Array.isArray(keys) && keys.length > 0 && keys.length <= KEYS_MAX, `keys: must be a list of 1 to ${KEYS_MAX}`);
+  return {
+    version: 1,
+    client: client as string,
+    audience: audience as string,
+    keys: (keys as unknown[]).map((key, index) => {
+      const { id, secret } = record(key, `${source}: keys[${index}]`);
+      hold(isKeyId(id), `keys[${index}].id: must be 1 to 64 of A-Z a-z 0-9 . _ -`);
+      hold(isSecret(secret), `keys[${index}].secret: must be ${KEY_BYTES} bytes in base64url`);
+      return { id: id as string, secret: secret as string };
+    }),
+  };
+}
+
+/** The keys to sign with: those of the first key of the file. */
+export function clientSigner(credentials: ClientCredentials): ClientSigner {
+  const { client, audience, keys } = credentials;
+  const first = keys[0];
+  if (first === undefined) throw new TypeError('credentials without a key');
+  return { client, audience, keyId: first.id, keys: deriveSigningKeys(secretBytes(first.secret)) };
+}
+
+/** The credentials of one client, from the master secrets of a key ring. @param keys the one to sign with first */
+export function credentialsFor(
+  client: string,
+  audience: string,
+  keys: readonly { readonly id: string; readonly secret: Uint8Array }[],
+): ClientCredentials {
+  return {
+    version: 1,
+    client,
+    audience,
+    keys: keys.map(({ id, secret }) => ({ id, secret: secretText(deriveClientKey(secret, client)) })),
+  };
+}

@@ -1,0 +1,106 @@
+import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+
+import './reflect-metadata.ts';
+import * as x509 from '@peculiar/x509';
+
+import type { Random } from '../../runtime/random.ts';
+import { CLIENT_URI_PREFIX } from './identity.ts';
+
+const DAY_MS = 86_400_000;
+export const AUTHORITY_DAYS = 365;
+export const CERTIFICATE_DAYS = 30;
+/** Certificates begin a little in the past: clocks of two machines differ. */
+const EARLY_MS = 300_000;
+const SERIAL_BYTES = 16;
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
+const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
+const CURVE = { name: 'ECDSA', namedCurve: 'P-256' };
+
+/** A certificate and its private key, PEM. */
+export interface IssuedCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Issue {
+  readonly subject: string;
+  readonly days: number;
+  readonly nowMs: number;
+  readonly random: Random;
+  readonly extensions: x509.Extension[];
+  readonly issuer?: IssuedCertificate;
+}
+
+/** An authority for development: EC P-256, a year. @param nowMs milliseconds since the epoch */
+export function makeAuthority(nowMs: number, random: Random): Promise<IssuedCertificate> {
+  const extensions = [
+    new x509.BasicConstraintsExtension(true, 0, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+  ];
+  return issue({ subject: 'CN=Heddle development authority', days: AUTHORITY_DAYS, nowMs, random, extensions });
+}
+
+/** A server's certificate, thirty days. @param hosts DNS names and addresses */
+export function makeServerCertificate(
+  issuer: IssuedCertificate,
+  hosts: readonly string[],
+  nowMs: number,
+  random: Random,
+): Promise<IssuedCertificate> {
+  const names = hosts.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value }));
+  const extensions = leafExtensions(names, SERVER_AUTH);
+  return issue({ subject: 'CN=heddle executor', days: CERTIFICATE_DAYS, nowMs, random, extensions, issuer });
+}
+
+/** A client's certificate, thirty days; it names the client as the URI `heddle:client:NAME`. */
+export function makeClientCertificate(
+  issuer: IssuedCertificate,
+  client: string,
+  nowMs: number,
+  random: Random,
+): Promise<IssuedCertificate> {
+  const extensions = leafExtensions([{ type: 'url', value: CLIENT_URI_PREFIX + client }], CLIENT_AUTH);
+  return issue({ subject: 'CN=heddle client', days: CERTIFICATE_DAYS, nowMs, random, extensions, issuer });
+}
+
+function leafExtensions(names: { type: 'dns' | 'ip' | 'url'; value: string }[], usage: string): x509.Extension[] {
+  return [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([usage]),
+    new x509.SubjectAlternativeNameExtension(names),
+  ];
+}
+
+async function issue({ subject, days, nowMs, random, extensions, issuer }: Issue): Promise<IssuedCertificate> {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const key = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+  const serial = random.bytes(SERIAL_BYTES);
+  // Positive, and never with a leading zero byte that encoders drop.
+  serial[0] = (serial[0]! & 0x7f) | 0x40;
+  const authority = issuer === undefined ? null : new x509.X509Certificate(issuer.cert);
+  const spki = publicKey.export({ format: 'der', type: 'spki' });
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: Buffer.from(serial).toString('hex'),
+    subject,
+    issuer: authority?.subject ?? subject,
+    notBefore: new Date(nowMs - EARLY_MS),
+    notAfter: new Date(nowMs + days * DAY_MS),
+    publicKey: spki,
+    signingKey: await signingKey(issuer?.key ?? key),
+    signingAlgorithm: SIGNATURE,
+    extensions: [
+      ...extensions,
+      await x509.SubjectKeyIdentifierExtension.create(new x509.PublicKey(spki)),
+      await x509.AuthorityKeyIdentifierExtension.create(authority?.publicKey ?? new x509.PublicKey(spki)),
+    ],
+  });
+  return { cert: `${certificate.toString('pem')}\n`, key };
+}
+
+function signingKey(pem: string): Promise<webcrypto.CryptoKey> {
+  const der = createPrivateKey(pem).export({ format: 'der', type: 'pkcs8' });
+  return webcrypto.subtle.importKey('pkcs8', der, CURVE, false, ['sign']);
+}

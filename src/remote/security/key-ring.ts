@@ -1,0 +1,148 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { deriveClientKey, deriveSigningKeys } from '../protocol/mac.ts';
+import { FileWatch } from './file-watch.ts';
+import { readKeyRing, ringFault, stateAt, type RingKey } from './key-ring-file.ts';
+import type { DirectionKeys, KeyLookup, KeyState } from './port.ts';
+
+/** Clients of one key whose derived keys are kept once a MAC of theirs was right. */
+const TRUSTED_MAX = 10_000;
+/** Clients of one key whose derived keys are kept although nothing of theirs was right yet: names cost a stranger nothing. */
+const UNPROVEN_MAX = 256;
+/** Between two looks at the file that callers set off by keys that are not known. */
+const LOOK_INTERVAL_MS = 200;
+
+/** The keys of an executor. */
+export interface KeyRing extends KeyLookup {
+  /** Says that a MAC made with these keys was right: from now on they are kept apart from what strangers ask for. */
+  trust(keyId: string, client: string): void;
+  /** The keys there are, without their secrets. */
+  list(): readonly { readonly id: string; readonly state: KeyState }[];
+  /**
+   * Looks whether there are other keys by now, at most five times a second for all who ask: a client that was given a new
+   * key need not wait until its executor happens to look. Null where keys never change.
+   */
+  lookAgain(): Promise<void> | null;
+  close(): Promise<void>;
+}
+
+/** A key with what was derived from it. */
+interface Held {
+  readonly key: RingKey;
+  readonly trusted: Map<string, DirectionKeys>;
+  readonly unproven: Map<string, DirectionKeys>;
+}
+
+class HeldKeys implements KeyLookup {
+  readonly #clock: Clock;
+  #held: ReadonlyMap<string, Held> = new Map();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Changes over to other keys at once; what was derived of those that stay is kept. */
+  replace(keys: readonly RingKey[]): void {
+    const before = this.#held;
+    this.#held = new Map(
+      keys.map((key) => {
+        const old = before.get(key.id);
+        const same = old !== undefined && Buffer.compare(old.key.secret, key.secret) === 0;
+        return [key.id, { key, trusted: same ? old.trusted : new Map(), unproven: same ? old.unproven : new Map() }];
+      }),
+    );
+  }
+
+  find(keyId: string, client: string): DirectionKeys | null {
+    const held = this.#held.get(keyId);
+    if (held === undefined) return null;
+    const state = stateAt(held.key, this.#clock.now());
+    const known = held.trusted.get(client) ?? held.unproven.get(client);
+    if (known?.state === state) return known;
+    const keys = known === undefined ? derive(held.key.secret, client, state) : { ...known, state };
+    if (held.trusted.has(client)) held.trusted.set(client, keys);
+    else {
+      if (held.unproven.size >= UNPROVEN_MAX) held.unproven.clear();
+      held.unproven.set(client, keys);
+    }
+    return keys;
+  }
+
+  trust(keyId: string, client: string): void {
+    const held = this.#held.get(keyId);
+    const keys = held?.unproven.get(client);
+    if (held === undefined || keys === undefined) return;
+    held.unproven.delete(client);
+    if (held.trusted.size >= TRUSTED_MAX) held.trusted.delete(held.trusted.keys().next().value!);
+    held.trusted.set(client, keys);
+  }
+
+  list(): { id: string; state: KeyState }[] {
+    const now = this.#clock.now();
+    return [...this.#held.values()].map(({ key }) => ({ id: key.id, state: stateAt(key, now) }));
+  }
+}
+
+function derive(secret: Uint8Array, client: string, state: KeyState): DirectionKeys {
+  return { state, ...deriveSigningKeys(deriveClientKey(secret, client)) };
+}
+
+/** A ring of keys that are given: for a single secret of the settings, and for tests. Never changes. */
+export function memoryKeyRing(
+  keys: readonly (Pick<RingKey, 'id' | 'secret'> & Partial<RingKey>)[],
+  clock: Clock,
+): KeyRing {
+  const ring = keys.map((key): RingKey => ({ state: 'active', created_at: clock.now(), retire_at: null, ...key }));
+  const fault = ringFault(ring);
+  if (fault !== null) throw new TypeError(fault);
+  const held = new HeldKeys(clock);
+  held.replace(ring);
+  return {
+    find: (keyId, client) => held.find(keyId, client),
+    trust: (keyId, client) => held.trust(keyId, client),
+    list: () => held.list(),
+    lookAgain: () => null,
+    close: () => Promise.resolve(),
+  };
+}
+
+export interface KeyRingFileOptions {
+  path: string;
+  clock: Clock;
+  log: Logger;
+  /** Called after the file changed and its keys are in use; never for the first reading. */
+  onChange?: (keys: readonly { readonly id: string; readonly state: KeyState }[]) => void;
+}
+
+/**
+ * The ring of a file, read again within two seconds of a change; a file that cannot be used leaves the ring as it was.
+ *
+ * @throws KeyFileError where it cannot be used now
+ */
+export async function openKeyRingFile({ path, clock, log, onChange }: KeyRingFileOptions): Promise<KeyRing> {
+  const held = new HeldKeys(clock);
+  let first = true;
+  const apply = async (): Promise<void> => {
+    held.replace(await readKeyRing(path));
+    if (!first) onChange?.(held.list());
+    first = false;
+  };
+  const watch = await FileWatch.open({ name: 'key ring', paths: [path], clock, log, apply });
+  let next: Promise<void> | null = null;
+  let lookedAt = -LOOK_INTERVAL_MS;
+  const look = async (): Promise<void> => {
+    const waitMs = lookedAt + LOOK_INTERVAL_MS - clock.monotonic();
+    if (waitMs > 0) await clock.sleep(waitMs);
+    lookedAt = clock.monotonic();
+    // Who asks from here on needs another look: the file may change after it was read.
+    next = null;
+    await watch.check();
+  };
+  return {
+    find: (keyId, client) => held.find(keyId, client),
+    trust: (keyId, client) => held.trust(keyId, client),
+    list: () => held.list(),
+    lookAgain: () => (next ??= Promise.resolve().then(look)),
+    close: () => watch.close(),
+  };
+}

@@ -1,0 +1,99 @@
+/** Bytes of one nonce. */
+export const NONCE_BYTES = 16;
+const WORDS = NONCE_BYTES / 4;
+const CAPACITY_MIN = 8;
+/** Slots in eighths that may be taken before a table grows. */
+const FULL_EIGHTHS = 6;
+
+/** Bytes of randomness that a NonceHash is made of. */
+export const HASH_SEED_BYTES = NONCE_BYTES * 256 * 4;
+
+/**
+ * One nonce, with its hash: simple tabulation over random tables, so that nobody who chooses nonces can choose where they
+ * land. Used over and over, for one nonce at a time.
+ */
+export class NonceHash {
+  readonly #tables: Uint32Array;
+  readonly bytes = Buffer.alloc(NONCE_BYTES);
+  readonly words = new Uint32Array(this.bytes.buffer, this.bytes.byteOffset, WORDS);
+  hash = 0;
+
+  /** @param seed HASH_SEED_BYTES random bytes */
+  constructor(seed: Uint8Array) {
+    this.#tables = new Uint32Array(Uint8Array.from(seed).buffer);
+  }
+
+  /** @param nonce 22 characters of base64url */
+  read(nonce: string): this {
+    this.bytes.write(nonce, 0, NONCE_BYTES, 'base64url');
+    return this.#mix();
+  }
+
+  copy(from: Buffer, at: number): this {
+    from.copy(this.bytes, 0, at, at + NONCE_BYTES);
+    return this.#mix();
+  }
+
+  #mix(): this {
+    let hash = 0;
+    for (let at = 0; at < NONCE_BYTES; at++) hash ^= this.#tables[(at << 8) | this.bytes[at]!]!;
+    this.hash = hash >>> 0;
+    return this;
+  }
+}
+
+/** A set of nonces: open addressing over flat arrays, about 30 bytes for each, nothing for the garbage collector to walk. */
+export class NonceTable {
+  #capacity = CAPACITY_MIN;
+  #words = new Uint32Array(CAPACITY_MIN * WORDS);
+  /** Hashes of the taken slots, the lowest bit set; 0 where a slot is free. */
+  #hashes = new Uint32Array(CAPACITY_MIN);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has({ words, hash }: NonceHash): boolean {
+    return this.#hashes[this.#slot(words, 0, hash)] !== 0;
+  }
+
+  /** Adds one that is not in it. */
+  add({ words, hash }: NonceHash): void {
+    if ((this.#size + 1) * 8 > this.#capacity * FULL_EIGHTHS) this.#grow();
+    this.#put(words, 0, hash);
+    this.#size += 1;
+  }
+
+  #put(words: Uint32Array, from: number, hash: number): void {
+    const slot = this.#slot(words, from, hash);
+    this.#hashes[slot] = hash | 1;
+    for (let word = 0; word < WORDS; word++) this.#words[slot * WORDS + word] = words[from + word]!;
+  }
+
+  /** Where the nonce lies, or the free slot where it would. */
+  #slot(words: Uint32Array, from: number, hash: number): number {
+    const mask = this.#capacity - 1;
+    const mark = (hash | 1) >>> 0;
+    for (let slot = (hash >>> 1) & mask; ; slot = (slot + 1) & mask) {
+      const taken = this.#hashes[slot]!;
+      if (taken === 0 || (taken === mark && this.#holds(slot * WORDS, words, from))) return slot;
+    }
+  }
+
+  #holds(at: number, words: Uint32Array, from: number): boolean {
+    for (let word = 0; word < WORDS; word++) if (this.#words[at + word] !== words[from + word]) return false;
+    return true;
+  }
+
+  #grow(): void {
+    const hashes = this.#hashes;
+    const words = this.#words;
+    this.#capacity *= 2;
+    this.#hashes = new Uint32Array(this.#capacity);
+    this.#words = new Uint32Array(this.#capacity * WORDS);
+    for (let slot = 0; slot < hashes.length; slot++) {
+      if (hashes[slot] !== 0) this.#put(words, slot * WORDS, hashes[slot]!);
+    }
+  }
+}

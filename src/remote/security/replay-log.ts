@@ -1,0 +1,170 @@
+import { write } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+
+import type { Logger } from '../../runtime/log.ts';
+import { onNextTurn } from '../../runtime/turn.ts';
+import { RemoteFailure } from '../protocol/codes.ts';
+import { NonceFrame } from './nonce-records.ts';
+import { beginSegment, removeSegment, type Segment } from './replay-segments.ts';
+
+/** Another file is begun after so much time or so many bytes. */
+const SEGMENT_MS = 30_000;
+const SEGMENT_BYTES = 64 * 1_048_576;
+
+export interface ReplayLogOptions {
+  directory: string;
+  bootId: string | null;
+  /** Files of before, and the number of the first new one. */
+  segments: Segment[];
+  nextNumber: number;
+  /** What the first line of a new file says. */
+  horizonMs: () => number;
+  nowMs: () => number;
+  /** A file whose youngest request is so old is deleted. */
+  keepMs: number;
+  log: Logger;
+}
+
+/** The file that is written to. */
+interface OpenSegment {
+  readonly file: FileHandle;
+  readonly segment: Segment;
+  readonly begunAtMs: number;
+  bytes: number;
+}
+
+/** Who waits for one frame. */
+interface Round {
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Nonces on disk, one frame for what a turn of the event loop brought. A frame that was written survives the death of the
+ * process, since the system has it; it is not forced to the disk, so a loss of power may take the last ones with it.
+ */
+export class ReplayLog {
+  readonly #options: ReplayLogOptions;
+  #segments: Segment[];
+  #number: number;
+  #current: OpenSegment | null = null;
+  #filling = new NonceFrame();
+  #writing = new NonceFrame();
+  #round: Round | null = null;
+  #busy: Promise<void> | null = null;
+
+  constructor(options: ReplayLogOptions) {
+    this.#options = options;
+    this.#segments = options.segments;
+    this.#number = options.nextNumber;
+  }
+
+  /** Resolves when the nonce is written; all of one turn share one promise. @throws RemoteFailure QUEUE_FULL */
+  append(client: string, nonce: Uint8Array, timestampMs: number): Promise<void> {
+    this.#filling.add(client, nonce, timestampMs);
+    if (this.#round === null) {
+      this.#round = newRound();
+      // What arrives while a frame is written makes the next one.
+      if (this.#busy === null) onNextTurn(() => this.#start());
+    }
+    return this.#round.done;
+  }
+
+  /** Resolves when all is written and the file is closed. */
+  async close(): Promise<void> {
+    while (this.#round !== null || this.#busy !== null) await (this.#round?.done ?? this.#busy)?.catch(() => undefined);
+    await this.#current?.file.close();
+    this.#current = null;
+  }
+
+  #start(): void {
+    if (this.#busy !== null || this.#round === null) return;
+    this.#busy = this.#writeRounds();
+  }
+
+  async #writeRounds(): Promise<void> {
+    while (this.#round !== null) {
+      const round = this.#round;
+      const frame = this.#filling;
+      this.#round = null;
+      this.#filling = this.#writing;
+      this.#writing = frame;
+      try {
+        await this.#write(frame);
+        round.resolve();
+      } catch (error) {
+        this.#options.log.error({ err: error }, 'nonces cannot be written; requests are refused until they can');
+        await this.#abandon();
+        const message = 'The memory of requests cannot be written now';
+        round.reject(new RemoteFailure('QUEUE_FULL', message, { retryAfterSecs: 1, cause: error }));
+      }
+      frame.clear();
+    }
+    // In the same turn as the look at the round: whoever appends later must find that nobody takes it.
+    this.#busy = null;
+  }
+
+  async #write(frame: NonceFrame): Promise<void> {
+    const current = this.#current ?? (await this.#begin());
+    const bytes = frame.bytes();
+    await writeAll(current.file.fd, bytes);
+    current.bytes += bytes.length;
+    current.segment.newestMs = Math.max(current.segment.newestMs, frame.newestMs);
+    const agedMs = Math.abs(this.#options.nowMs() - current.begunAtMs);
+    if (agedMs < SEGMENT_MS && current.bytes < SEGMENT_BYTES) return;
+    await this.#finish();
+    await this.#removeOld();
+  }
+
+  async #begin(): Promise<OpenSegment> {
+    const { directory, bootId, horizonMs, nowMs } = this.#options;
+    const header = { boot_id: bootId, horizon_ms: horizonMs() };
+    const { file, segment } = await beginSegment(directory, this.#number++, header);
+    this.#current = { file, segment, begunAtMs: nowMs(), bytes: 0 };
+    return this.#current;
+  }
+
+  async #finish(): Promise<void> {
+    if (this.#current === null) return;
+    const { file, segment } = this.#current;
+    this.#current = null;
+    this.#segments.push(segment);
+    await file.close();
+  }
+
+  /** After a failed write the file may end in half a frame, behind which nothing would be read. */
+  async #abandon(): Promise<void> {
+    await this.#finish().catch(() => undefined);
+  }
+
+  async #removeOld(): Promise<void> {
+    const { nowMs, keepMs } = this.#options;
+    const oldest = nowMs() - keepMs;
+    const old = this.#segments.filter(({ newestMs }) => newestMs < oldest);
+    this.#segments = this.#segments.filter(({ newestMs }) => newestMs >= oldest);
+    await Promise.all(old.map(removeSegment));
+  }
+}
+
+function newRound(): Round {
+  const round: Partial<Round> = {};
+  const done = new Promise<void>((resolve, reject) => Object.assign(round, { resolve, reject }));
+  // A caller who is gone must not make its refusal an unhandled one.
+  done.catch(() => undefined);
+  return Object.assign(round, { done }) as Round;
+}
+
+/** The plain form: one frame a turn, and no promise for each part. */
+function writeAll(fd: number, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next = (at: number): void => {
+      write(fd, bytes, at, bytes.length - at, null, (error, written) => {
+        if (error !== null) reject(error);
+        else if (at + written < bytes.length) next(at + written);
+        else resolve();
+      });
+    };
+    next(0);
+  });
+}

@@ -1,0 +1,257 @@
+import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
+
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { addressOf, provesKey } from '../connections.ts';
+import type { RemoteManager, Reply } from '../manager/port.ts';
+import type { RemoteFailure } from '../protocol/codes.ts';
+import { malformed, refusalPayload } from '../protocol/refusal.ts';
+import type { PeerCertificate } from '../security/port.ts';
+import { type Frame, FrameReader, type FrameStage } from './frames.ts';
+import { HeaderFault, readRequest, refusal, responseHeader, type FramedRequest } from './header.ts';
+import { Outbox } from './outbox.ts';
+import type { TcpLimits } from './limits.ts';
+
+/** What the connections of one listener have in common. */
+export interface ConnectionSurroundings {
+  readonly manager: RemoteManager;
+  readonly limits: TcpLimits;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Somebody who holds a key is at the other end of this connection. */
+  onProven(connection: TcpConnection): void;
+  /** By how many bytes the parts of requests that this connection holds grew or shrank. */
+  onPartial(connection: TcpConnection, delta: number): void;
+}
+
+/** How long the other end has to read why it was refused. */
+const LINGER_MS = 1_000;
+/** Nothing more is read from a connection that leaves this much of its answers untaken. */
+const OUTPUT_BYTES_PAUSE = 1024 * 1024;
+
+/** One connection: reads frames, hands them to the manager, and writes the answers as they come, in any order. */
+export class TcpConnection {
+  readonly socket: Socket;
+  readonly #around: ConnectionSurroundings;
+  readonly #peer: PeerCertificate | null;
+  readonly #remoteAddress: string;
+  readonly #reader: FrameReader;
+  readonly #outbox: Outbox;
+  readonly #gone = new AbortController();
+  readonly #inFlight = new Set<number>();
+  #stage: FrameStage = 'idle';
+  /** When the stage began, or the last request ended, monotonic. */
+  #since: number;
+  #partial = 0;
+  #paused = false;
+  #draining = false;
+  #proven = false;
+  /** When the other end was told to go away; null while it is welcome. */
+  #refusedAt: number | null = null;
+
+  constructor(socket: Socket, peer: PeerCertificate | null, around: ConnectionSurroundings) {
+    this.socket = socket;
+    this.#around = around;
+    this.#peer = peer;
+    this.#remoteAddress = addressOf(socket);
+    this.#reader = new FrameReader(around.limits.frame_bytes_max);
+    this.#outbox = new Outbox(socket, () => this.#afterFlush());
+    this.#since = around.clock.monotonic();
+    setMaxListeners(0, this.#gone.signal);
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('drain', () => this.#resumeWhenRoom());
+    socket.on('error', () => socket.destroy());
+    socket.on('end', () => socket.destroySoon());
+    socket.once('close', () => this.#onClose());
+  }
+
+  /** Bytes held of requests that are not complete. */
+  get partialBytes(): number {
+    return this.#partial;
+  }
+
+  /** Ends the connection once nothing is in flight any more. */
+  drain(): void {
+    this.#draining = true;
+    this.#endWhenDrained();
+  }
+
+  /** Cuts what is over its time. @param nowMs monotonic */
+  sweep(nowMs: number): void {
+    const { limits } = this.#around;
+    const elapsedMs = nowMs - this.#since;
+    if (this.#refusedAt !== null) {
+      if (nowMs - this.#refusedAt > LINGER_MS) this.socket.destroy();
+    } else if (this.#outbox.isStuck(nowMs, limits.output_ms)) {
+      this.#cut('its answers are not read');
+    } else if (this.#paused) {
+      // While it is not read from, the time is not the other end's.
+      this.#since = nowMs;
+    } else if (this.#stage !== 'idle') {
+      this.#refuseLate(elapsedMs);
+    } else if (this.#inFlight.size === 0 && elapsedMs > limits.idle_ms) {
+      this.socket.destroySoon();
+    }
+  }
+
+  #refuseLate(elapsedMs: number): void {
+    const { header_ms, body_ms } = this.#around.limits;
+    if (this.#stage === 'header' && elapsedMs > header_ms)
+      this.refuse(null, malformed(`frame: its header was not complete within ${header_ms} ms`));
+    if (this.#stage === 'payload' && elapsedMs > body_ms)
+      this.refuse(null, malformed(`frame: its payload was not complete within ${body_ms} ms`));
+  }
+
+  /** Answers without a signature, and reads nothing any more. @param id null where it is not known which request it is */
+  refuse(id: number | null, failure: RemoteFailure): void {
+    if (this.#refusedAt !== null || this.socket.destroyed) return;
+    const { clock, log } = this.#around;
+    log.debug({ remote_address: this.#remoteAddress, details: failure.details }, 'a frame was refused');
+    const nowMs = clock.now();
+    const framed = refusal(id, refusalPayload(failure, nowMs), nowMs);
+    this.#outbox.add(responseHeader(framed), framed.response.payload);
+    this.#refusedAt = clock.monotonic();
+    this.#count(0);
+    this.#outbox.flush();
+    this.socket.end();
+    // Read on into nothing: to close with bytes unread would take the answer away from the other end.
+    this.socket.removeAllListeners('data').resume();
+    this.#gone.abort();
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#reader.push(chunk);
+    this.#serve();
+  }
+
+  /** Takes the frames that are there, as far as there is room for their requests. */
+  #serve(): void {
+    const { limits } = this.#around;
+    while (this.#refusedAt === null) {
+      if (this.#inFlight.size >= limits.in_flight_max || this.#outbox.size > OUTPUT_BYTES_PAUSE) {
+        this.#pause();
+        break;
+      }
+      let frame: Frame | null;
+      try {
+        frame = this.#reader.next();
+        if (frame === null) break;
+        this.#stage = 'idle';
+        this.#take(readRequest(frame));
+      } catch (error) {
+        if (error instanceof HeaderFault) this.refuse(error.id, error.failure);
+        else this.refuse(null, error as RemoteFailure);
+        return;
+      }
+    }
+    this.#noteStage();
+  }
+
+  #noteStage(): void {
+    if (this.#refusedAt !== null) return;
+    const stage = this.#reader.stage;
+    if (stage !== this.#stage || stage === 'idle') {
+      this.#stage = stage;
+      this.#since = this.#around.clock.monotonic();
+    }
+    this.#count(this.#reader.buffered);
+  }
+
+  #take(framed: FramedRequest): void {
+    const { id } = framed;
+    if (this.#inFlight.has(id)) throw new HeaderFault(id, malformed(`id: ${id} is in flight already`));
+    this.#inFlight.add(id);
+    const received = {
+      ingress: 'tcp' as const,
+      request: framed.request,
+      peer: this.#peer,
+      token: framed.token,
+      traceparent: framed.traceparent,
+      remoteAddress: this.#remoteAddress,
+      signal: this.#gone.signal,
+    };
+    const onProgress = framed.progress ? (reply: Reply): void => this.#progress(id, reply) : undefined;
+    this.#around.manager.handle(received, onProgress).then(
+      (reply) => this.#answer(id, reply),
+      (error: unknown) => {
+        this.#around.log.error({ err: error }, 'the manager did not answer');
+        this.socket.destroy();
+      },
+    );
+  }
+
+  #progress(id: number, { response }: Reply): void {
+    // Who does not read what it has loses what is in between, not what it is.
+    if (!this.#inFlight.has(id) || this.#isOver() || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
+    this.#outbox.add(responseHeader({ id, final: false, response }), response.payload);
+  }
+
+  #answer(id: number, reply: Reply): void {
+    const { response } = reply;
+    this.#inFlight.delete(id);
+    if (this.#isOver()) return;
+    if (this.#outbox.size > this.#around.limits.output_bytes_max) {
+      this.#cut('too many of its answers are not read');
+      return;
+    }
+    if (!this.#proven && provesKey(reply)) {
+      this.#proven = true;
+      this.#around.onProven(this);
+    }
+    this.#outbox.add(responseHeader({ id, final: true, response }), response.payload);
+    if (this.#inFlight.size === 0 && this.#stage === 'idle') this.#since = this.#around.clock.monotonic();
+  }
+
+  #afterFlush(): void {
+    if (this.#isOver()) return;
+    if (this.#paused) this.#resumeWhenRoom();
+    if (this.#draining) this.#endWhenDrained();
+  }
+
+  #pause(): void {
+    if (this.#paused) return;
+    this.#paused = true;
+    this.socket.pause();
+  }
+
+  #resumeWhenRoom(): void {
+    const { in_flight_max } = this.#around.limits;
+    if (!this.#paused || this.#inFlight.size >= in_flight_max || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
+    this.#paused = false;
+    this.#since = this.#around.clock.monotonic();
+    this.#serve();
+    // What was there already may have filled the room again.
+    if (!this.#hasPaused()) this.socket.resume();
+  }
+
+  #hasPaused(): boolean {
+    return this.#paused;
+  }
+
+  #endWhenDrained(): void {
+    if (this.#inFlight.size === 0 && !this.#isOver()) this.socket.destroySoon();
+  }
+
+  #isOver(): boolean {
+    return this.#refusedAt !== null || this.socket.destroyed;
+  }
+
+  #cut(why: string): void {
+    this.#around.log.debug({ remote_address: this.#remoteAddress }, `a connection was cut: ${why}`);
+    this.socket.destroy();
+  }
+
+  #count(bytes: number): void {
+    const delta = bytes - this.#partial;
+    this.#partial = bytes;
+    if (delta !== 0) this.#around.onPartial(this, delta);
+  }
+
+  #onClose(): void {
+    this.#count(0);
+    this.#inFlight.clear();
+    this.#gone.abort();
+  }
+}

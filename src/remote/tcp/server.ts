@@ -1,0 +1,119 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+
+import { RemoteFailure } from '../protocol/codes.ts';
+import { Connections } from '../connections.ts';
+import {
+  type Listener,
+  type ListenerOptions,
+  type ListenerTls,
+  listenOn,
+  peerCertificateOf,
+  requireSafeBind,
+  requireSameClientAuth,
+  secureContextOptions,
+  startSweep,
+  tlsServerOptions,
+} from '../listener.ts';
+import { type ConnectionSurroundings, TcpConnection } from './connection.ts';
+import { TCP_LIMITS, type TcpLimits } from './limits.ts';
+
+export { TCP_LIMITS, type TcpLimits } from './limits.ts';
+
+/** Listens for frames. @throws Error where the address cannot be listened on, or TLS is missing beyond loopback */
+export async function openTcpListener(options: ListenerOptions<TcpLimits>): Promise<Listener> {
+  requireSafeBind('tcp', options.host, options.tls);
+  const listener = new TcpListener(options);
+  await listener.open(options);
+  return listener;
+}
+
+class TcpListener implements Listener {
+  readonly protocol = 'tcp';
+  address: Listener['address'] = { host: '', port: 0 };
+  readonly #server: Server | TlsServer;
+  readonly #limits: TcpLimits;
+  readonly #sockets: Connections;
+  readonly #connections = new Set<TcpConnection>();
+  readonly #around: ConnectionSurroundings;
+  #tls: ListenerTls | null;
+  #partialBytes = 0;
+  #stopSweep: () => void = () => undefined;
+
+  constructor({ manager, tls, limits, clock, log }: ListenerOptions<TcpLimits>) {
+    this.#tls = tls;
+    this.#limits = { ...TCP_LIMITS, ...limits };
+    this.#sockets = new Connections(this.#limits);
+    this.#around = {
+      manager,
+      limits: this.#limits,
+      clock,
+      log: log.child({ listener: 'tcp' }),
+      onProven: ({ socket }) => this.#sockets.markProven(socket),
+      onPartial: (connection, delta) => this.#countPartial(connection, delta),
+    };
+    this.#server = tls === null ? this.#plainServer() : this.#tlsServer(tls);
+  }
+
+  async open({ host, port }: ListenerOptions<TcpLimits>): Promise<void> {
+    const { clock, log } = this.#around;
+    const { header_ms, body_ms, idle_ms, output_ms } = this.#limits;
+    this.address = await listenOn(this.protocol, this.#server, host, port, this.#tls);
+    this.#server.on('error', (error: Error) => log.error({ err: error }, 'the listener failed'));
+    this.#stopSweep = startSweep(clock, [header_ms, body_ms, idle_ms, output_ms], (nowMs) => {
+      for (const connection of this.#connections) connection.sweep(nowMs);
+    });
+  }
+
+  reloadTls(tls: ListenerTls): void {
+    requireSameClientAuth(this.#tls, tls);
+    (this.#server as TlsServer).setSecureContext(secureContextOptions(tls));
+    this.#tls = tls;
+  }
+
+  async close(drainMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const connection of this.#connections) connection.drain();
+    const cancel = this.#around.clock.after(drainMs, () => this.#sockets.destroyAll());
+    await closed;
+    cancel();
+    this.#stopSweep();
+  }
+
+  #plainServer(): Server {
+    return createServer({ noDelay: true }, (socket) => {
+      if (this.#sockets.admit(socket)) this.#serve(new TcpConnection(socket, null, this.#around));
+    });
+  }
+
+  #tlsServer(tls: ListenerTls): TlsServer {
+    const server = createTlsServer({ ...tlsServerOptions(tls, this.#limits.tls_handshake_ms), noDelay: true });
+    server.prependListener('connection', (socket: Socket) => void this.#sockets.admit(socket));
+    server.on('secureConnection', (socket: TLSSocket) => {
+      this.#serve(new TcpConnection(socket, peerCertificateOf(socket), this.#around));
+    });
+    server.on('tlsClientError', (error, socket) => {
+      this.#around.log.debug({ err: error.message }, 'a TLS handshake failed');
+      socket.destroy();
+    });
+    return server;
+  }
+
+  #serve(connection: TcpConnection): void {
+    this.#connections.add(connection);
+    connection.socket.once('close', () => this.#connections.delete(connection));
+  }
+
+  /** Over the limit, whoever holds the most has to go: who sends little is not kept from being served. */
+  #countPartial(grown: TcpConnection, delta: number): void {
+    this.#partialBytes += delta;
+    if (this.#partialBytes <= this.#limits.partial_bytes_max) return;
+    let largest = grown;
+    for (const connection of this.#connections)
+      if (connection.partialBytes > largest.partialBytes) largest = connection;
+    largest.refuse(
+      null,
+      new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 }),
+    );
+  }
+}

@@ -1,0 +1,139 @@
+import { malformed } from '../protocol/refusal.ts';
+import type { XmlRpcValue } from './values.ts';
+
+/** Which elements may stand in which; the empty name is the document. */
+export const PARENTS: Readonly<Record<string, readonly string[]>> = {
+  methodCall: [''],
+  methodResponse: [''],
+  methodName: ['methodCall'],
+  params: ['methodCall', 'methodResponse'],
+  fault: ['methodResponse'],
+  param: ['params'],
+  value: ['param', 'fault', 'member', 'data'],
+  struct: ['value'],
+  member: ['struct'],
+  name: ['member'],
+  array: ['value'],
+  data: ['array'],
+  string: ['value'],
+  int: ['value'],
+  i4: ['value'],
+  boolean: ['value'],
+  base64: ['value'],
+};
+
+/** Elements that hold text; a `value` does too, where it holds no element. */
+const TEXTS: ReadonlySet<string> = new Set(['methodName', 'name', 'string', 'int', 'i4', 'boolean', 'base64', 'value']);
+
+/** Elements that hold only so many of the same. */
+const ONCE: ReadonlySet<string> = new Set(['methodName', 'params', 'fault', 'name', 'data', 'struct', 'array']);
+const ONE_CHILD: ReadonlySet<string> = new Set(['value', 'param', 'fault']);
+
+const NUMBER = /^[+-]?\d{1,10}$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const INT_MIN = -(2 ** 31);
+const INT_MAX = 2 ** 31 - 1;
+
+/** An element that is being read. */
+export class Element {
+  readonly name: string;
+  text = '';
+  /** Of the elements that hold any. */
+  readonly values: XmlRpcValue[] = [];
+  readonly members = new Map<string, XmlRpcValue>();
+  /** Texts of `methodName` and `name`. */
+  label: string | null = null;
+  #children = 0;
+  readonly #seen = new Set<string>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get isEmpty(): boolean {
+    return this.#children === 0;
+  }
+
+  /** Whether an element of this name stands in it. */
+  has(child: string): boolean {
+    return this.#seen.has(child);
+  }
+
+  /** @throws RemoteFailure MALFORMED */
+  addText(text: string): void {
+    if (TEXTS.has(this.name) && this.isEmpty) this.text += text;
+    else if (text.trim() !== '') throw malformed(`xml: text within <${this.name}>`);
+  }
+
+  /** Holds that an element may stand here. @throws RemoteFailure MALFORMED */
+  admit(child: string): void {
+    const repeated = this.#seen.has(child) && ONCE.has(child);
+    if (repeated || (this.#children > 0 && ONE_CHILD.has(this.name)))
+      throw malformed(`xml: one <${child}> too many within <${this.name}>`);
+    if (this.text.trim() !== '') throw malformed(`xml: text beside <${child}>`);
+    this.text = '';
+    this.#children += 1;
+    this.#seen.add(child);
+  }
+
+  /** Takes over what a closed element was. @throws RemoteFailure MALFORMED */
+  take(child: Element): void {
+    if (child.name === 'methodName' || child.name === 'name') this.label = child.text;
+    else if (child.name === 'member') this.#addMember(child);
+    else if (child.name === 'param') this.values.push(onlyValue(child));
+    else if (child.name === 'data' || child.name === 'params' || child.name === 'fault')
+      this.values.push(...child.values);
+    else this.values.push(valueOf(child));
+  }
+
+  #addMember(member: Element): void {
+    const [value, ...others] = member.values;
+    if (member.label === null || value === undefined || others.length > 0)
+      throw malformed('xml: a <member> has one name and one value');
+    if (this.members.has(member.label))
+      throw malformed(`${member.label.slice(0, 64)}: is given more than once; keep one`);
+    this.members.set(member.label, value);
+  }
+}
+
+function onlyValue(element: Element): XmlRpcValue {
+  const [value] = element.values;
+  if (value === undefined) throw malformed(`xml: <${element.name}> without a value`);
+  return value;
+}
+
+function valueOf(element: Element): XmlRpcValue {
+  const { name, text } = element;
+  switch (name) {
+    case 'value':
+      return element.isEmpty ? text : onlyValue(element);
+    case 'struct':
+      return element.members;
+    case 'array':
+      return element.values;
+    case 'string':
+      return text;
+    case 'int':
+    case 'i4':
+      return wholeNumber(text);
+    case 'boolean':
+      if (text !== '0' && text !== '1') throw malformed('xml: a <boolean> is 0 or 1');
+      return text === '1';
+    case 'base64':
+      return base64(text);
+    default:
+      throw malformed(`xml: <${name}> is no value`);
+  }
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!NUMBER.test(text) || value < INT_MIN || value > INT_MAX) throw malformed(`xml: an <int> is a number of 32 bits`);
+  return value;
+}
+
+function base64(text: string): Buffer {
+  const packed = /\s/.test(text) ? text.replace(/[\r\n\t ]+/g, '') : text;
+  if (packed.length % 4 !== 0 || !BASE64.test(packed)) throw malformed('xml: a <base64> is not base64');
+  return Buffer.from(packed, 'base64');
+}

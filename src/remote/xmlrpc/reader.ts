@@ -1,0 +1,119 @@
+import { SaxesParser, type SaxesStartTagPlain, type XMLDecl } from 'saxes';
+
+import { malformed } from '../protocol/refusal.ts';
+import { Element, PARENTS } from './elements.ts';
+import { isStruct, type XmlRpcDocument } from './values.ts';
+
+export interface ReaderLimits {
+  /** Bytes of the whole document. */
+  readonly document_bytes_max: number;
+}
+
+const DEPTH_MAX = 32;
+const ELEMENTS_MAX = 1_000;
+const ENCODING = /^utf-?8$/i;
+/** What of a parser's complaint is passed on. */
+const MESSAGE_SHOWN = 200;
+
+/**
+ * Reads one document as it arrives, and refuses it at the first byte that cannot be right: nothing is built of elements
+ * that XML-RPC does not have, of what lies too deep, nor of anything that a DOCTYPE could say.
+ */
+export class XmlRpcReader {
+  readonly #limits: ReaderLimits;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  readonly #parser = new SaxesParser({ position: false });
+  readonly #stack: Element[] = [new Element('')];
+  #bytes = 0;
+  #elements = 0;
+  #document: XmlRpcDocument | null = null;
+
+  constructor(limits: ReaderLimits) {
+    this.#limits = limits;
+    const parser = this.#parser;
+    parser.on('xmldecl', (declaration) => checkDeclaration(declaration));
+    parser.on('doctype', () => refuse('a DOCTYPE is not taken'));
+    parser.on('processinginstruction', () => refuse('processing instructions are not taken'));
+    parser.on('opentagstart', (tag) => this.#open(tag));
+    parser.on('attribute', () => refuse('attributes are not taken'));
+    parser.on('text', (text) => this.#text(text));
+    parser.on('cdata', (text) => this.#text(text));
+    parser.on('closetag', () => this.#close());
+    parser.on('error', (error) => refuse(error.message.slice(0, MESSAGE_SHOWN)));
+  }
+
+  /** @throws RemoteFailure MALFORMED, after which nothing more can be read */
+  write(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#limits.document_bytes_max)
+      refuse(`the document has more than ${this.#limits.document_bytes_max} bytes`);
+    this.#parser.write(this.#decode(chunk));
+  }
+
+  /** The document, when all of it was written. @throws RemoteFailure MALFORMED */
+  end(): XmlRpcDocument {
+    this.#parser.write(this.#decode(null));
+    this.#parser.close();
+    return this.#document ?? refuse('the document is empty');
+  }
+
+  #decode(chunk: Uint8Array | null): string {
+    try {
+      return chunk === null ? this.#decoder.decode() : this.#decoder.decode(chunk, { stream: true });
+    } catch {
+      return refuse('the document is not UTF-8');
+    }
+  }
+
+  #open({ name }: SaxesStartTagPlain): void {
+    const parent = this.#stack.at(-1)!;
+    const parents = Object.hasOwn(PARENTS, name) ? PARENTS[name]! : [];
+    if (!parents.includes(parent.name)) refuse(`<${name.slice(0, 64)}> does not belong here`);
+    if (this.#stack.length > DEPTH_MAX) refuse(`elements are nested deeper than ${DEPTH_MAX}`);
+    this.#elements += 1;
+    if (this.#elements > ELEMENTS_MAX) refuse(`more than ${ELEMENTS_MAX} elements`);
+    parent.admit(name);
+    this.#stack.push(new Element(name));
+  }
+
+  #text(text: string): void {
+    this.#stack.at(-1)!.addText(text);
+  }
+
+  #close(): void {
+    const element = this.#stack.pop()!;
+    if (this.#stack.length > 1) this.#stack.at(-1)!.take(element);
+    else this.#document = element.name === 'methodCall' ? callOf(element) : responseOf(element);
+  }
+}
+
+function callOf(root: Element): XmlRpcDocument {
+  if (root.label === null) return refuse('a call without a method name');
+  return { kind: 'call', method: root.label, params: root.values };
+}
+
+function responseOf(root: Element): XmlRpcDocument {
+  const [value, ...others] = root.values;
+  if (value === undefined || others.length > 0) return refuse('a response has one value, or a fault');
+  if (!root.has('fault')) return { kind: 'response', value };
+  const code = isStruct(value) ? value.get('faultCode') : undefined;
+  const message = isStruct(value) ? value.get('faultString') : undefined;
+  if (typeof code !== 'number' || typeof message !== 'string') return refuse('a fault has faultCode and faultString');
+  return { kind: 'fault', code, message };
+}
+
+function checkDeclaration({ version, encoding }: XMLDecl): void {
+  if (version !== '1.0') refuse('only XML 1.0 is taken');
+  if (encoding !== undefined && !ENCODING.test(encoding)) refuse('only UTF-8 is taken');
+}
+
+function refuse(fault: string): never {
+  throw malformed(`xml: ${fault}`);
+}
+
+/** Reads a document that is there as a whole. @throws RemoteFailure MALFORMED */
+export function readDocument(bytes: Uint8Array, limits: ReaderLimits): XmlRpcDocument {
+  const reader = new XmlRpcReader(limits);
+  reader.write(bytes);
+  return reader.end();
+}
