@@ -1,6 +1,6 @@
 /**
  * `npm run build`: what the published package holds. Compiles `src/` to `dist/`, copies the files beside the code that
- * reads them (SQL, rules, WebAssembly), compiles the built-in rules, strips the types off the examples, builds the page,
+ * reads them (SQL, rules, WebAssembly, protocol definitions), compiles the built-in rules, strips the types off the examples, builds the page,
  * and checks that the command can be started.
  */
 import { spawnSync } from 'node:child_process';
@@ -35,7 +35,7 @@ function compile(): void {
 
 /** What code reads from beside itself. Returns how many files were copied. */
 function copyData(): number {
-  const files = globSync('**/*.{sql,toml,wasm}', { cwd: join(ROOT, 'src') });
+  const files = globSync('**/*.{sql,toml,wasm,proto}', { cwd: join(ROOT, 'src') });
   for (const file of files) cpSync(join(ROOT, 'src', file), join(ROOT, 'dist', file));
   return files.length;
 }

@@ -1,4 +1,5 @@
-/** What modules with kinds import: `import { defineKind } from 'heddle'`. */
+/** What modules with kinds and with events import: `import { defineKind } from 'heddle'`. */
+export { FinalFailure } from './kinds/definition/final-failure.ts';
 export { PartialFailure } from './kinds/definition/partial-failure.ts';
 export type { EarlierResult, KindContext, KindTask } from './kinds/definition/context.ts';
 export { defineKind } from './kinds/definition/define-kind.ts';
@@ -18,6 +19,15 @@ export type {
   TaskNode,
   TaskOptions,
 } from './kinds/definition/nodes.ts';
-export type { SchemaInput, SchemaOutput, StandardSchema } from './kinds/definition/standard-schema.ts';
+export type { SchemaInput, SchemaOutput, StandardSchema } from './domain/standard-schema.ts';
 export type { JsonObject, JsonValue } from './domain/json.ts';
 export type { CompletionPolicy, ContainerMode } from './domain/workflow.ts';
+export { defineEvent } from './remote/definition/index.ts';
+export type {
+  EventContext,
+  EventDefinition,
+  EventOptions,
+  EventLog,
+  EventProgress,
+  UncheckedEventOptions,
+} from './remote/definition/index.ts';

@@ -43,6 +43,7 @@ const SPEAKING = new Set([
   'MigrationError',
   'HeddleError',
   'HeddleApiError',
+  'KeyFileError',
 ]);
 
 /** The sentence for people, where the error is of a kind that has one; null for a defect, which deserves its stack. */

@@ -6,18 +6,24 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isKindDefinition, type KindDefinition } from '../kinds/definition/define-kind.ts';
 import { CommandFailure, ConfigurationError } from './failure.ts';
 
-const OWN_NAME = 'heddle';
+const SUFFIX = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 /** This package as modules import it: beside this file's directory, in source or built. */
-const OWN_INDEX = new URL(import.meta.url.endsWith('.ts') ? '../index.ts' : '../index.js', import.meta.url).href;
+const OWN_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    heddle: '../index',
+    'heddle/client': '../client/index',
+    'heddle/event': '../remote/definition/index',
+  }).map(([name, path]) => [name, new URL(path + SUFFIX, import.meta.url).href]),
+);
 
 let hooked = false;
 
-/** Lets modules import this very package by its name, wherever they are and whether or not it is installed there. */
+/** Lets modules import this very package by its names, wherever they are and whether or not it is installed there. */
 function resolveOwnName(): void {
   if (hooked) return;
   hooked = true;
   registerHooks({
-    resolve: (specifier, context, next) => next(specifier === OWN_NAME ? OWN_INDEX : specifier, context),
+    resolve: (specifier, context, next) => next(OWN_NAMES.get(specifier) ?? specifier, context),
   });
 }
 
@@ -73,7 +79,7 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
 /** With the place: at the head of the stack where it is the syntax, else the first line of it that is not this package's. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const own = fileURLToPath(new URL('.', OWN_INDEX));
+  const own = fileURLToPath(new URL('../', import.meta.url));
   const places = [...(error.stack ?? '').matchAll(/(?:^|file:\/\/)(\/[^\s():]+:\d+)/gm)].map((match) => match[1]!);
   const place = places.find((each) => !each.startsWith(own));
   return `${error.name}: ${error.message}${place === undefined ? '' : ` (${place})`}`;

@@ -13,6 +13,7 @@ import type { Random } from '../runtime/random.ts';
 import { watchAttempts } from './attempt-watch.ts';
 import { loadKinds } from './kind-modules.ts';
 import { reconKinds } from './recon-kinds.ts';
+import { remoteKinds, type RemoteKindsOptions } from './remote-kinds.ts';
 import { serverScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
@@ -42,16 +43,19 @@ export interface ServerKindsOptions extends KindsOptions {
   defaultScanRoot: string | null;
   /** Domains whose names scans may look up beside those of the scope. */
   followedNames: readonly string[];
+  /** Where tasks of the kind `RemoteEvent` go. */
+  remote: Omit<RemoteKindsOptions, 'log'>;
 }
 
 /** Runs Heddle's own kinds and those of the configured modules in this process. */
 export async function startKinds(options: ServerKindsOptions): Promise<void> {
   const { settings, engine, clock, log, stopping, findings, models, notices, shared, ssrf } = options;
-  const { defaultScanRoot, followedNames } = options;
+  const { defaultScanRoot, followedNames, remote } = options;
   const loaded = await loadKinds(settings.kindModules, process.cwd());
   const own = [
     ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
     ...reconKinds({ settings, models, clock, watch: watchAttempts(engine), followed: followedNames }),
+    ...remoteKinds({ ...remote, log }),
     ...tellingKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
     conditional(),

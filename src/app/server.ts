@@ -10,6 +10,7 @@ import { processLog, type LogSink } from './process-log.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
+import { warnOfUnknown } from './unknown-variables.ts';
 import { startSystem } from './wiring.ts';
 
 /** What a process tells of its life, for the terminal and for scripts. */
@@ -91,9 +92,4 @@ async function prepareDatabase(settings: SettingValues, url: string, log: Logger
     await database.close();
   }
   if (settings.migrateAtStart) await migrate({ url, log });
-}
-
-/** Misspelt variables change nothing, so they are told. */
-export function warnOfUnknown({ unknownVariables }: Configuration, log: Logger): void {
-  for (const name of unknownVariables) log.warn({ variable: name }, `${name} is set, but there is no such setting`);
 }

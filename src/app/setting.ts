@@ -112,11 +112,15 @@ export function checkedText(
     allowed: string;
     check: (given: string) => boolean;
     show?: (value: string) => string;
+    /** Neither faults nor listings show it. */
+    secret?: boolean;
   },
 ): Setting<string> {
-  const { allowed, check, show = (value: string) => value } = declaration;
+  const { allowed, check, secret = false } = declaration;
+  const { show = (value: string) => (secret ? REDACTED : value) } = declaration;
   return setting(declaration, {
     allowed,
+    secret,
     parse: (given) => (check(given) ? { value: given } : null),
     show: (value) => (value === '' ? '' : show(value)),
   });

@@ -1,5 +1,7 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
+import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
+import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
 import { SCAN_SETTING_GROUPS } from './scan-settings.ts';
 import * as kind from './setting.ts';
 
@@ -194,6 +196,7 @@ export const SETTING_GROUPS = {
     }),
   },
   ...SCAN_SETTING_GROUPS,
+  ...REMOTE_CLIENT_SETTING_GROUPS,
   HTTP: {
     paginationDefault: kind.integer({
       name: 'PAGINATION_DEFAULT',
@@ -368,6 +371,7 @@ export const SETTING_GROUPS = {
       description: 'Share of new traces that are recorded',
     }),
   },
+  ...EXECUTOR_SETTING_GROUPS,
 } as const;
 
 type Groups = typeof SETTING_GROUPS;

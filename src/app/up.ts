@@ -9,10 +9,11 @@ import { EXIT, type ExitCode } from './failure.ts';
 import { freePort } from './listener.ts';
 import { VERSION } from './package.ts';
 import { processLog } from './process-log.ts';
-import { warnOfUnknown, type ProcessOptions } from './server.ts';
+import type { ProcessOptions } from './server.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
 import { StopSequence } from './stop-sequence.ts';
+import { warnOfUnknown } from './unknown-variables.ts';
 import { startSystem, type System } from './wiring.ts';
 
 /** Where a workflow is and how to reach it, for whoever shows its progress. */

@@ -38,6 +38,7 @@ import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
 import { startReconRetention } from './recon-retention.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
+import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import type { SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
@@ -111,7 +112,8 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const findings = findingsOf(base.database, base.settings);
   const models = modelsOf(base.database, base.settings);
   startReconRetention(base, [findings, models]);
-  const parts = { engine, jobs: createJobs(jobs), findings, models, queue, ...stores };
+  const executors = watchExecutors(base);
+  const parts = { engine, jobs: createJobs(jobs), findings, models, queue, executors, ...stores };
   await startHttp(base, { ...parts, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs });
@@ -121,7 +123,20 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
-  await startKinds({ ...base, engine, notices, shared, ssrf, findings, models, defaultScanRoot, followedNames });
+  const { tracing } = base;
+  const remote = { executors, database, tracing };
+  await startKinds({
+    ...base,
+    engine,
+    notices,
+    shared,
+    ssrf,
+    findings,
+    models,
+    defaultScanRoot,
+    followedNames,
+    remote,
+  });
   return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
@@ -241,6 +256,7 @@ interface HttpParts {
   jobs: Jobs;
   findings: Findings;
   models: Models;
+  executors: ConfiguredExecutors | null;
   queue: MessageQueue;
   tokens: TokenStore;
   definitions: DefinitionStore;
@@ -253,13 +269,27 @@ interface HttpParts {
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { engine, jobs, findings, models, queue, tokens, definitions, secrets, hostUrl, port, policy, tokensRequired } =
-    parts;
+  const {
+    engine,
+    jobs,
+    findings,
+    models,
+    executors,
+    queue,
+    tokens,
+    definitions,
+    secrets,
+    hostUrl,
+    port,
+    policy,
+    tokensRequired,
+  } = parts;
   const app: App = buildServer({
     engine,
     jobs,
     findings,
     models,
+    executors: { list: () => executors?.list() ?? [] },
     queues: queue,
     tokens,
     definitions,

@@ -22,8 +22,10 @@ import { loadKinds, selectKinds } from './kind-modules.ts';
 import { modelsOf } from './models.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import { reconKinds } from './recon-kinds.ts';
+import { openExecutors } from './remote/executors.ts';
+import { remoteKinds } from './remote-kinds.ts';
 import { requireSchema } from './schema-state.ts';
-import { warnOfUnknown } from './server.ts';
+import { warnOfUnknown } from './unknown-variables.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
 import { workerScanKinds } from './scan-kinds.ts';
 import type { SettingValues } from './settings.ts';
@@ -127,16 +129,17 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
 }
 
 /** @throws ConfigurationError where there is nothing to run */
-function requireKinds({ kindModules, scanRoots, reconScope }: SettingValues, names: readonly string[]): void {
-  if (kindModules.length + scanRoots.length + reconScope.length + names.length > 0) return;
+function requireKinds(settings: SettingValues, names: readonly string[]): void {
+  const { kindModules, scanRoots, reconScope, remoteExecutors } = settings;
+  if (kindModules.length + scanRoots.length + reconScope.length + remoteExecutors.length + names.length > 0) return;
   throw new ConfigurationError([
-    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or HEDDLE_SCAN_ROOTS, what is to be scanned; or HEDDLE_RECON_SCOPE, what may be probed',
+    '--module (HEDDLE_MODULES): name at least one module that exports kinds; or HEDDLE_SCAN_ROOTS, what is to be scanned; or HEDDLE_RECON_SCOPE, what may be probed; or HEDDLE_EXECUTORS, where remote events go',
   ]);
 }
 
-/** A worker scans and probes where it was told what, or where it was told to. */
+/** A worker scans, probes and sends events away where it was told what, or where it was told to. */
 function kindsOf(
-  { settings, modules, names, log }: Start,
+  { settings, modules, names, log, stopping }: Start,
   database: Database | null,
   control: TaskControl | null,
 ): readonly KindDefinition[] {
@@ -145,14 +148,17 @@ function kindsOf(
   const scanning = workerScanKinds({ settings, books, clock: systemClock });
   const watch = control === null ? null : pollAttempts({ control, clock: systemClock, log });
   const probing = reconKinds({ settings, models, clock: systemClock, watch });
+  const executors = openExecutors({ settings, clock: systemClock, random: systemRandom, log });
+  stopping.add('the executors', async () => executors?.close());
+  const remote = remoteKinds({ executors, database, tracing: null, log });
   const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
   ];
   // Every server decides conditionals; a worker does where it is named for it.
-  if (names.length > 0) return selectKinds(withOwn([...scanning, ...probing, conditional()]), names);
+  if (names.length > 0) return selectKinds(withOwn([...scanning, ...probing, ...remote, conditional()]), names);
   const { scanRoots, reconScope } = settings;
-  return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : [])]);
+  return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : []), ...remote]);
 }
 
 /** The configured database, or the one that a `heddle up` runs here; null where queues elsewhere do without. */

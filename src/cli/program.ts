@@ -1,11 +1,16 @@
 import { Command } from 'commander';
 
 import { NODE_MIN, VERSION } from '../app/package.ts';
+import { registerAuditCommand } from './commands/audit.ts';
 import { registerBatchCommands } from './commands/batch.ts';
+import { registerCertsCommand } from './commands/certs.ts';
 import { registerConfigCommand } from './commands/config.ts';
 import { registerDoctorCommand } from './commands/doctor.ts';
+import { registerEventCommands } from './commands/event.ts';
+import { registerExecutorCommand } from './commands/executor.ts';
 import { registerFindingsCommands } from './commands/findings.ts';
 import { registerJobCommands } from './commands/job.ts';
+import { registerKeysCommand } from './commands/keys.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerModelsCommands } from './commands/models.ts';
 import { registerQueueCommands } from './commands/queue.ts';
@@ -34,6 +39,8 @@ export function createProgram(): Command {
   registerUpCommand(program);
   registerServerCommand(program);
   registerWorkerCommand(program);
+  registerExecutorCommand(program);
+  registerEventCommands(program);
   registerMigrateCommand(program);
   registerDoctorCommand(program);
   registerConfigCommand(program);
@@ -48,5 +55,8 @@ export function createProgram(): Command {
   registerWebhookCommands(program);
   registerScanCommand(program);
   registerReconCommands(program);
+  registerAuditCommand(program);
+  registerKeysCommand(program);
+  registerCertsCommand(program);
   return program;
 }

@@ -18,6 +18,7 @@ import type {
   WorkflowTreeDto,
 } from '../http/wire/workflow.ts';
 import { HeddleApiError } from './error.ts';
+import { ExecutorsClient } from './executors.ts';
 import { FindingsClient } from './findings.ts';
 import { ModelsClient } from './models.ts';
 import { follow } from './follow.ts';
@@ -83,6 +84,7 @@ const RESULTS_PER_PAGE = 100;
 
 /** The API, typed. Failures are HeddleApiError; what `fetch` throws when the server cannot be reached passes through. */
 export class HeddleClient {
+  readonly executors: ExecutorsClient;
   readonly findings: FindingsClient;
   readonly jobs: JobsClient;
   readonly models: ModelsClient;
@@ -94,6 +96,7 @@ export class HeddleClient {
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
     this.work = new WorkClient(this.#transport);
+    this.executors = new ExecutorsClient(this.#transport);
     this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);

@@ -26,6 +26,7 @@ export async function describeApi(app: App, version: string, hostUrl: string): P
         { name: 'Work', description: 'Tasks for workers in any language: claim, heartbeat, complete.' },
         { name: 'Findings', description: 'Secrets that scans found, over all their runs.' },
         { name: 'Models', description: 'Hosts, services, names, certificates: what is known, and what has changed.' },
+        { name: 'Executors', description: 'Where tasks of the kind `RemoteEvent` go.' },
         { name: 'Queues', description: 'What stands in the queues, and dead letters.' },
         { name: 'Webhooks', description: 'The outbox of webhook deliveries.' },
         { name: 'Definitions', description: 'Rules and actions that tasks name instead of repeating.' },

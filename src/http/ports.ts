@@ -69,6 +69,42 @@ export interface Queues {
   redrive(queue: string, ids: readonly string[] | null): Promise<number>;
 }
 
+/** What the API shows of the executors that remote events go to. Times are milliseconds since the epoch. */
+export interface Executors {
+  /** As they were when they last said so. */
+  list(): readonly ExecutorEndpoint[];
+}
+
+export interface ExecutorEndpoint {
+  /** What tasks name it by. */
+  executor: string;
+  endpoint: string;
+  state: 'unknown' | 'healthy' | 'degraded' | 'draining' | 'unreachable';
+  in_flight: number;
+  answered_at: number | null;
+  last_error: { at: number; message: string } | null;
+  clock_offset_ms: number | null;
+  status: ExecutorStatus | null;
+}
+
+export interface ExecutorStatus {
+  version: string;
+  tier: string;
+  workers: number;
+  busy: number;
+  queue_depth: number;
+  max_pending_tasks: number;
+  uptime_seconds: number;
+  recent: readonly {
+    correlation_id: string;
+    event_name: string;
+    status: string;
+    code?: string;
+    created_at: string;
+    duration_ms?: number;
+  }[];
+}
+
 interface QueuedDeadLetter {
   id: string;
   queue: string;
@@ -84,6 +120,7 @@ export interface ServerDependencies {
   jobs: Jobs;
   findings: Omit<Findings, 'retain'>;
   models: Omit<Models, 'retain' | 'latestRuns'>;
+  executors: Executors;
   queues: Queues;
   tokens: TokenReader;
   definitions: DefinitionRepository;

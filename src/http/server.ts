@@ -15,6 +15,7 @@ import { batchRoutes } from './routes/batches.ts';
 import type { App, RouteContext } from './routes/context.ts';
 import { definitionRoutes } from './routes/definitions.ts';
 import { eventRoutes } from './routes/events.ts';
+import { executorRoutes } from './routes/executors.ts';
 import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
 import { jobRoutes } from './routes/jobs.ts';
@@ -110,6 +111,7 @@ function addRoutes(app: App, context: RouteContext): void {
   jobRoutes(app, context);
   findingRoutes(app, context);
   modelRoutes(app, context);
+  executorRoutes(app, context);
   queueRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);

@@ -16,6 +16,7 @@ const dagPage = viewing ? loadDagPage() : null;
 const DagPage = lazy(async () => ({ default: (await (dagPage ?? loadDagPage())).DagPage }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
+const ExecutorsPage = lazy(async () => ({ default: (await import('./executors/executors-page.tsx')).ExecutorsPage }));
 const SurfacePage = lazy(async () => ({ default: (await import('./surface/surface-page.tsx')).SurfacePage }));
 
 export function App() {
@@ -35,5 +36,6 @@ function Place() {
   if (path === '/jobs') return <JobsPage />;
   if (path === '/findings') return <FindingsPage />;
   if (path === '/surface') return <SurfacePage />;
+  if (path === '/executors') return <ExecutorsPage />;
   return <BatchesPage />;
 }

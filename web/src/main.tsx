@@ -8,6 +8,7 @@ import './list/list.css';
 import './findings/findings.css';
 import './surface/surface.css';
 import './jobs/jobs.css';
+import './executors/executors.css';
 
 applyTheme();
 createRoot(document.getElementById('root')!).render(

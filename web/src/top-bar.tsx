@@ -12,6 +12,7 @@ const PLACES = [
   { label: 'Jobs', address: '/jobs', view: null },
   { label: 'Findings', address: '/findings', view: null },
   { label: 'Surface', address: '/surface', view: null },
+  { label: 'Executors', address: '/executors', view: null },
 ] as const;
 
 /** Whether a place is the list shown, or the one that what is shown belongs to. */

@@ -8,10 +8,12 @@ import {
   type ClientContext,
   type CommandIo,
 } from '../output/client-command.ts';
+import { given, pageQuery, paged, type PageOptions } from '../output/list-options.ts';
 import type { Output, Style } from '../output/output.ts';
 import { writeFields, writeTable } from '../output/table.ts';
+import { writeTargets } from '../output/target-table.ts';
 import { printable } from '../output/text.ts';
-import type { Finding, ScanTarget } from '../output/wire.ts';
+import type { Finding } from '../output/wire.ts';
 
 interface ListOptions {
   target?: string;
@@ -21,11 +23,6 @@ interface ListOptions {
   path?: string;
   since?: string;
   after?: string;
-  pageSize?: number;
-}
-
-interface TargetsOptions {
-  page?: number;
   pageSize?: number;
 }
 
@@ -69,12 +66,8 @@ function registerReads(findings: Command, io: CommandIo): void {
     io,
     async ({ client, output }, _options, id) => tellFinding(output, await client.findings.get(id)),
   );
-  clientCommand<TargetsOptions>(
-    findings
-      .command('targets')
-      .description('list what was scanned, with the latest run of each')
-      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'targets a page', wholeNumber(1, 10_000)),
+  clientCommand<PageOptions>(
+    paged(findings.command('targets').description('list what was scanned, with the latest run of each'), 'targets'),
     io,
     listTargets,
   );
@@ -91,7 +84,7 @@ function registerChanges(findings: Command, io: CommandIo): void {
     io,
     async ({ client, output }, { comment, falsePositive }, id) => {
       const triage = falsePositive === true ? 'false_positive' : 'ignored';
-      tellFinding(output, await client.findings.change(id, { triage, ...(comment === undefined ? {} : { comment }) }));
+      tellFinding(output, await client.findings.change(id, { triage, ...given({ comment }) }));
       return undefined;
     },
   );
@@ -103,7 +96,7 @@ function registerChanges(findings: Command, io: CommandIo): void {
       .option('--comment <text>', 'why'),
     io,
     async ({ client, output }, { comment }, id) => {
-      const change = { triage: 'open' as const, ...(comment === undefined ? {} : { comment }) };
+      const change = { triage: 'open' as const, ...given({ comment }) };
       tellFinding(output, await client.findings.change(id, change));
       return undefined;
     },
@@ -112,16 +105,9 @@ function registerChanges(findings: Command, io: CommandIo): void {
 
 async function listFindings({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
   const { target, rule, state, triage, path, since, after, pageSize } = options;
-  const listed = await client.findings.list({
-    ...(target === undefined ? {} : { target }),
-    ...(rule === undefined ? {} : { rule }),
-    ...(state === undefined ? {} : { state }),
-    ...(triage === undefined ? {} : { triage }),
-    ...(path === undefined ? {} : { path }),
-    ...(since === undefined ? {} : { since }),
-    ...(after === undefined ? {} : { after }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
-  });
+  const listed = await client.findings.list(
+    given({ target, rule, state, triage, path, since, after, page_size: pageSize }),
+  );
   output.result(listed, () => writeFindings(output, listed));
   return undefined;
 }
@@ -176,37 +162,11 @@ function tellFinding(output: Output, finding: Finding): undefined {
   return undefined;
 }
 
-async function listTargets({ client, output }: ClientContext, options: TargetsOptions): Promise<undefined> {
-  const { page, pageSize } = options;
-  const targets = await client.findings.targets({
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+async function listTargets({ client, output }: ClientContext, options: PageOptions): Promise<undefined> {
+  const targets = await client.findings.targets(pageQuery(options));
+  output.result(targets, () => {
+    if (targets.length === 0) output.line('nothing was scanned yet');
+    else writeTargets(output, targets, ['new', 'known', 'gone']);
   });
-  output.result(targets, () => writeTargets(output, targets));
   return undefined;
-}
-
-function writeTargets(output: Output, targets: readonly ScanTarget[]): void {
-  if (targets.length === 0) {
-    output.line('nothing was scanned yet');
-    return;
-  }
-  const of = (count: 'new' | 'known' | 'gone') => ({
-    header: count.toUpperCase(),
-    value: ({ last_run }: ScanTarget) => (last_run === null ? '-' : String(last_run[count])),
-    align: 'right' as const,
-  });
-  writeTable(
-    output,
-    [
-      { header: 'TARGET', value: ({ target }) => target, flexible: true },
-      { header: 'RUNS', value: ({ runs }) => String(runs), align: 'right' },
-      of('new'),
-      of('known'),
-      of('gone'),
-      { header: 'WHOLE', value: ({ last_run }) => (last_run?.complete === true ? 'yes' : 'no') },
-      { header: 'LAST RUN', value: ({ last_run }) => last_run?.started_at ?? '-' },
-    ],
-    targets,
-  );
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 
 import { clientCommand, processIo, wholeNumber, type ClientContext, type CommandIo } from '../output/client-command.ts';
+import { paged } from '../output/list-options.ts';
 import type { NewJob } from '../output/wire.ts';
 import { createJob, updateJob, type JobCreateOptions, type JobUpdateOptions } from './job-change.ts';
 import {
@@ -113,12 +114,6 @@ function addReads(job: Command, io: CommandIo): void {
     io,
     showHistory,
   );
-}
-
-function paged(command: Command, what: string): Command {
-  return command
-    .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
-    .option('--page-size <number>', `${what} a page`, wholeNumber(1, 10_000));
 }
 
 function addSwitches(job: Command, io: CommandIo): void {

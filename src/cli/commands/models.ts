@@ -8,10 +8,12 @@ import {
   type ClientContext,
   type CommandIo,
 } from '../output/client-command.ts';
+import { given, pageQuery, paged, type PageOptions } from '../output/list-options.ts';
 import type { Output, Style } from '../output/output.ts';
 import { writeFields, writeTable } from '../output/table.ts';
+import { writeTargets } from '../output/target-table.ts';
 import { printable } from '../output/text.ts';
-import type { Model, ModelTarget } from '../output/wire.ts';
+import type { Model } from '../output/wire.ts';
 
 interface ListOptions {
   target?: string;
@@ -20,11 +22,6 @@ interface ListOptions {
   key?: string;
   changedSince?: string;
   after?: string;
-  pageSize?: number;
-}
-
-interface TargetsOptions {
-  page?: number;
   pageSize?: number;
 }
 
@@ -60,12 +57,11 @@ export function registerModelsCommands(program: Command, io: CommandIo = process
     io,
     async ({ client, output }, _options, id) => tellModel(output, await client.models.get(id)),
   );
-  clientCommand<TargetsOptions>(
-    models
-      .command('targets')
-      .description('list what models are kept of, with the latest run of each')
-      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'targets a page', wholeNumber(1, 10_000)),
+  clientCommand<PageOptions>(
+    paged(
+      models.command('targets').description('list what models are kept of, with the latest run of each'),
+      'targets',
+    ),
     io,
     listTargets,
   );
@@ -73,15 +69,9 @@ export function registerModelsCommands(program: Command, io: CommandIo = process
 
 async function listModels({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
   const { target, model, state, key, changedSince, after, pageSize } = options;
-  const listed = await client.models.list({
-    ...(target === undefined ? {} : { target }),
-    ...(model === undefined ? {} : { model }),
-    ...(state === undefined ? {} : { state }),
-    ...(key === undefined ? {} : { key }),
-    ...(changedSince === undefined ? {} : { changed_since: changedSince }),
-    ...(after === undefined ? {} : { after }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
-  });
+  const listed = await client.models.list(
+    given({ target, model, state, key, changed_since: changedSince, after, page_size: pageSize }),
+  );
   output.result(listed, () => writeModels(output, listed));
   return undefined;
 }
@@ -138,38 +128,11 @@ function tellModel(output: Output, model: Model): undefined {
   return undefined;
 }
 
-async function listTargets({ client, output }: ClientContext, options: TargetsOptions): Promise<undefined> {
-  const { page, pageSize } = options;
-  const targets = await client.models.targets({
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+async function listTargets({ client, output }: ClientContext, options: PageOptions): Promise<undefined> {
+  const targets = await client.models.targets(pageQuery(options));
+  output.result(targets, () => {
+    if (targets.length === 0) output.line('no models are kept yet');
+    else writeTargets(output, targets, ['new', 'changed', 'known', 'gone']);
   });
-  output.result(targets, () => writeTargets(output, targets));
   return undefined;
-}
-
-function writeTargets(output: Output, targets: readonly ModelTarget[]): void {
-  if (targets.length === 0) {
-    output.line('no models are kept yet');
-    return;
-  }
-  const of = (count: 'new' | 'changed' | 'known' | 'gone') => ({
-    header: count.toUpperCase(),
-    value: ({ last_run }: ModelTarget) => (last_run === null ? '-' : String(last_run[count])),
-    align: 'right' as const,
-  });
-  writeTable(
-    output,
-    [
-      { header: 'TARGET', value: ({ target }) => target, flexible: true },
-      { header: 'RUNS', value: ({ runs }) => String(runs), align: 'right' },
-      of('new'),
-      of('changed'),
-      of('known'),
-      of('gone'),
-      { header: 'WHOLE', value: ({ last_run }) => (last_run?.complete === true ? 'yes' : 'no') },
-      { header: 'LAST RUN', value: ({ last_run }) => last_run?.started_at ?? '-' },
-    ],
-    targets,
-  );
 }

@@ -1,22 +1,11 @@
 import type { Command } from 'commander';
 
-import {
-  clientCommand,
-  parseId,
-  processIo,
-  wholeNumber,
-  type ClientContext,
-  type CommandIo,
-} from '../output/client-command.ts';
+import { clientCommand, parseId, processIo, type ClientContext, type CommandIo } from '../output/client-command.ts';
 import { CLIENT_EXIT } from '../output/exit-codes.ts';
+import { given, paged, pageQuery, type PageOptions } from '../output/list-options.ts';
 import type { Output } from '../output/output.ts';
 import { writeTable } from '../output/table.ts';
 import type { DeadLetter } from '../output/wire.ts';
-
-interface QueueListOptions {
-  page?: number;
-  pageSize?: number;
-}
 
 /** A message is shown up to here; `--json` has all of it. */
 const BODY_SHOWN_CHARACTERS = 200;
@@ -24,13 +13,14 @@ const BODY_SHOWN_CHARACTERS = 200;
 /** Adds `heddle queue …`. */
 export function registerQueueCommands(program: Command, io: CommandIo = processIo): void {
   const queue = program.command('queue').description('look at dead letters of queues and send them again');
-  clientCommand<QueueListOptions>(
-    queue
-      .command('list')
-      .description('list dead letters, oldest first; of one queue also what it holds')
-      .argument('[queue]', 'manager, or worker:KIND; all queues where none is named')
-      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'dead letters a page', wholeNumber(1, 10_000)),
+  clientCommand<PageOptions>(
+    paged(
+      queue
+        .command('list')
+        .description('list dead letters, oldest first; of one queue also what it holds')
+        .argument('[queue]', 'manager, or worker:KIND; all queues where none is named'),
+      'dead letters',
+    ),
     io,
     listQueue,
   );
@@ -55,17 +45,8 @@ export function registerQueueCommands(program: Command, io: CommandIo = processI
   );
 }
 
-async function listQueue(
-  { client, output }: ClientContext,
-  options: QueueListOptions,
-  name?: string,
-): Promise<undefined> {
-  const { page, pageSize } = options;
-  const letters = await client.queues.deadLetters({
-    ...(name === undefined ? {} : { queue: name }),
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
-  });
+async function listQueue({ client, output }: ClientContext, options: PageOptions, name?: string): Promise<undefined> {
+  const letters = await client.queues.deadLetters({ ...given({ queue: name }), ...pageQuery(options) });
   if (name === undefined) {
     output.result(letters, () => writeLetters(output, letters));
     return undefined;

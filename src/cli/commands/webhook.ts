@@ -1,22 +1,14 @@
 import { Option, type Command } from 'commander';
 
-import {
-  clientCommand,
-  parseId,
-  processIo,
-  wholeNumber,
-  type ClientContext,
-  type CommandIo,
-} from '../output/client-command.ts';
+import { clientCommand, parseId, processIo, type ClientContext, type CommandIo } from '../output/client-command.ts';
+import { given, paged, pageQuery, type PageOptions } from '../output/list-options.ts';
 import type { Output, Style } from '../output/output.ts';
 import { writeTable } from '../output/table.ts';
 import type { Delivery } from '../output/wire.ts';
 
-interface WebhookListOptions {
+interface WebhookListOptions extends PageOptions {
   state?: Delivery['state'];
   task?: string;
-  page?: number;
-  pageSize?: number;
 }
 
 const STATE_STYLES: Readonly<Record<Delivery['state'], Style>> = {
@@ -30,13 +22,14 @@ const STATE_STYLES: Readonly<Record<Delivery['state'], Style>> = {
 export function registerWebhookCommands(program: Command, io: CommandIo = processIo): void {
   const webhook = program.command('webhook').description('look at webhook deliveries and replay dead ones');
   clientCommand<WebhookListOptions>(
-    webhook
-      .command('list')
-      .description('list deliveries, newest first')
-      .addOption(new Option('--state <state>', 'only those of this state').choices(Object.keys(STATE_STYLES)))
-      .option('--task <id>', 'only those of this task', parseId)
-      .option('--page <number>', 'page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'deliveries a page', wholeNumber(1, 10_000)),
+    paged(
+      webhook
+        .command('list')
+        .description('list deliveries, newest first')
+        .addOption(new Option('--state <state>', 'only those of this state').choices(Object.keys(STATE_STYLES)))
+        .option('--task <id>', 'only those of this task', parseId),
+      'deliveries',
+    ),
     io,
     listWebhooks,
   );
@@ -55,13 +48,8 @@ export function registerWebhookCommands(program: Command, io: CommandIo = proces
 }
 
 async function listWebhooks({ client, output }: ClientContext, options: WebhookListOptions): Promise<undefined> {
-  const { state, task, page, pageSize } = options;
-  const deliveries = await client.listWebhooks({
-    ...(state === undefined ? {} : { state }),
-    ...(task === undefined ? {} : { task_id: task }),
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
-  });
+  const { state, task } = options;
+  const deliveries = await client.listWebhooks({ ...given({ state, task_id: task }), ...pageQuery(options) });
   output.result(deliveries, () => writeDeliveries(output, deliveries));
   return undefined;
 }

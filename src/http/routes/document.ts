@@ -24,6 +24,7 @@ export interface RouteDescription {
     | 'Jobs'
     | 'Findings'
     | 'Models'
+    | 'Executors'
     | 'Queues'
     | 'Webhooks'
     | 'Definitions'

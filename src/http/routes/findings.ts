@@ -14,22 +14,13 @@ import {
 } from '../wire/finding.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
+import { momentFilter, momentOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 
 const PATH_CHARACTERS_MAX = 4096;
 const RULE_CHARACTERS_MAX = 200;
 
 const FindingParameters = Type.Object({ finding_id: Uuid('The finding.') }, { additionalProperties: false });
-
-/** A text without NUL. */
-const text = (maxLength: number, description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength,
-    pattern: '^[^\\u0000]*$',
-    patternMeaning: 'text without NUL',
-    description,
-  });
 
 /** What scans found, over all their runs. */
 export function findingRoutes(app: App, context: RouteContext): void {
@@ -58,18 +49,12 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
         {
           page_size,
           after: Type.Optional(Uuid('Only findings after this one.')),
-          target: Type.Optional(text(TARGET_CHARACTERS_MAX, 'Only of this target.')),
-          rule: Type.Optional(text(RULE_CHARACTERS_MAX, 'Only of this rule, by its id.')),
+          target: textFilter(TARGET_CHARACTERS_MAX, 'Only of this target.'),
+          rule: textFilter(RULE_CHARACTERS_MAX, 'Only of this rule, by its id.'),
           state: Type.Optional(FindingStateWire),
           triage: Type.Optional(TriageStateWire),
-          path: Type.Optional(text(PATH_CHARACTERS_MAX, 'Only in objects whose path begins so.')),
-          since: Type.Optional(
-            Type.String({
-              pattern: '^\\d{4}-\\d\\d-\\d\\d([Tt]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?([Zz]|[+-]\\d\\d:\\d\\d))?$',
-              patternMeaning: 'a day, or a moment as RFC 3339 writes it: 2026-01-31T08:00:00Z',
-              description: 'Only those first seen then or later: a day (UTC), or a moment (RFC 3339).',
-            }),
-          ),
+          path: textFilter(PATH_CHARACTERS_MAX, 'Only in objects whose path begins so.'),
+          since: momentFilter('Only those first seen then or later'),
         },
         { additionalProperties: false },
       ),
@@ -82,7 +67,7 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
         ...(state === undefined ? {} : { states: [state] }),
         ...(triage === undefined ? {} : { triage }),
         ...(path === undefined ? {} : { path_prefix: path }),
-        ...(since === undefined ? {} : { since: momentOf(since) }),
+        ...(since === undefined ? {} : { since: momentOf('since', since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
       const page = { after: query.after?.toLowerCase() ?? null, limit };
@@ -158,12 +143,6 @@ function changeRoute(app: App, { findings }: RouteContext): void {
       return findingToWire(requireFinding(await findings.triage(id, change), id));
     },
   });
-}
-
-function momentOf(since: string): number {
-  const moment = Date.parse(since);
-  if (Number.isFinite(moment)) return moment;
-  throw new HeddleError('INVALID_QUERY', undefined, { details: [`since: there is no such moment: ${since}`] });
 }
 
 function requireFinding(finding: TrackedFinding | null, id: string): TrackedFinding {

@@ -11,18 +11,10 @@ import { Uuid } from '../wire/basics.ts';
 import { ModelDto, ModelStateWire, ModelTargetDto, modelTargetToWire, modelToWire } from '../wire/model.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
+import { momentFilter, momentOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 
 const ModelParameters = Type.Object({ model_id: Uuid('The model.') }, { additionalProperties: false });
-
-const text = (maxLength: number, description: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength,
-    pattern: '^[^\\u0000]*$',
-    patternMeaning: 'text without NUL',
-    description,
-  });
 
 /** What is known of the world, over all runs that looked at it. */
 export function modelRoutes(app: App, context: RouteContext): void {
@@ -50,7 +42,7 @@ function listRoute(app: App, { models, config }: RouteContext): void {
         {
           page_size,
           after: Type.Optional(Uuid('Only models after this one.')),
-          target: Type.Optional(text(MODEL_TARGET_CHARACTERS_MAX, 'Only of this target.')),
+          target: textFilter(MODEL_TARGET_CHARACTERS_MAX, 'Only of this target.'),
           model: Type.Optional(
             Type.String({
               pattern: MODEL_NAME_PATTERN,
@@ -59,15 +51,8 @@ function listRoute(app: App, { models, config }: RouteContext): void {
             }),
           ),
           state: Type.Optional(ModelStateWire),
-          key: Type.Optional(text(MODEL_KEY_CHARACTERS_MAX, 'Only those whose key begins so.')),
-          changed_since: Type.Optional(
-            Type.String({
-              pattern: '^\\d{4}-\\d\\d-\\d\\d([Tt]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?([Zz]|[+-]\\d\\d:\\d\\d))?$',
-              patternMeaning: 'a day, or a moment as RFC 3339 writes it: 2026-01-31T08:00:00Z',
-              description:
-                'Only those that were new, changed or gone in a run which began then or later: a day (UTC), or a moment (RFC 3339).',
-            }),
-          ),
+          key: textFilter(MODEL_KEY_CHARACTERS_MAX, 'Only those whose key begins so.'),
+          changed_since: momentFilter('Only those that were new, changed or gone in a run which began then or later'),
         },
         { additionalProperties: false },
       ),
@@ -79,7 +64,7 @@ function listRoute(app: App, { models, config }: RouteContext): void {
         ...(model === undefined ? {} : { model }),
         ...(state === undefined ? {} : { states: [state] }),
         ...(key === undefined ? {} : { key_prefix: key }),
-        ...(changed_since === undefined ? {} : { changed_since: momentOf(changed_since) }),
+        ...(changed_since === undefined ? {} : { changed_since: momentOf('changed_since', changed_since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
       return (await models.list(filter, { after: query.after?.toLowerCase() ?? null, limit })).map(modelToWire);
@@ -131,10 +116,4 @@ function getRoute(app: App, { models }: RouteContext): void {
       });
     },
   });
-}
-
-function momentOf(since: string): number {
-  const moment = Date.parse(since);
-  if (Number.isFinite(moment)) return moment;
-  throw new HeddleError('INVALID_QUERY', undefined, { details: [`changed_since: there is no such moment: ${since}`] });
 }

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { HeddleError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { statesOfBatchWire } from '../../domain/task-state.ts';
-import { parseStrictJson } from '../json/parse.ts';
+import { parseStrictJson } from '../../runtime/json/parse.ts';
 import { Status, Uuid } from '../wire/basics.ts';
 import { BasicTaskDto, basicTaskToWire } from '../wire/task.ts';
 import type { App, RouteContext } from './context.ts';

@@ -1,0 +1,229 @@
+import { parseHostPort } from './host-port.ts';
+import * as kind from './setting.ts';
+
+const BIND = 'an address and port such as 127.0.0.1:50051, or - for none';
+const HOUR_SECS = 3600;
+
+/** `-` and what parses as an address with a port. */
+function bind(name: string, aliases: readonly string[], fallback: string, description: string): kind.Setting<string> {
+  const check = (given: string): boolean => given === '-' || parseHostPort(given) !== null;
+  return kind.checkedText({ name, aliases, fallback, description, allowed: BIND, check });
+}
+
+/** A path of a file; empty where none is set. */
+function file(name: string, description: string): kind.Setting<string> {
+  return kind.text({ name, fallback: '', fallbackText: '-', description });
+}
+
+/** Settings of `heddle executor`. The short names without a prefix are read as well, from its configuration file. */
+export const EXECUTOR_SETTING_GROUPS = {
+  'Executor: where it listens': {
+    executorGrpcBind: bind('HEDDLE_EXECUTOR_GRPC_BIND', ['bind_address'], '127.0.0.1:50051', 'gRPC: address and port'),
+    executorXmlrpcBind: bind('HEDDLE_EXECUTOR_XMLRPC_BIND', [], '127.0.0.1:50052', 'XML-RPC: address and port'),
+    executorTcpBind: bind('HEDDLE_EXECUTOR_TCP_BIND', [], '127.0.0.1:50053', 'TCP: address and port'),
+    executorHttpBind: bind(
+      'HEDDLE_EXECUTOR_HTTP_BIND',
+      [],
+      '127.0.0.1:50054',
+      'HTTP for `/healthz`, `/metrics` and `/poll/{id}`: address and port',
+    ),
+    executorTlsCert: file(
+      'HEDDLE_EXECUTOR_TLS_CERT',
+      'Certificate chain in PEM; without one it listens on loopback only',
+    ),
+    executorTlsKey: file('HEDDLE_EXECUTOR_TLS_KEY', 'Its private key in PEM'),
+    executorClientCa: file(
+      'HEDDLE_EXECUTOR_CLIENT_CA',
+      'Authorities of client certificates in PEM; where set, callers must present one',
+    ),
+  },
+  'Executor: who may do what': {
+    executorKeys: file('HEDDLE_EXECUTOR_KEYS', 'Key ring, as `heddle keys generate` writes it'),
+    executorSecretKey: kind.checkedText({
+      name: 'HEDDLE_EXECUTOR_SECRET_KEY',
+      aliases: ['secret_key'],
+      fallback: '',
+      fallbackText: '-',
+      description: 'One key instead of a key ring: base64url of 32 bytes or more; its id is `default`',
+      allowed: 'base64url of at least 32 bytes',
+      check: (given) => /^[A-Za-z0-9_-]+={0,2}$/.test(given) && Buffer.from(given, 'base64url').length >= 32,
+      secret: true,
+    }),
+    executorAudience: kind.checkedText({
+      name: 'HEDDLE_EXECUTOR_AUDIENCE',
+      fallback: 'heddle-executor',
+      description: 'The name that requests must be meant for; executors that share their work share it',
+      allowed: '1 to 128 of A-Z a-z 0-9 . _ : @ / -',
+      check: (given) => /^[A-Za-z0-9._:@/-]{1,128}$/.test(given),
+    }),
+    executorAllowedEvents: kind.list({
+      name: 'HEDDLE_EXECUTOR_ALLOWED_EVENTS',
+      aliases: ['allowed_events'],
+      fallback: [],
+      fallbackText: 'none',
+      description: 'Events that callers may submit, comma-separated; `*` for all that are registered',
+    }),
+    executorJwtKeys: file(
+      'HEDDLE_EXECUTOR_JWT_KEYS',
+      'Public keys of tokens, JWKS or PEM; where set, callers must send one',
+    ),
+    executorJwtIssuer: kind.text({
+      name: 'HEDDLE_EXECUTOR_JWT_ISSUER',
+      fallback: '',
+      fallbackText: '-',
+      description: 'The issuer that tokens must name',
+    }),
+    executorJwtAudience: kind.text({
+      name: 'HEDDLE_EXECUTOR_JWT_AUDIENCE',
+      fallback: '',
+      fallbackText: '`HEDDLE_EXECUTOR_AUDIENCE`',
+      description: 'The audience that tokens must name',
+    }),
+    executorJwtAlgorithms: kind.list({
+      name: 'HEDDLE_EXECUTOR_JWT_ALGORITHMS',
+      fallback: ['EdDSA', 'ES256', 'RS256'],
+      allowed: 'a comma-separated list of EdDSA, ES256, ES384, RS256, RS384, PS256',
+      item: (given) => (/^(EdDSA|ES256|ES384|RS256|RS384|PS256)$/.test(given) ? given : null),
+      description: 'Algorithms that tokens may be signed with',
+    }),
+    executorRequestsRemembered: kind.integer({
+      name: 'HEDDLE_EXECUTOR_REQUESTS_REMEMBERED',
+      fallback: 2_500_000,
+      min: 10_000,
+      max: 100_000_000,
+      description:
+        'Requests of the last minute that can be told from repeated ones, 54 bytes each; beyond them callers are told to wait',
+    }),
+    executorDebug: kind.onOff({
+      name: 'HEDDLE_EXECUTOR_DEBUG',
+      fallback: false,
+      description: 'Whether a caller who names no registered event is told those there are',
+    }),
+  },
+  'Executor: events': {
+    executorEvents: kind.text({
+      name: 'HEDDLE_EXECUTOR_EVENTS',
+      aliases: ['remote_events_config'],
+      fallback: '',
+      fallbackText: '-',
+      description: 'File that lists events of directories, npm packages and git repositories, JSON or TOML',
+    }),
+    executorEventsDir: file('HEDDLE_EXECUTOR_EVENTS_DIR', 'Directory whose modules define events'),
+    executorEphemeralTtlSecs: kind.integer({
+      name: 'HEDDLE_EXECUTOR_EPHEMERAL_TTL',
+      aliases: ['ephemeral_ttl'],
+      fallback: 120,
+      min: 1,
+      max: 30 * 24 * HOUR_SECS,
+      description: 'Seconds after which fetched code that nobody uses is deleted',
+    }),
+    executorCodeScan: kind.choice({
+      name: 'HEDDLE_EXECUTOR_CODE_SCAN',
+      fallback: 'report',
+      words: ['report', 'refuse'],
+      description: 'What becomes of fetched code that uses `eval`, native addons or listed built-in modules',
+    }),
+  },
+  'Executor: running tasks': {
+    executorWorkerCount: kind.integer({
+      name: 'HEDDLE_EXECUTOR_WORKER_COUNT',
+      aliases: ['worker_count'],
+      fallback: 8,
+      min: 1,
+      max: 1000,
+      description: 'Tasks at once',
+    }),
+    executorTaskTimeoutSecs: kind.integer({
+      name: 'HEDDLE_EXECUTOR_TASK_TIMEOUT',
+      aliases: ['task_timeout'],
+      fallback: 300,
+      min: 1,
+      max: 24 * HOUR_SECS,
+      description: 'Seconds that a task may run; events and callers can only shorten it',
+    }),
+    executorMaxPendingTasks: kind.integer({
+      name: 'HEDDLE_EXECUTOR_MAX_PENDING_TASKS',
+      aliases: ['max_pending_tasks'],
+      fallback: 100,
+      min: 1,
+      max: 100_000,
+      description: 'Tasks that may wait for a worker',
+    }),
+    executorSandboxMode: kind.onOff({
+      name: 'HEDDLE_EXECUTOR_SANDBOX_MODE',
+      aliases: ['sandbox_mode'],
+      fallback: true,
+      description: 'Whether tasks run in the jail; 0 runs each in a process of its own without one',
+    }),
+    executorTier: kind.choice({
+      name: 'HEDDLE_EXECUTOR_TIER',
+      fallback: 'auto',
+      words: ['auto', 'pooled', 'process', 'jail', 'container'],
+      description: 'How tasks are kept apart; `auto` is what `HEDDLE_EXECUTOR_SANDBOX_MODE` says',
+    }),
+    executorContainerCommand: kind.text({
+      name: 'HEDDLE_EXECUTOR_CONTAINER_COMMAND',
+      fallback: 'docker',
+      description:
+        'Command of the container engine, for the tier `container`; `kubectl` runs tasks as jobs of a cluster',
+    }),
+    executorContainerImage: kind.text({
+      name: 'HEDDLE_EXECUTOR_CONTAINER_IMAGE',
+      fallback: 'node:24-slim',
+      description: 'Image that it runs, with Node.js in it',
+    }),
+    executorContainerParameters: kind.list({
+      name: 'HEDDLE_EXECUTOR_CONTAINER_PARAMETERS',
+      fallback: [],
+      fallbackText: '-',
+      description:
+        'Further parameters of that command, comma-separated: of `docker run`, as `--runtime=runsc`; of `kubectl`, as `--namespace=tasks`',
+    }),
+    executorMemoryMb: kind.integer({
+      name: 'HEDDLE_EXECUTOR_MEMORY_MB',
+      fallback: 256,
+      min: 32,
+      max: 1_048_576,
+      description: 'MiB that a task may use; events can only lower it',
+    }),
+    executorResultBytesMax: kind.integer({
+      name: 'HEDDLE_EXECUTOR_RESULT_BYTES_MAX',
+      fallback: 1_048_576,
+      min: 1024,
+      max: 64 * 1_048_576,
+      description: 'Largest result of a task, bytes of JSON',
+    }),
+    executorResponseTtlMinutes: kind.integer({
+      name: 'HEDDLE_EXECUTOR_RESPONSE_TTL_MINUTES',
+      aliases: ['response_ttl_minutes'],
+      fallback: 10,
+      min: 1,
+      max: 7 * 24 * 60,
+      description: 'Minutes that a result is kept for a caller who has not acknowledged it',
+    }),
+    executorDataDir: kind.text({
+      name: 'HEDDLE_EXECUTOR_DATA',
+      fallback: '.heddle/executor',
+      description: 'Directory of the journal, the audit log, the memory of nonces and the code of events',
+    }),
+    executorJournalSync: kind.onOff({
+      name: 'HEDDLE_EXECUTOR_JOURNAL_SYNC',
+      fallback: true,
+      description: 'Whether the journal survives a loss of power, not only the death of the process',
+    }),
+    executorJournalMaxMb: kind.integer({
+      name: 'HEDDLE_EXECUTOR_JOURNAL_MAX_MB',
+      fallback: 1024,
+      min: 16,
+      max: 1_048_576,
+      description: 'MiB of the journal beyond which no task is taken until results are acknowledged or expire',
+    }),
+    executorDrainSecs: kind.integer({
+      name: 'HEDDLE_EXECUTOR_DRAIN_SECS',
+      fallback: 30,
+      min: 0,
+      max: HOUR_SECS,
+      description: 'Time that running tasks have to end when the executor is stopped',
+    }),
+  },
+} as const;

@@ -1,0 +1,33 @@
+import { verifyAuditLog, type AuditVerdict } from '../../remote/audit/verify.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
+
+export type { AuditVerdict } from '../../remote/audit/verify.ts';
+
+const HASH = /^[0-9a-f]{64}$/;
+
+/**
+ * Follows an audit log from its first line to its last.
+ *
+ * @param head the hash of a line that is known from elsewhere
+ * @throws CommandFailure where a file cannot be read
+ */
+export async function verifyFiles(paths: readonly string[], head: string | undefined): Promise<AuditVerdict> {
+  if (head !== undefined && !HASH.test(head)) throw usage(`--head: ${head} is no hash: 64 hexadecimal digits`);
+  try {
+    return await verifyAuditLog(paths, { anchor: head ?? null });
+  } catch (error) {
+    const { code, path = paths.join(', ') } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw usage(`${path}: ${REASONS[code] ?? code}`, error);
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a directory; name the files in it',
+};
+
+function usage(message: string, cause?: unknown): CommandFailure {
+  return new CommandFailure(message, { exitCode: EXIT.usage, cause });
+}

@@ -1,0 +1,99 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { systemClock } from '../../runtime/clock.ts';
+import { systemRandom } from '../../runtime/random.ts';
+import { CLIENT_NAME } from '../../remote/protocol/envelope-shape.ts';
+import {
+  CERTIFICATE_DAYS,
+  makeAuthority,
+  makeClientCertificate,
+  makeServerCertificate,
+  type IssuedCertificate,
+} from '../../remote/security/development-certificates.ts';
+import { readSecretFile } from '../../remote/security/secret-file.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
+import { fileNameOf, writeSecretFiles } from './secret-files.ts';
+
+const DAY_MS = 86_400_000;
+const HOST = /^[A-Za-z0-9.:_-]{1,253}$/;
+
+export interface CertificatesWritten {
+  /** Whether the authority was there before. */
+  authority: 'made' | 'kept';
+  ca: string;
+  server: { cert: string; key: string; hosts: readonly string[] };
+  clients: { client: string; cert: string; key: string }[];
+  expires_at: string;
+}
+
+/**
+ * Makes an authority, a server's certificate and one for each client. Run again it keeps the authority and makes the rest
+ * anew, so that whoever trusts it already goes on doing so.
+ */
+export async function makeDevelopmentCertificates(
+  directory: string,
+  clients: readonly string[],
+  hosts: readonly string[],
+): Promise<CertificatesWritten> {
+  holdNames(clients, hosts);
+  const now = systemClock.now();
+  const kept = await readAuthority(directory, now);
+  const authority = kept ?? (await makeAuthority(now, systemRandom));
+  const issued = [
+    { name: 'server', pair: await makeServerCertificate(authority, hosts, now, systemRandom) },
+    ...(await Promise.all(
+      clients.map(async (client) => ({
+        name: `client-${fileNameOf(client)}`,
+        pair: await makeClientCertificate(authority, client, now, systemRandom),
+      })),
+    )),
+  ];
+  const pairs = kept === null ? [{ name: 'ca', pair: authority }, ...issued] : issued;
+  const paths = (name: string): { cert: string; key: string } => ({
+    cert: join(directory, `${name}.pem`),
+    key: join(directory, `${name}-key.pem`),
+  });
+  await writeSecretFiles(
+    pairs.flatMap(({ name, pair }) => [
+      { path: paths(name).key, text: pair.key },
+      { path: paths(name).cert, text: pair.cert },
+    ]),
+    true,
+  );
+  return {
+    authority: kept === null ? 'made' : 'kept',
+    ca: paths('ca').cert,
+    server: { ...paths('server'), hosts },
+    clients: clients.map((client) => ({ client, ...paths(`client-${fileNameOf(client)}`) })),
+    expires_at: new Date(now + CERTIFICATE_DAYS * DAY_MS).toISOString(),
+  };
+}
+
+/** Null where there is none, or it would end before the certificates that are to be made. */
+async function readAuthority(directory: string, nowMs: number): Promise<IssuedCertificate | null> {
+  const cert = await readFile(join(directory, 'ca.pem'), 'utf8').catch(() => null);
+  if (cert === null) return null;
+  const ends = Date.parse(new X509Certificate(cert).validTo);
+  if (ends < nowMs + CERTIFICATE_DAYS * DAY_MS) return null;
+  return { cert, key: (await readSecretFile(join(directory, 'ca-key.pem'))).toString() };
+}
+
+function holdNames(clients: readonly string[], hosts: readonly string[]): void {
+  const client = clients.find((name) => !CLIENT_NAME.test(name));
+  if (client !== undefined) throw usage(`--client: must be 1 to 128 of A-Z a-z 0-9 . _ : @ / -, not ${quoted(client)}`);
+  const host = hosts.find((name) => !HOST.test(name));
+  if (host !== undefined) throw usage(`--host: must be a host's name or address, not ${quoted(host)}`);
+  if (new Set(clients.map(fileNameOf)).size < clients.length) {
+    throw usage('--client: two of the names would have the same file');
+  }
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+function usage(message: string): CommandFailure {
+  return new CommandFailure(message, { exitCode: EXIT.usage });
+}

@@ -1,0 +1,23 @@
+import type { Ingress, Tier } from '../../remote/protocol/messages.ts';
+
+/** Where an executor listens, as callers write it. */
+export interface ListenerAddress {
+  protocol: Ingress;
+  url: string;
+}
+
+/** What an executor tells of its life, for the terminal and for scripts. */
+export type ExecutorEvent =
+  | {
+      event: 'ready';
+      pid: number;
+      listeners: readonly ListenerAddress[];
+      tier: Tier;
+      workers: number;
+      events: readonly string[];
+      allowed_events: readonly string[];
+      data_dir: string;
+    }
+  | { event: 'stopping'; running: number; waiting: number }
+  | { event: 'stopped' }
+  | { event: 'forced' };

@@ -1,0 +1,76 @@
+import type { Registry } from 'prom-client';
+
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { openGrpcListener } from '../../remote/grpc/server.ts';
+import { openHttpListener } from '../../remote/http/server.ts';
+import type { Listener, ListenerOptions, ListenerTls } from '../../remote/listener.ts';
+import type { RemoteManager } from '../../remote/manager/port.ts';
+import type { Ingress } from '../../remote/protocol/messages.ts';
+import { openTcpListener } from '../../remote/tcp/server.ts';
+import { openXmlRpcListener } from '../../remote/xmlrpc/server.ts';
+import { CommandFailure } from '../failure.ts';
+import type { ListenerAddress } from './executor-events.ts';
+import type { ListenerSetting } from './executor-settings-check.ts';
+
+export interface ListenersOptions {
+  manager: RemoteManager;
+  tls: ListenerTls | null;
+  registry: Registry;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Opens one listener for each setting. Where one fails, those that were opened are closed again.
+ *
+ * @throws CommandFailure that names the address and what helps
+ */
+export async function openListeners(
+  wanted: readonly ListenerSetting[],
+  { registry, ...options }: ListenersOptions,
+): Promise<Listener[]> {
+  const opened: Listener[] = [];
+  try {
+    for (const { protocol, host, port } of wanted) {
+      const common = { ...options, host, port };
+      opened.push(
+        await open[protocol](common, registry).catch((error: unknown) => {
+          throw listenFailure(error, protocol, `${host}:${port}`);
+        }),
+      );
+    }
+    return opened;
+  } catch (error) {
+    await Promise.all(opened.map((listener) => listener.close(0)));
+    throw error;
+  }
+}
+
+type Common = Omit<ListenerOptions<never>, 'limits'>;
+
+const open = {
+  grpc: openGrpcListener,
+  xmlrpc: openXmlRpcListener,
+  tcp: openTcpListener,
+  http: (common: Common, registry: Registry) => openHttpListener({ ...common, registry }),
+} satisfies Record<Ingress, (common: Common, registry: Registry) => Promise<Listener>>;
+
+function listenFailure(error: unknown, protocol: string, address: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const remedy =
+    code === 'EADDRINUSE'
+      ? 'it is in use by another program; choose another port'
+      : code === 'EACCES'
+        ? 'this user may not listen there; choose a port above 1023'
+        : message;
+  const setting = `HEDDLE_EXECUTOR_${protocol.toUpperCase()}_BIND`;
+  return new CommandFailure(`${setting}: the ${protocol} listener cannot have ${address}: ${remedy}`, { cause: error });
+}
+
+/** As callers write it; programs of this machine where it listens on every address. */
+export function addressOf({ protocol, address: { host, port } }: Listener, tls: boolean): ListenerAddress {
+  const bracketed = host.includes(':') ? `[${host}]` : host;
+  if (protocol === 'http') return { protocol, url: `${tls ? 'https' : 'http'}://${bracketed}:${port}` };
+  return { protocol, url: `${protocol}${tls ? '' : '+plain'}://${bracketed}:${port}` };
+}

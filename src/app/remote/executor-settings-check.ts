@@ -1,0 +1,78 @@
+import { isLoopback } from '../listener.ts';
+import { parseHostPort, type HostPort } from '../host-port.ts';
+import { ConfigurationError } from '../failure.ts';
+import type { SettingValues } from '../settings.ts';
+import type { Ingress, Tier } from '../../remote/protocol/messages.ts';
+
+export interface ListenerSetting extends HostPort {
+  readonly protocol: Ingress;
+}
+
+const BINDS = {
+  grpc: ['executorGrpcBind', 'HEDDLE_EXECUTOR_GRPC_BIND'],
+  xmlrpc: ['executorXmlrpcBind', 'HEDDLE_EXECUTOR_XMLRPC_BIND'],
+  tcp: ['executorTcpBind', 'HEDDLE_EXECUTOR_TCP_BIND'],
+  http: ['executorHttpBind', 'HEDDLE_EXECUTOR_HTTP_BIND'],
+} as const satisfies Record<Ingress, readonly [keyof SettingValues, string]>;
+
+/** Where the executor is to listen. */
+export function listenerSettings(settings: SettingValues): ListenerSetting[] {
+  return (Object.keys(BINDS) as Ingress[]).flatMap((protocol) => {
+    const address = parseHostPort(settings[BINDS[protocol][0]]);
+    return address === null ? [] : [{ protocol, ...address }];
+  });
+}
+
+/** The tier of the settings: the sandbox is the jail, and a tier that is named counts before it. */
+export function configuredTier({ executorTier, executorSandboxMode }: SettingValues): Tier {
+  if (executorTier !== 'auto') return executorTier;
+  return executorSandboxMode ? 'jail' : 'process';
+}
+
+/** @throws ConfigurationError that names every setting that is missing or contradicts another one */
+export function requireExecutorSettings(settings: SettingValues): void {
+  const faults = [...keyFaults(settings), ...listenerFaults(settings), ...tokenFaults(settings)];
+  if (faults.length > 0) throw new ConfigurationError(faults);
+}
+
+function keyFaults({ executorKeys, executorSecretKey }: SettingValues): string[] {
+  if (executorKeys !== '' && executorSecretKey !== '') {
+    return ['HEDDLE_EXECUTOR_KEYS, HEDDLE_EXECUTOR_SECRET_KEY: only one of them may be set'];
+  }
+  if (executorKeys !== '' || executorSecretKey !== '') return [];
+  return [
+    'HEDDLE_EXECUTOR_KEYS (--keys): is required; `heddle keys generate --out keys --client NAME` makes a key ring',
+  ];
+}
+
+function listenerFaults(settings: SettingValues): string[] {
+  const { executorTlsCert: cert, executorTlsKey: key, executorClientCa: ca } = settings;
+  const faults: string[] = [];
+  if ((cert === '') !== (key === '')) {
+    faults.push('HEDDLE_EXECUTOR_TLS_CERT, HEDDLE_EXECUTOR_TLS_KEY: both or none of them must be set');
+  }
+  if (ca !== '' && cert === '') faults.push('HEDDLE_EXECUTOR_CLIENT_CA: needs HEDDLE_EXECUTOR_TLS_CERT');
+  const listeners = listenerSettings(settings);
+  if (!listeners.some(({ protocol }) => protocol !== 'http')) {
+    faults.push('HEDDLE_EXECUTOR_GRPC_BIND, _XMLRPC_BIND, _TCP_BIND: at least one must have an address');
+  }
+  for (const { protocol, host } of listeners) {
+    if (cert === '' && !isLoopback(host)) {
+      faults.push(
+        `${BINDS[protocol][1]}: ${host} is not loopback, which needs a certificate: set HEDDLE_EXECUTOR_TLS_CERT and ` +
+          'HEDDLE_EXECUTOR_TLS_KEY; `heddle certs dev` makes some to try it with',
+      );
+    }
+  }
+  return faults;
+}
+
+function tokenFaults({ executorJwtKeys, executorJwtIssuer }: SettingValues): string[] {
+  if (executorJwtKeys !== '' && executorJwtIssuer === '') {
+    return ['HEDDLE_EXECUTOR_JWT_ISSUER: is required where HEDDLE_EXECUTOR_JWT_KEYS is set'];
+  }
+  if (executorJwtKeys === '' && executorJwtIssuer !== '') {
+    return ['HEDDLE_EXECUTOR_JWT_KEYS: is required where HEDDLE_EXECUTOR_JWT_ISSUER is set'];
+  }
+  return [];
+}

@@ -1,0 +1,82 @@
+import { tmpdir } from 'node:os';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { openTier } from '../../remote/execution/open-tier.ts';
+import type { ExecutionTier } from '../../remote/execution/port.ts';
+import { TIERS, type Tier } from '../../remote/protocol/messages.ts';
+import { CommandFailure } from '../failure.ts';
+import type { SettingValues } from '../settings.ts';
+import type { StopSequence } from '../stop-sequence.ts';
+import { configuredTier } from './executor-settings-check.ts';
+
+export interface ExecutorTiers {
+  /** Of tasks whose event asks for nothing stronger. */
+  readonly own: ExecutionTier;
+  readonly all: readonly ExecutionTier[];
+}
+
+/**
+ * The tier of the settings, and the jail beside a weaker one where the machine gives it: events may ask for it.
+ *
+ * @throws CommandFailure where the machine cannot give the configured tier, naming what is missing
+ */
+export async function openTiers(settings: SettingValues, log: Logger, stopping: StopSequence): Promise<ExecutorTiers> {
+  const tier = configuredTier(settings);
+  const own = await openOne(tier, settings, log, stopping).catch((error: unknown) => {
+    throw new CommandFailure(`HEDDLE_EXECUTOR_TIER: ${reasonOf(error)}`, { cause: error });
+  });
+  if (!isWeakerThanJail(tier)) return { own, all: [own] };
+  log.warn({ tier }, `tasks run in the tier ${tier}, which is no sandbox: every event's code must be trusted`);
+  try {
+    return { own, all: [own, await openOne('jail', settings, log, stopping)] };
+  } catch (error) {
+    log.info({ reason: reasonOf(error) }, 'there is no jail on this machine: events that ask for one are refused');
+    return { own, all: [own] };
+  }
+}
+
+function isWeakerThanJail(tier: Tier): boolean {
+  return TIERS.indexOf(tier) < TIERS.indexOf('jail');
+}
+
+async function openOne(
+  tier: Tier,
+  settings: SettingValues,
+  log: Logger,
+  stopping: StopSequence,
+): Promise<ExecutionTier> {
+  const opened = await openTier(tier, {
+    workers: settings.executorWorkerCount,
+    memoryMb: settings.executorMemoryMb,
+    // Users of tasks must be able to pass it, which they cannot in the executor's own directory.
+    directory: tmpdir(),
+    container: {
+      command: settings.executorContainerCommand,
+      image: settings.executorContainerImage,
+      parameters: settings.executorContainerParameters,
+      environment: engineEnvironment(process.env),
+    },
+    clock: systemClock,
+    log,
+  });
+  stopping.add(`the tier ${tier}`, () => opened.close());
+  return opened;
+}
+
+/** By these the commands of engines find their engine, and `kubectl` its cluster. */
+const ENGINE_VARIABLES =
+  /^(PATH|HOME|TMPDIR|DOCKER_\w+|CONTAINER_\w+|CONTAINERS_\w+|CONTAINERD_\w+|KUBECONFIG|KUBERNETES_SERVICE_\w+|XDG_RUNTIME_DIR|XDG_CONFIG_HOME)$/;
+
+/** What the command of an engine sees of this process's environment: no keys and no tokens of the executor. */
+export function engineEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => ENGINE_VARIABLES.test(entry[0])),
+  );
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof HeddleError) return [error.message, ...error.details].join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

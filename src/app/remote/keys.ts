@@ -1,0 +1,179 @@
+import { join } from 'node:path';
+
+import { systemClock } from '../../runtime/clock.ts';
+import { systemRandom } from '../../runtime/random.ts';
+import { KEY_BYTES } from '../../remote/protocol/mac.ts';
+import { CLIENT_NAME } from '../../remote/protocol/envelope-shape.ts';
+import {
+  credentialsFor,
+  readClientCredentials,
+  type ClientCredentials,
+} from '../../remote/security/client-credentials.ts';
+import { formatKeyRing, readKeyRing, stateAt, type RingKey } from '../../remote/security/key-ring-file.ts';
+import type { Configuration } from '../config.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
+import { parseDuration } from '../tokens.ts';
+import { fileNameOf, writeSecretFiles, type SecretFile } from './secret-files.ts';
+
+const RING_FILE = 'keys.json';
+/** Retired keys that a ring goes on naming, so that who uses one is told why it is refused. */
+const RETIRED_MAX = 50;
+
+/** A key as it is listed: without its secret. */
+export interface ListedKey {
+  id: string;
+  state: string;
+  created_at: string;
+  retires_at: string | null;
+}
+
+export interface KeysWritten {
+  key_id: string;
+  ring: string;
+  clients: { client: string; file: string }[];
+}
+
+/** Makes a ring of one key, and a file for each client. Refuses to overwrite any of them. */
+export async function generateKeys(
+  directory: string,
+  clients: readonly string[],
+  audience: string,
+): Promise<KeysWritten> {
+  [...clients, audience].forEach(holdName);
+  const names = clients.map(fileNameOf);
+  if (new Set(names).size < names.length) throw usage('--client: two of the names would have the same file');
+  const key = newKey();
+  const ring = { path: join(directory, RING_FILE), text: formatKeyRing([key]) };
+  const files = clients.map((client, index) => ({
+    client,
+    ...credentialsFile(join(directory, `client-${names[index]!}.json`), credentialsFor(client, audience, [key])),
+  }));
+  await writeSecretFiles([ring, ...files], false);
+  return { key_id: key.id, ring: ring.path, clients: files.map(({ client, path }) => ({ client, file: path })) };
+}
+
+/**
+ * Adds a key to sign with. Those of before are accepted for the time of grace, then retired; the files of clients that are
+ * named get the new key first, and keep those that are still accepted.
+ */
+export async function rotateKeys(
+  ringPath: string,
+  grace: string,
+  clientFiles: readonly string[],
+): Promise<KeysWritten & { retires_at: string }> {
+  const graceMs = parseDuration(grace);
+  if (graceMs === null) throw usage(`--grace: must be a time such as 24h or 7d, not ${JSON.stringify(grace)}`);
+  const now = systemClock.now();
+  const before = await readKeyRing(ringPath);
+  const key = newKey();
+  const ring = [key, ...before.map((old) => aged(old, now, now + graceMs))].filter(firstRetired(RETIRED_MAX));
+  const live = ring.filter((each) => stateAt(each, now) !== 'retired');
+  const clients = await Promise.all(clientFiles.map((path) => readHeldCredentials(path, before)));
+  const files = clients.map(({ client, audience, path }) => ({
+    client,
+    ...credentialsFile(path, credentialsFor(client, audience, live)),
+  }));
+  // The executor must know the key before anybody signs with it.
+  await writeSecretFiles([{ path: ringPath, text: formatKeyRing(ring) }], true);
+  await writeSecretFiles(files, true);
+  return {
+    key_id: key.id,
+    ring: ringPath,
+    clients: files.map(({ client, path }) => ({ client, file: path })),
+    retires_at: new Date(now + graceMs).toISOString(),
+  };
+}
+
+/** The file of one client, made of the ring's active keys, or of the one key of the settings. */
+export async function clientKeys(
+  configuration: Configuration,
+  ring: string | undefined,
+  asked: {
+    client: string;
+    audience: string | undefined;
+    out: string | undefined;
+  },
+): Promise<ClientCredentials> {
+  const { executorAudience, executorSecretKey } = configuration.values;
+  const { client, audience = executorAudience, out } = asked;
+  [client, audience].forEach(holdName);
+  const single = ring === undefined && configuration.values.executorKeys === '' && executorSecretKey !== '';
+  const keys = single
+    ? [{ id: 'default', secret: Buffer.from(executorSecretKey, 'base64url') }]
+    : (await readKeyRing(ringPathOf(configuration, ring))).filter(
+        (key) => stateAt(key, systemClock.now()) === 'active',
+      );
+  const credentials = credentialsFor(client, audience, keys);
+  if (out !== undefined) await writeSecretFiles([credentialsFile(out, credentials)], false);
+  return credentials;
+}
+
+export async function listKeys(ringPath: string): Promise<ListedKey[]> {
+  const now = systemClock.now();
+  return (await readKeyRing(ringPath)).map((key) => ({
+    id: key.id,
+    state: stateAt(key, now),
+    created_at: new Date(key.created_at).toISOString(),
+    retires_at: key.retire_at === null ? null : new Date(key.retire_at).toISOString(),
+  }));
+}
+
+/** The ring that was named, or that of the settings. */
+export function ringPathOf({ values }: Configuration, given: string | undefined): string {
+  const path = given ?? values.executorKeys;
+  if (path === '') throw usage('no key ring is named: give --ring FILE, or set HEDDLE_EXECUTOR_KEYS');
+  return path;
+}
+
+function newKey(): RingKey {
+  const now = systemClock.now();
+  const day = new Date(now).toISOString().slice(0, 10);
+  const suffix = Buffer.from(systemRandom.bytes(3)).toString('hex');
+  return {
+    id: `k-${day}-${suffix}`,
+    secret: new Uint8Array(systemRandom.bytes(KEY_BYTES)),
+    state: 'active',
+    created_at: now,
+    retire_at: null,
+  };
+}
+
+/** What becomes of a key when another one takes its place. */
+function aged(key: RingKey, nowMs: number, retireAt: number): RingKey {
+  const state = stateAt(key, nowMs);
+  if (state === 'retired') return { ...key, state };
+  // A second rotation does not prolong the first one's grace.
+  return { ...key, state: 'accepted', retire_at: Math.min(key.retire_at ?? Infinity, retireAt) };
+}
+
+function firstRetired(max: number): (key: RingKey) => boolean {
+  let seen = 0;
+  return ({ state }) => state !== 'retired' || ++seen <= max;
+}
+
+async function readHeldCredentials(
+  path: string,
+  ring: readonly RingKey[],
+): Promise<ClientCredentials & { path: string }> {
+  const credentials = await readClientCredentials(path);
+  const { client, audience, keys } = credentials;
+  const own = credentialsFor(client, audience, ring).keys;
+  if (!keys.some(({ id, secret }) => own.some((key) => key.id === id && key.secret === secret))) {
+    throw usage(`${path}: has no key of this ring; nothing was changed`);
+  }
+  return { ...credentials, path };
+}
+
+function credentialsFile(path: string, credentials: ClientCredentials): SecretFile {
+  return { path, text: `${JSON.stringify(credentials, null, 2)}\n` };
+}
+
+function holdName(name: string): void {
+  if (!CLIENT_NAME.test(name)) {
+    throw usage(`names of clients and audiences are 1 to 128 of A-Z a-z 0-9 . _ : @ / -, not ${JSON.stringify(name)}`);
+  }
+}
+
+function usage(message: string): CommandFailure {
+  return new CommandFailure(message, { exitCode: EXIT.usage });
+}

@@ -1,0 +1,238 @@
+import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+
+import { HeddleError } from '../../domain/errors.ts';
+import { systemClock as clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { systemRandom as random } from '../../runtime/random.ts';
+import { createTracer } from '../../runtime/trace.ts';
+import { openAuditLog } from '../../remote/audit/log.ts';
+import type { AuditLog } from '../../remote/audit/port.ts';
+import type { EventRegistry } from '../../remote/events/port.ts';
+import { openEventRegistry } from '../../remote/events/registry.ts';
+import type { Listener } from '../../remote/listener.ts';
+import { createRemoteManager, type OpenRemoteManager } from '../../remote/manager/manager.ts';
+import { createRemoteMetrics, type RemoteMetrics } from '../../remote/observe/metrics.ts';
+import { createTaskTracing } from '../../remote/observe/spans.ts';
+import type { Ingress } from '../../remote/protocol/messages.ts';
+import { openAuthenticator } from '../../remote/security/authenticator.ts';
+import { memoryKeyRing, openKeyRingFile, type KeyRing } from '../../remote/security/key-ring.ts';
+import { CommandFailure } from '../failure.ts';
+import { VERSION } from '../package.ts';
+import type { SettingValues } from '../settings.ts';
+import type { StopSequence } from '../stop-sequence.ts';
+import { lockDirectory } from './directory-lock.ts';
+import { addressOf, openListeners } from './executor-listeners.ts';
+import { listenerSettings } from './executor-settings-check.ts';
+import { openTiers, type ExecutorTiers } from './executor-tiers.ts';
+import { readListenerTls, watchListenerTls } from './executor-tls.ts';
+import { warmEvents } from './warm-events.ts';
+import type { ListenerAddress } from './executor-events.ts';
+
+export interface Executor {
+  readonly manager: OpenRemoteManager;
+  readonly registry: EventRegistry;
+  readonly tiers: ExecutorTiers;
+  readonly listeners: readonly Listener[];
+  readonly addresses: readonly ListenerAddress[];
+  readonly dataDirectory: string;
+}
+
+interface Start {
+  settings: SettingValues;
+  log: Logger;
+  stopping: StopSequence;
+}
+
+/** What every part of a start is given. */
+interface Base extends Start {
+  dataDirectory: string;
+  metrics: RemoteMetrics;
+  audit: AuditLog;
+}
+
+/**
+ * Opens an executor's parts, lowest first; `stopping` closes what was opened.
+ *
+ * @throws CommandFailure that names what cannot be had and what helps
+ */
+export async function openExecutor(start: Start): Promise<Executor> {
+  const { settings, log, stopping } = start;
+  const dataDirectory = resolve(settings.executorDataDir);
+  // Tasks run as other users, who pass it on the way to their code; what is secret has folders of its own below.
+  await mkdir(dataDirectory, { recursive: true, mode: 0o711 }).catch(failedIn(dataDirectory));
+  const lock = await lockDirectory(dataDirectory).catch(failedIn(dataDirectory));
+  stopping.add('the lock of the data directory', () => lock.release());
+  const metrics = createRemoteMetrics({ processMetrics: true });
+  const path = join(dataDirectory, 'audit', 'audit.log');
+  const audit = await openAuditLog({ path, clock, log, onLost: (count) => metrics.auditLost(count) }).catch(
+    failedIn(dataDirectory),
+  );
+  stopping.add('the audit log', () => audit.close());
+  const base: Base = { ...start, dataDirectory, metrics, audit };
+  const tls = await readListenerTls(settings, { clock, log });
+  const tiers = await openTiers(settings, log, stopping);
+  const registry = await openRegistry(base, tiers);
+  const listeners: Listener[] = [];
+  const manager = await openManager(base, { tiers, registry, listening: () => listeners.map((each) => each.protocol) });
+  const options = { manager, tls, registry: metrics.registry, clock, log };
+  const opened = await openListeners(listenerSettings(settings), options);
+  listeners.push(...opened);
+  const closeListeners = () => Promise.all(opened.map((listener) => listener.close(1_000)));
+  stopping.add('the listeners', closeListeners);
+  if (tls !== null) {
+    const watch = await watchListenerTls(settings, opened, { clock, log });
+    stopping.add('the watch over certificates', () => watch.close());
+  }
+  await warmEvents(registry, tiers, settings).catch((error: unknown) => {
+    log.warn({ err: error }, 'processes could not be started ahead');
+  });
+  const addresses = opened.map((listener) => addressOf(listener, tls !== null));
+  return { manager, registry, tiers, listeners, addresses, dataDirectory };
+}
+
+async function openRegistry({ settings, log, stopping, dataDirectory, audit, metrics }: Base, tiers: ExecutorTiers) {
+  const registry = await openEventRegistry({
+    configFile: settings.executorEvents === '' ? null : settings.executorEvents,
+    eventsDirectory: settings.executorEventsDir === '' ? null : settings.executorEventsDir,
+    codeDirectory: join(dataDirectory, 'code'),
+    describe: (code) => tiers.own.describe(code),
+    bounds: {
+      timeout_secs: settings.executorTaskTimeoutSecs,
+      memory_mb: settings.executorMemoryMb,
+      tier: tiers.own.tier,
+    },
+    ephemeralTtlSecs: settings.executorEphemeralTtlSecs,
+    codeScan: settings.executorCodeScan,
+    clock,
+    log,
+    audit,
+    onPull: (source) => metrics.pulled(source),
+  }).catch(failedWith('HEDDLE_EXECUTOR_EVENTS, HEDDLE_EXECUTOR_EVENTS_DIR'));
+  stopping.add('the events', () => registry.close());
+  return registry;
+}
+
+async function openManager(
+  base: Base,
+  parts: { tiers: ExecutorTiers; registry: EventRegistry; listening: () => readonly Ingress[] },
+): Promise<OpenRemoteManager> {
+  const { settings, log, stopping, dataDirectory, metrics, audit } = base;
+  const keys = await openKeys(base);
+  const authenticator = await openAuthenticator({
+    keys,
+    audiences: [settings.executorAudience],
+    replayDirectory: join(dataDirectory, 'requests'),
+    replayLimits: {
+      totalMax: settings.executorRequestsRemembered,
+      perClientMax: Math.floor(settings.executorRequestsRemembered / 10),
+    },
+    tokens: tokenSettings(settings),
+    ...(settings.executorClientCa === '' ? {} : { certificateIngresses: ['grpc', 'xmlrpc', 'tcp', 'http'] as const }),
+    clock,
+    random,
+    log,
+  }).catch(failed);
+  stopping.add('the memory of requests', () => authenticator.close());
+  const tracing = await createTracer({
+    enabled: settings.tracingEnabled,
+    endpoint: settings.otlpEndpoint,
+    serviceName: settings.otelServiceName === 'task-runner' ? 'heddle-executor' : settings.otelServiceName,
+    samplingRatio: settings.otelSamplingRatio,
+    log,
+  });
+  stopping.add('traces', () => tracing.shutdown());
+  const manager = await createRemoteManager({
+    authenticator,
+    keys,
+    registry: parts.registry,
+    tiers: parts.tiers.all,
+    journalDirectory: join(dataDirectory, 'journal'),
+    audit,
+    metrics,
+    tracing: createTaskTracing(tracing),
+    log,
+    clock,
+    random,
+    listeners: parts.listening,
+    settings: managerSettings(settings, parts.tiers),
+  }).catch(failed);
+  stopping.add('the manager', () => manager.close());
+  return manager;
+}
+
+function managerSettings(settings: SettingValues, tiers: ExecutorTiers) {
+  return {
+    allowedEvents: settings.executorAllowedEvents,
+    tier: tiers.own.tier,
+    workerCount: settings.executorWorkerCount,
+    maxPendingTasks: settings.executorMaxPendingTasks,
+    taskTimeoutSecs: settings.executorTaskTimeoutSecs,
+    memoryMb: settings.executorMemoryMb,
+    resultBytesMax: settings.executorResultBytesMax,
+    responseTtlMinutes: settings.executorResponseTtlMinutes,
+    journalSync: settings.executorJournalSync,
+    journalBytesMax: settings.executorJournalMaxMb * 1_048_576,
+    debug: settings.executorDebug,
+    executorName: hostname(),
+    version: VERSION,
+  };
+}
+
+async function openKeys({ settings, log, stopping, audit }: Base): Promise<KeyRing> {
+  const { executorKeys: path, executorSecretKey } = settings;
+  if (path === '') {
+    return memoryKeyRing([{ id: 'default', secret: Buffer.from(executorSecretKey, 'base64url') }], clock);
+  }
+  const onChange: NonNullable<Parameters<typeof openKeyRingFile>[0]['onChange']> = (keys) => {
+    audit.append({ action: 'keys_changed', detail: keys.map(({ id, state }) => `${id} ${state}`).join(', ') });
+  };
+  const keys = await openKeyRingFile({ path, clock, log, onChange }).catch(
+    failedWith('HEDDLE_EXECUTOR_KEYS', '`heddle keys generate --out keys --client NAME` makes a key ring'),
+  );
+  stopping.add('the keys', () => keys.close());
+  return keys;
+}
+
+function tokenSettings({
+  executorJwtKeys: keysFile,
+  executorJwtIssuer: issuer,
+  executorJwtAudience,
+  executorAudience,
+  executorJwtAlgorithms: algorithms,
+}: SettingValues) {
+  if (keysFile === '') return null;
+  return { keysFile, issuer, audience: executorJwtAudience || executorAudience, algorithms };
+}
+
+/** What a part says of why it cannot be opened is meant for the operator. */
+function failed(error: unknown): never {
+  throw new CommandFailure(reasonOf(error), { cause: error });
+}
+
+/** The same, with the setting that it comes of and what helps. */
+function failedWith(setting: string, remedy?: string): (error: unknown) => never {
+  return (error) => {
+    const help = remedy === undefined ? '' : `; ${remedy}`;
+    throw new CommandFailure(`${setting}: ${reasonOf(error)}${help}`, { cause: error });
+  };
+}
+
+/** Of a file in the data directory: another user's, or a disk that takes no more. */
+function failedIn(dataDirectory: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof CommandFailure) throw error;
+    throw new CommandFailure(
+      `HEDDLE_EXECUTOR_DATA: ${dataDirectory} cannot be used: ${reasonOf(error)}; name a directory that this user can write to`,
+      { cause: error },
+    );
+  };
+}
+
+/** @throws what is no error at all */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) throw error;
+  const details = error instanceof HeddleError ? error.details : [];
+  return [error.message, ...details].join('; ');
+}

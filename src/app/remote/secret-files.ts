@@ -1,0 +1,58 @@
+import { link, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+import { systemRandom } from '../../runtime/random.ts';
+import { CommandFailure, EXIT } from '../failure.ts';
+
+export interface SecretFile {
+  path: string;
+  text: string;
+}
+
+/**
+ * Writes files that only their owner may read, each whole or not at all: what reads one meanwhile sees the old one or the
+ * new one.
+ *
+ * @param replace false refuses where a file is there already
+ */
+export async function writeSecretFiles(files: readonly SecretFile[], replace: boolean): Promise<void> {
+  // All are on disk before the first is put in its place, so that those that belong together change together.
+  const written: (SecretFile & { temporary: string })[] = [];
+  try {
+    for (const file of files) written.push({ ...file, temporary: await writeTemporary(file) });
+    for (const { path, temporary } of written) await (replace ? rename(temporary, path) : place(temporary, path));
+  } finally {
+    await Promise.all(written.map(({ temporary }) => unlink(temporary).catch(() => undefined)));
+  }
+}
+
+async function writeTemporary({ path, text }: SecretFile): Promise<string> {
+  const directory = dirname(resolve(path));
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${Buffer.from(systemRandom.bytes(6)).toString('hex')}.tmp`;
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return temporary;
+}
+
+async function place(temporary: string, path: string): Promise<void> {
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new CommandFailure(`${path} is there already; nothing was overwritten`, {
+      exitCode: EXIT.usage,
+      cause: error,
+    });
+  }
+}
+
+/** A client's name as part of a file's name. */
+export function fileNameOf(client: string): string {
+  return client.replaceAll(/[^A-Za-z0-9._-]/g, '_');
+}

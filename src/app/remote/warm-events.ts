@@ -1,0 +1,20 @@
+import type { EventRegistry } from '../../remote/events/port.ts';
+import { strongerTier } from '../../remote/manager/steps/instantiate.ts';
+import type { SettingValues } from '../settings.ts';
+import type { ExecutorTiers } from './executor-tiers.ts';
+
+/** Starts processes ahead for events whose code is here, one each and as many as there are workers: the first tasks find them. */
+export async function warmEvents(
+  registry: EventRegistry,
+  tiers: ExecutorTiers,
+  settings: SettingValues,
+): Promise<void> {
+  const here = registry.names().filter((name) => registry.peek(name)?.definition !== null);
+  for (const name of here.slice(0, settings.executorWorkerCount)) {
+    using event = await registry.resolve(name, new AbortController().signal);
+    const { memory_mb, tier } = event.definition;
+    const wanted = strongerTier(tiers.own.tier, tier);
+    const memoryMb = Math.min(settings.executorMemoryMb, memory_mb ?? Infinity);
+    tiers.all.find((each) => each.tier === wanted)?.warm(event.code, memoryMb);
+  }
+}

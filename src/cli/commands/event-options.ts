@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+
+import type { EventClient } from '../../app/remote/event-client.ts';
+import { processIo, type CommandIo } from '../output/client-command.ts';
+import { eventFailure } from '../output/event-failure.ts';
+import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
+import { reportOf, writeFailure } from '../output/failure.ts';
+import { Output } from '../output/output.ts';
+import { collectModule as collect, configurationOf, addSettingsOptions } from '../settings-options.ts';
+
+export interface EventOptions {
+  executor?: readonly string[];
+  clientFile?: string;
+  ca?: string;
+  cert?: string;
+  certKey?: string;
+  tokenFile?: string;
+  json?: boolean;
+  set?: Record<string, string>;
+}
+
+export interface EventContext extends EventClient {
+  output: Output;
+  io: CommandIo;
+  /** Aborts at Ctrl-C. */
+  signal: AbortSignal;
+}
+
+export type EventAction<Options> = (
+  context: EventContext,
+  options: Options & EventOptions,
+  ...values: string[]
+) => Promise<ClientExit | undefined>;
+
+const EXIT_CODES_HELP = `
+Exit codes: 0 done; 1 the task failed; 2 not valid as given; 3 there is no such event or task; 4 no executor can be
+reached, or takes it now; 5 not allowed; 130 Ctrl-C, which also cancels a task that was waited for.`;
+
+/** Makes a command one that calls executors: adds its options, runs the action, tells failures, sets the exit code. */
+export function eventCommand<Options>(
+  command: Command,
+  action: EventAction<Options>,
+  io: CommandIo = processIo,
+): Command {
+  command
+    .option(
+      '--executor <url>',
+      'an executor: grpc://HOST:PORT, xmlrpc://…, tcp://…; or the name of a configured one; may be repeated (HEDDLE_EXECUTORS)',
+      collect,
+    )
+    .option('--client-file <file>', 'the file of a client that `heddle keys` made (HEDDLE_EXECUTOR_CLIENT)')
+    .option('--ca <file>', 'authorities of the executors’ certificates, PEM (HEDDLE_EXECUTOR_CA)')
+    .option('--cert <file>', 'certificate to show them, PEM (HEDDLE_EXECUTOR_CERT)')
+    .option('--cert-key <file>', 'its private key, PEM (HEDDLE_EXECUTOR_KEY)')
+    .option('--token-file <file>', 'bearer token to show them (HEDDLE_EXECUTOR_TOKEN)');
+  return addSettingsOptions(command)
+    .addHelpText('after', EXIT_CODES_HELP)
+    .action(async (...given: unknown[]) => {
+      await run(io, given.at(-2) as Options & EventOptions, given.slice(0, -2) as string[], action);
+    });
+}
+
+async function run<Options>(
+  io: CommandIo,
+  options: Options & EventOptions,
+  values: string[],
+  action: EventAction<Options>,
+): Promise<void> {
+  const { stdout, stderr, clock } = io;
+  const output = new Output({ stdout, stderr, clock, json: options.json === true });
+  const { openEventClient, remoteFaultOf } = await import('../../app/remote/event-client.ts');
+  const interrupted = new AbortController();
+  const stopListening = io.onInterrupt(() => interrupted.abort(new Error('ended by Ctrl-C')));
+  let client: EventClient | null = null;
+  try {
+    client = openEventClient(configurationOf(withSettings(options)), nameOf(options));
+    const code = await action({ ...client, output, io, signal: interrupted.signal }, options, ...values);
+    io.exit(code ?? CLIENT_EXIT.ok);
+  } catch (error) {
+    if (interrupted.signal.aborted) {
+      output.notice('ended by Ctrl-C');
+      io.exit(CLIENT_EXIT.interrupted);
+      return;
+    }
+    const fault = remoteFaultOf(error);
+    const report = fault === null ? reportOf(error, '') : eventFailure(fault);
+    writeFailure(output, report);
+    io.exit(report.exit_code);
+  } finally {
+    stopListening();
+    // Also tells executors which tasks are canceled, and which outcomes have arrived.
+    await client?.executors.close();
+  }
+}
+
+const isUrl = (text: string): boolean => text.includes('://');
+
+/** The name of a configured executor; null where URLs are given, or nothing. */
+function nameOf({ executor = [] }: EventOptions): string | null {
+  return executor.find((each) => !isUrl(each)) ?? null;
+}
+
+function withSettings<Options extends EventOptions>(options: Options): Options & { set: Record<string, string> } {
+  const { executor = [], clientFile, ca, cert, certKey, tokenFile, set = {} } = options;
+  const urls = executor.filter(isUrl);
+  const given: Record<string, string | undefined> = {
+    HEDDLE_EXECUTORS: urls.length === 0 ? undefined : urls.join(','),
+    HEDDLE_EXECUTOR_CLIENT: clientFile,
+    HEDDLE_EXECUTOR_CA: ca,
+    HEDDLE_EXECUTOR_CERT: cert,
+    HEDDLE_EXECUTOR_KEY: certKey,
+    HEDDLE_EXECUTOR_TOKEN: tokenFile,
+  };
+  const flags = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  return { ...options, set: { ...set, ...Object.fromEntries(flags) } };
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+
+import type { ExecutorEvent } from '../../app/remote/executor-events.ts';
+import type { Output } from '../output/output.ts';
+import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+
+type ExecutorOptions = Parameters<typeof configurationOf>[0] & Partial<Record<keyof typeof FLAGS, string>>;
+
+/** Flags of settings that most starts name; the others by `--set`. */
+const FLAGS = {
+  keys: { flag: '--keys <file>', name: 'HEDDLE_EXECUTOR_KEYS', text: 'key ring, as `heddle keys generate` writes it' },
+  events: {
+    flag: '--events <directory>',
+    name: 'HEDDLE_EXECUTOR_EVENTS_DIR',
+    text: 'directory whose modules define events',
+  },
+  eventsFile: {
+    flag: '--events-file <file>',
+    name: 'HEDDLE_EXECUTOR_EVENTS',
+    text: 'events of packages and repositories',
+  },
+  allow: {
+    flag: '--allow <names>',
+    name: 'HEDDLE_EXECUTOR_ALLOWED_EVENTS',
+    text: 'events that may be submitted, comma-separated; * for all',
+  },
+  tier: { flag: '--tier <tier>', name: 'HEDDLE_EXECUTOR_TIER', text: 'pooled, process, jail or container' },
+  tlsCert: { flag: '--tls-cert <file>', name: 'HEDDLE_EXECUTOR_TLS_CERT', text: 'certificate chain, PEM' },
+  tlsKey: { flag: '--tls-key <file>', name: 'HEDDLE_EXECUTOR_TLS_KEY', text: 'its private key, PEM' },
+  clientCa: {
+    flag: '--client-ca <file>',
+    name: 'HEDDLE_EXECUTOR_CLIENT_CA',
+    text: 'authorities of client certificates, PEM',
+  },
+  executorData: {
+    flag: '--executor-data <directory>',
+    name: 'HEDDLE_EXECUTOR_DATA',
+    text: 'journal, audit log and code',
+  },
+} as const;
+
+/** `heddle executor`: needs no database. */
+export function registerExecutorCommand(program: Command): void {
+  const command = program
+    .command('executor')
+    .description('run signed remote tasks in a sandbox; needs no server and no database');
+  for (const { flag, name, text } of Object.values(FLAGS)) command.option(flag, `${text} (${name})`);
+  addSettingsOptions(command)
+    .addHelpText('after', HELP)
+    .action(async (options: ExecutorOptions) => {
+      const set: Record<string, string> = { ...options.set };
+      for (const [key, { name }] of Object.entries(FLAGS)) {
+        const value = options[key as keyof typeof FLAGS];
+        if (value !== undefined) set[name] = value;
+      }
+      const configuration = configurationOf({ ...options, set });
+      const output = outputOf(options);
+      const { runExecutor } = await import('../../app/executor.ts');
+      process.exitCode = await runExecutor({ configuration, tell: (event) => tellExecutor(output, event) });
+    });
+}
+
+const HELP = `
+  heddle keys generate --out keys --client laptop
+  heddle executor --keys keys/keys.json --events examples/remote-events --allow '*'
+  heddle event submit WordCount '{"text":"to be or not to be"}' --executor grpc+plain://127.0.0.1:50051 --client-file keys/client-laptop.json
+
+Ctrl-C or SIGTERM: nothing more is taken, what runs may end; a second one ends it at once.
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 a setting is not valid, 130 stopped by force.
+With --json, one document for each of: ready, stopping, stopped.`;
+
+function tellExecutor(output: Output, event: ExecutorEvent): void {
+  if (output.json) output.document(event);
+  else for (const line of linesOf(output, event)) output.line(line);
+}
+
+function linesOf(output: Output, event: ExecutorEvent): string[] {
+  switch (event.event) {
+    case 'ready': {
+      const { events, allowed_events, listeners, tier, workers } = event;
+      return [
+        `${workers} workers run tasks in the tier ${output.paint('bold', tier)}.`,
+        ...listeners.map(({ protocol, url }) => `${protocol.padEnd(6)} ${url}`),
+        `Events: ${events.length === 0 ? 'none yet' : events.join(', ')}.`,
+        ...(allowed_events.length === 0
+          ? ['None of them may be submitted: name them with --allow (HEDDLE_EXECUTOR_ALLOWED_EVENTS).']
+          : []),
+        'Ctrl-C stops it.',
+      ];
+    }
+    case 'stopping':
+      return [`Stopping; ${event.running} tasks still run, ${event.waiting} wait. Ctrl-C again ends it by force.`];
+    case 'stopped':
+      return ['Stopped. Tasks that waited run at the next start; results are kept for their callers.'];
+    case 'forced':
+      return ['Ended by force; callers of tasks that ran are told so at the next start.'];
+  }
+}

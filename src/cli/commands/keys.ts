@@ -1,0 +1,114 @@
+import type { Command } from 'commander';
+
+import { addSettingsOptions, collectModule as collect, configurationOf, outputOf } from '../settings-options.ts';
+import type { KeysWritten, ListedKey } from '../../app/remote/keys.ts';
+import type { Output } from '../output/output.ts';
+import { writeTable } from '../output/table.ts';
+
+type SettingsOptions = Parameters<typeof configurationOf>[0];
+
+const HELP = `
+The ring belongs to the executor (HEDDLE_EXECUTOR_KEYS); a client's file holds only what that client signs with. All of
+them are written with mode 0600. Exit codes: 0 done, 1 failed, 2 an option or setting is not valid.`;
+
+/** `heddle keys`: the keys that calls to executors are signed with. */
+export function registerKeysCommand(program: Command): void {
+  const keys = program
+    .command('keys')
+    .description('make, rotate and list the keys that calls to executors are signed with')
+    .addHelpText('after', HELP);
+  registerGenerate(keys);
+  registerRotate(keys);
+  registerClient(keys);
+  registerList(keys);
+}
+
+function registerGenerate(keys: Command): void {
+  const command = keys
+    .command('generate')
+    .description("make a key ring, and each client's file")
+    .requiredOption('--out <directory>', 'where keys.json and client-NAME.json go')
+    .option('--client <name>', 'a client; may be repeated', collect, [])
+    .option('--audience <name>', "the executor's name that clients call (HEDDLE_EXECUTOR_AUDIENCE)");
+  addSettingsOptions(command).action(
+    async (options: SettingsOptions & { out: string; client: string[]; audience?: string }) => {
+      const { generateKeys } = await import('../../app/remote/keys.ts');
+      const audience = options.audience ?? configurationOf(options).values.executorAudience;
+      const made = await generateKeys(options.out, options.client, audience);
+      const output = outputOf(options);
+      output.result(made, () => {
+        output.line(`Made the key ${made.key_id} in ${made.ring}: HEDDLE_EXECUTOR_KEYS of the executor.`);
+        tellClients(output, made);
+      });
+    },
+  );
+}
+
+function registerRotate(keys: Command): void {
+  const command = keys
+    .command('rotate')
+    .description('add a new key; the older ones are accepted for a time, then retired')
+    .option('--ring <file>', 'the key ring (HEDDLE_EXECUTOR_KEYS)')
+    .option('--grace <time>', 'how long the older keys are accepted', '24h')
+    .option('--client-file <file>', "a client's file to write anew; may be repeated", collect, []);
+  addSettingsOptions(command).action(
+    async (options: SettingsOptions & { ring?: string; grace: string; clientFile: string[] }) => {
+      const { ringPathOf, rotateKeys } = await import('../../app/remote/keys.ts');
+      const ring = ringPathOf(configurationOf(options), options.ring);
+      const made = await rotateKeys(ring, options.grace, options.clientFile);
+      const output = outputOf(options);
+      output.result(made, () => {
+        output.line(`The key is ${made.key_id} now; the older ones are accepted until ${made.retires_at}.`);
+        tellClients(output, made);
+      });
+    },
+  );
+}
+
+function registerClient(keys: Command): void {
+  const command = keys
+    .command('client')
+    .argument('<name>', "the client's name")
+    .description("make a client's file of a ring that is there")
+    .option('--ring <file>', 'the key ring (HEDDLE_EXECUTOR_KEYS, else HEDDLE_EXECUTOR_SECRET_KEY)')
+    .option('--audience <name>', "the executor's name that it calls (HEDDLE_EXECUTOR_AUDIENCE)")
+    .option('--out <file>', 'where it goes; standard output by default');
+  addSettingsOptions(command).action(
+    async (client: string, options: SettingsOptions & { ring?: string; audience?: string; out?: string }) => {
+      const { clientKeys } = await import('../../app/remote/keys.ts');
+      const { ring, audience, out } = options;
+      const credentials = await clientKeys(configurationOf(options), ring, { client, audience, out });
+      const output = outputOf(options);
+      if (out === undefined) output.document(credentials);
+      else output.result({ client, file: out }, () => output.line(`Wrote the file of ${client}: ${out}`));
+    },
+  );
+}
+
+function registerList(keys: Command): void {
+  const command = keys
+    .command('list')
+    .description('list the keys of a ring, without their secrets')
+    .option('--ring <file>', 'the key ring (HEDDLE_EXECUTOR_KEYS)');
+  addSettingsOptions(command).action(async (options: SettingsOptions & { ring?: string }) => {
+    const { listKeys, ringPathOf } = await import('../../app/remote/keys.ts');
+    const listed = await listKeys(ringPathOf(configurationOf(options), options.ring));
+    const output = outputOf(options);
+    output.result(listed, () =>
+      writeTable<ListedKey>(
+        output,
+        [
+          { header: 'ID', value: ({ id }) => id },
+          { header: 'STATE', value: ({ state }) => state },
+          { header: 'CREATED', value: ({ created_at }) => created_at },
+          { header: 'RETIRES', value: ({ retires_at }) => retires_at ?? '-' },
+        ],
+        listed,
+      ),
+    );
+  });
+}
+
+function tellClients(output: Output, { clients }: KeysWritten): void {
+  for (const { client, file } of clients) output.line(`${client}: ${file}`);
+}

@@ -1,0 +1,16 @@
+import type { ExecutorDto } from '../http/wire/executor.ts';
+import type { Transport } from './transport.ts';
+
+/** The executors that a server sends remote events to. */
+export class ExecutorsClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** As they were when they last answered. */
+  list(): Promise<ExecutorDto[]> {
+    return this.#transport.json('GET', '/v1/executors');
+  }
+}
