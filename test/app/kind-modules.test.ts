@@ -35,6 +35,21 @@ describe('modules with kinds', () => {
     assert.deepEqual(await namesOf(one, two), ['a', 'b', 'c']);
   });
 
+  it('find what calls executors, and the failures that they may throw or catch', async () => {
+    const path = write(
+      'remote.ts',
+      `import { defineKind, FinalFailure } from 'heddle';
+       import { RemoteExecutor, RemoteFailure } from 'heddle/client';
+       import { defineEvent } from 'heddle/event';
+       const failure = new RemoteFailure('FORBIDDEN');
+       if (!(failure instanceof Error) || failure.code !== 'FORBIDDEN') throw new Error('another failure');
+       if (new FinalFailure('never again').name !== 'FinalFailure') throw new Error('another failure');
+       if (typeof RemoteExecutor !== 'function' || typeof defineEvent !== 'function') throw new Error('not there');
+       export default defineKind({ name: 'caller', run: () => 1 });`,
+    );
+    assert.deepEqual(await namesOf(path), ['caller']);
+  });
+
   it('are refused by name where they cannot be used', async () => {
     await assert.rejects(namesOf('absent.ts'), /^CommandFailure: There is no module .*absent\.ts$/);
     await assert.rejects(namesOf(write('empty.ts', 'export {};')), /The module empty\.ts exports no kind/);

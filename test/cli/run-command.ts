@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { Command, CommanderError } from 'commander';
 
 import { registerBatchCommands } from '../../src/cli/commands/batch.ts';
+import { registerEventCommands } from '../../src/cli/commands/event.ts';
 import { registerFindingsCommands } from '../../src/cli/commands/findings.ts';
 import { registerModelsCommands } from '../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../src/cli/commands/job.ts';
@@ -81,6 +82,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
   registerWorkflowCommands(program, io);
+  registerEventCommands(program, io);
   registerFindingsCommands(program, io);
   registerModelsCommands(program, io);
   registerJobCommands(program, io);

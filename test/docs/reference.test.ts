@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { SETTINGS } from '../../src/app/settings.ts';
 import { ERROR_CATALOGUE } from '../../src/domain/errors.ts';
 import { BATCH_WIRE_STATE, TASK_STATES } from '../../src/domain/task-state.ts';
+import { REMOTE_CODES } from '../../src/remote/protocol/codes.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { readPage, readPages, ROOT, tableRows } from './pages.ts';
 
@@ -66,13 +67,13 @@ function propertyOf(source: string, metric: string): string {
 /** What the names of settings begin with; other words in capitals are placeholders. */
 const SETTING_LIKE =
   /\b(?:HEDDLE|POOL|WORKER|CIRCUIT_BREAKER|PAGINATION|OTEL|SSRF|BLOCKED|TRACING|SLOW_QUERY|BATCH_CHANNEL|DATABASE|HOST|SKIP|RUST)_[A-Z0-9_]+\b/g;
-/** Of the client, of the tests, of the benchmarks; a code of the catalogue of errors looks alike. */
-const OTHER_NAMES = /^HEDDLE_(URL|TOKEN|(TEST|PROPERTY|BENCH)_\w+)$/;
+/** Of the client, of tasks in a sandbox, of the tests, of the benchmarks; a code of the catalogue of errors looks alike. */
+const OTHER_NAMES = /^HEDDLE_(URL|TOKEN|TASK_PROCESS|(TEST|PROPERTY|BENCH)_\w+)$/;
 
 test('every environment variable that is named is a setting, and every setting is named', () => {
   const settings = Object.values(SETTINGS).flatMap(({ name, aliases }) => [name, ...aliases]);
   const pages = readPages();
-  const known = new Set([...settings, ...Object.keys(ERROR_CATALOGUE)]);
+  const known = new Set([...settings, ...Object.keys(ERROR_CATALOGUE), ...Object.keys(REMOTE_CODES)]);
   const unknown = pages.flatMap(({ path, text }) =>
     [...text.matchAll(SETTING_LIKE)]
       .map(([name]) => name)

@@ -122,6 +122,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     jobs: noJobs,
     findings: noFindings,
     models: noModels,
+    executors: { list: () => [] },
     queues: noQueues,
     tokens,
     definitions,

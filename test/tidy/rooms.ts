@@ -27,11 +27,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   kinds: { imports: ['domain', 'runtime', 'expression', 'engine/port.ts', 'scan', 'recon', 'remote', 'pool'] },
   dispatch: { imports: ['domain', 'runtime', 'expression', 'engine/port.ts', 'queue', 'kinds'] },
   http: { imports: ['domain', 'runtime', 'expression', 'engine', 'pool'] },
-  client: { imports: [], types: ['http/wire'] },
+  /** Programs import all of it; the page, which runs in browsers, only `client.ts`. */
+  client: { imports: ['remote/client'], types: ['http/wire'] },
   cli: { imports: ['client', 'app'] },
   app: { imports: ['*'], except: ['cli'] },
   /** What modules with kinds import by the package's name. */
-  'index.ts': { imports: ['kinds/definition', 'domain'] },
+  'index.ts': { imports: ['kinds/definition', 'remote/definition', 'domain'] },
 };
 
 /** Rooms that may touch the clock, randomness, timers and the environment; everybody else is given them. */

@@ -1,0 +1,32 @@
+import { defineEvent } from 'heddle/event';
+
+interface Text {
+  text: string;
+}
+
+/** Any library that implements Standard Schema does this better; it has to lie beside the event then, in its directory. */
+const text = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'example',
+    validate: (value: unknown) =>
+      typeof (value as Text).text === 'string'
+        ? { value: value as Text }
+        : { issues: [{ message: 'must be a text', path: ['text'] }] },
+    types: undefined as { input: Text; output: Text } | undefined,
+  },
+};
+
+/** How often each word stands in a text. */
+export const wordCount = defineEvent({
+  name: 'WordCount',
+  args: text,
+  timeout_secs: 10,
+  memory_mb: 64,
+  idempotent: true,
+  run: ({ text }) => {
+    const counts = new Map<string, number>();
+    for (const [word] of text.toLowerCase().matchAll(/\p{L}+/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
+    return Object.fromEntries([...counts].sort(([, a], [, b]) => b - a));
+  },
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+import { lockDirectory } from '../../../src/app/remote/directory-lock.ts';
+import { temporaryDirectory } from '../../support/postgres.ts';
+
+const directory = temporaryDirectory('heddle-lock-');
+const LOCK = join(import.meta.dirname, '../../../src/app/remote/directory-lock.ts');
+
+after(() => rmSync(directory, { recursive: true }));
+
+test('a directory is one process’s, by whatever name, until it lets go', async () => {
+  const path = join(directory, 'data');
+  mkdirSync(path);
+  const lock = await lockDirectory(path);
+  symlinkSync(path, join(directory, 'link'));
+  await assert.rejects(lockDirectory(path), /Another executor uses .*HEDDLE_EXECUTOR_DATA/);
+  await assert.rejects(lockDirectory(join(directory, 'link')), /Another executor uses/);
+  await lock.release();
+  await (await lockDirectory(path)).release();
+});
+
+test('a process that is killed lets go', async () => {
+  const path = join(directory, 'killed');
+  mkdirSync(path);
+  const script = `const { lockDirectory } = await import(${JSON.stringify(LOCK)});
+    await lockDirectory(${JSON.stringify(path)});
+    console.log('locked');
+    process.stdin.resume();`;
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(holder.stdout, 'data');
+  await assert.rejects(lockDirectory(path), /Another executor uses/);
+  const gone = once(holder, 'exit');
+  holder.kill('SIGKILL');
+  await gone;
+  await (await lockDirectory(path)).release();
+});

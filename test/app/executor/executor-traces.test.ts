@@ -1,0 +1,78 @@
+/** The spans of a task, as a real collector gets them from `heddle executor`. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+
+import { PROTOCOLS } from '../../../src/remote/protocol/messages.ts';
+import { eventually } from '../../support/eventually.ts';
+import { endpointOf, ExecutorSite, type Ready } from './executor-process.ts';
+
+interface ExportedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+}
+
+interface ExportBody {
+  resourceSpans: { scopeSpans: { spans: ExportedSpan[] }[] }[];
+}
+
+const CALLER_SPAN = 'b7ad6b7169203331';
+const SPANS = ['event.resolve', 'task.execute', 'task.respond', 'task.submit', 'task.validate'];
+
+describe('the traces of an executor', () => {
+  const site = new ExecutorSite();
+  const spans: ExportedSpan[] = [];
+  let collector: Server;
+  let ready: Ready;
+
+  before(async () => {
+    collector = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ExportBody;
+        spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((each) => each.spans)));
+        response.setHeader('content-type', 'application/json').end('{}');
+      });
+    }).listen(0, '127.0.0.1');
+    await Promise.all([site.prepare(), once(collector, 'listening')]);
+    ready = await site.start({
+      HEDDLE_EXECUTOR_TIER: 'process',
+      TRACING_ENABLED: 'true',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+    });
+    for (const [index, protocol] of PROTOCOLS.entries()) {
+      const client = site.client(endpointOf(ready, protocol));
+      const traceparent = `00-${traceOf(index)}-${CALLER_SPAN}-01`;
+      await client.submit('WordCount', { text: 'a' }, { traceparent, acknowledge: 'never' });
+      await client.close();
+    }
+    await site.run!.end('SIGTERM');
+    await eventually(() => PROTOCOLS.every((_, index) => ofTrace(index).length >= SPANS.length), 'all spans arrive');
+  });
+
+  after(async () => {
+    collector.closeAllConnections();
+    collector.close();
+    await site.dispose();
+  });
+
+  const traceOf = (index: number): string => String(index + 1).repeat(32);
+  const ofTrace = (index: number): ExportedSpan[] => spans.filter(({ traceId }) => traceId === traceOf(index));
+
+  for (const [index, protocol] of PROTOCOLS.entries()) {
+    test(`join the trace of the caller over ${protocol}: one of each step, within the one that is the call`, () => {
+      const found = ofTrace(index);
+      assert.deepEqual(found.map(({ name }) => name).sort(), SPANS);
+      const submit = found.find(({ name }) => name === 'task.submit')!;
+      assert.equal(submit.parentSpanId, CALLER_SPAN);
+      for (const { name, parentSpanId } of found) {
+        if (name !== 'task.submit') assert.equal(parentSpanId, submit.spanId, name);
+      }
+    });
+  }
+});

@@ -1,0 +1,30 @@
+import type { RemoteManager } from '../../../src/remote/manager/port.ts';
+import type { Listener } from '../../../src/remote/listener.ts';
+import { openTcpListener } from '../../../src/remote/tcp/server.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import type { MemoryExecutor } from './memory-executor.ts';
+
+/** Lets other processes call an executor, over TCP on loopback. */
+export async function listen(executor: MemoryExecutor): Promise<{ url: string; listener: Listener }> {
+  const manager: RemoteManager = {
+    handle: async ({ request }) => ({
+      response: await executor.handle(request),
+      code: null,
+      pending: false,
+      retryAfterSecs: undefined,
+    }),
+    health: () => ({
+      status: 'healthy',
+      workers: 1,
+      busy: 0,
+      queue_depth: 0,
+      uptime_seconds: 1,
+      tier: 'process',
+      listeners: ['tcp'],
+    }),
+  };
+  const common = { clock: systemClock, log: silentLogger };
+  const listener = await openTcpListener({ manager, host: '127.0.0.1', port: 0, tls: null, ...common });
+  return { url: `tcp+plain://127.0.0.1:${listener.address.port}`, listener };
+}

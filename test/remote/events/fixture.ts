@@ -1,0 +1,136 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, type TestContext } from 'node:test';
+
+import type { AuditEntry } from '../../../src/remote/audit/port.ts';
+import type { EventRegistry } from '../../../src/remote/events/port.ts';
+import { type EventRegistryOptions, openEventRegistry } from '../../../src/remote/events/registry.ts';
+import { openTier } from '../../../src/remote/execution/open-tier.ts';
+import type { ExecutionTier, JobOutcome } from '../../../src/remote/execution/port.ts';
+import type { ResolvedEvent } from '../../../src/remote/events/port.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+
+/** A directory that users of tasks can pass, removed after the test. */
+export async function directory(t: { after: (run: () => Promise<void>) => void }): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'heddle-events-'));
+  await chmod(made, 0o755);
+  t.after(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+/** Writes files below a directory. */
+export async function write(below: string, files: Readonly<Record<string, string | Uint8Array>>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(below, path)), { recursive: true });
+    await writeFile(join(below, path), content);
+  }
+}
+
+/** A module with one event; `result` is the expression that it answers with. */
+export function eventModule(name: string, result = 'args', options = ''): string {
+  return [
+    "import { defineEvent } from 'heddle/event';",
+    `export default defineEvent({ name: '${name}', ${options} run: (args, context) => (${result}) });`,
+    '',
+  ].join('\n');
+}
+
+let shared: Promise<{ tier: ExecutionTier; directory: string }> | null = null;
+
+/** The tier of fresh processes, opened once for a file of tests. */
+export async function processTier(): Promise<ExecutionTier> {
+  shared ??= (async () => {
+    const stage = await mkdtemp(join(tmpdir(), 'heddle-events-stage-'));
+    await chmod(stage, 0o755);
+    const tier = await openTier('process', {
+      workers: 2,
+      clock: systemClock,
+      log: silentLogger,
+      directory: stage,
+    });
+    return { tier, directory: stage };
+  })();
+  return (await shared).tier;
+}
+
+after(async () => {
+  if (shared === null) return;
+  const { tier, directory: stage } = await shared;
+  await tier.close();
+  await rm(stage, { recursive: true, force: true });
+});
+
+export interface Opened {
+  registry: EventRegistry;
+  audit: AuditEntry[];
+  pulled: string[];
+  codeDirectory: string;
+  /** How often code was asked what it defines. */
+  described: () => number;
+}
+
+/** A registry over the tier of fresh processes; `events` is written as its list. */
+export async function openRegistry(
+  t: TestContext,
+  below: string,
+  { events, ...options }: Partial<EventRegistryOptions> & { events?: unknown },
+): Promise<Opened> {
+  const tier = await processTier();
+  const audit: AuditEntry[] = [];
+  const pulled: string[] = [];
+  let described = 0;
+  if (events !== undefined) await write(below, { 'events.json': JSON.stringify(events) });
+  const codeDirectory = options.codeDirectory ?? join(below, 'code');
+  const registry = await openEventRegistry({
+    configFile: events === undefined ? null : join(below, 'events.json'),
+    eventsDirectory: null,
+    codeDirectory,
+    describe: (code) => {
+      described += 1;
+      return tier.describe(code);
+    },
+    bounds: { timeout_secs: 300, memory_mb: 256, tier: 'process' },
+    clock: systemClock,
+    log: silentLogger,
+    audit: { append: (entry) => void audit.push(entry) },
+    onPull: (source) => void pulled.push(source),
+    ...options,
+  });
+  t.after(() => registry.close());
+  return { registry, audit, pulled, codeDirectory, described: () => described };
+}
+
+export const NEVER = new AbortController().signal;
+
+/** Runs an event on the tier of fresh processes and answers its result. */
+export async function runEvent({ name, code }: ResolvedEvent, args: object = {}): Promise<unknown> {
+  const tier = await processTier();
+  const outcome: JobOutcome = await tier.run(
+    {
+      correlation_id: 'test',
+      event_name: name,
+      code,
+      args: Buffer.from(JSON.stringify(args)),
+      timeout_ms: 10_000,
+      memory_mb: 128,
+      result_bytes_max: 100_000,
+      traceparent: null,
+    },
+    { signal: NEVER, onProgress: () => undefined, onStart: () => undefined },
+  );
+  if (outcome.status === 'error') throw new Error(`${outcome.code}: ${outcome.message}`);
+  return JSON.parse(Buffer.from(outcome.result).toString('utf8'));
+}
+
+/** The code and the text of a failure, for one assertion. */
+export async function failureOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    const { code, message, details } = error as { code?: string; message: string; details?: readonly string[] };
+    return [`${code ?? 'no code'}: ${message}`, ...(details ?? [])].join('\n');
+  }
+  throw new Error('nothing failed');
+}

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+
+import { directory, write } from '../fixture.ts';
+
+export interface Packed {
+  name: string;
+  version: string;
+  archive: Buffer;
+  /** As lock files have it. */
+  integrity: string;
+}
+
+/** Packs files as `npm pack` does; package.json is made where it is not given. */
+export async function npmPack(
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  manifest: object = {},
+): Promise<Packed> {
+  const below = await directory(t);
+  const cache = await directory(t);
+  const whole = { name: 'events-of-tests', version: '1.2.3', type: 'module', main: 'index.js', ...manifest };
+  await write(below, { ...files, 'package.json': JSON.stringify(whole) });
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--json', '--ignore-scripts'], {
+    cwd: below,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: cache,
+      npm_config_cache: cache,
+      npm_config_offline: 'true',
+    },
+  });
+  const packed = JSON.parse(stdout) as Record<string, { filename: string; integrity: string }>;
+  const [{ filename, integrity }] = Object.values(packed) as [{ filename: string; integrity: string }];
+  return { name: whole.name, version: whole.version, archive: await readFile(join(below, filename)), integrity };
+}
+
+export function integrityOf(bytes: Uint8Array): string {
+  return `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A registry of one package on loopback; `answers` replaces what it says at a path. */
+export class NpmRegistry {
+  readonly requests: string[] = [];
+  readonly answers = new Map<string, Answer>();
+  readonly #server: Server;
+  readonly #packed: Packed;
+
+  private constructor(server: Server, packed: Packed) {
+    this.#server = server;
+    this.#packed = packed;
+  }
+
+  static async open(t: TestContext, packed: Packed): Promise<NpmRegistry> {
+    const server = createServer((request, response) => registry.#answer(request, response));
+    const registry = new NpmRegistry(server, packed);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    });
+    return registry;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get documentPath(): string {
+    return `/${this.#packed.name.replace('/', '%2f')}/${this.#packed.version}`;
+  }
+
+  get archivePath(): string {
+    return `/${this.#packed.name}/-/${this.#packed.name.split('/').at(-1)!}-${this.#packed.version}.tgz`;
+  }
+
+  /** How often the archive was asked for. */
+  get downloads(): number {
+    return this.requests.filter((path) => path === this.archivePath).length;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const path = request.url ?? '';
+    this.requests.push(path);
+    const answer = this.answers.get(path);
+    if (answer !== undefined) answer(request, response);
+    else if (path === this.documentPath) json(response, this.document());
+    else if (path === this.archivePath) response.end(this.#packed.archive);
+    else response.writeHead(404).end();
+  }
+
+  /** What a registry says of a version. */
+  document(tarball = `${this.url}${this.archivePath}`): object {
+    const { name, version, integrity } = this.#packed;
+    return { name, version, dist: { tarball, integrity } };
+  }
+}
+
+export function json(response: ServerResponse, value: unknown): void {
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(value));
+}

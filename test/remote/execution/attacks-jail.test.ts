@@ -1,0 +1,3 @@
+import { attack } from './attack-suite.ts';
+
+await attack('jail');

@@ -1,0 +1,3 @@
+import { defineEvent } from 'heddle/event';
+
+export default defineEvent({ name: 'healthy', run: (args) => ({ got: args }) });

@@ -1,0 +1,7 @@
+/** More events than an executor takes from one module. */
+export default Array.from({ length: 2_000 }, (_, index) => ({
+  [Symbol.for('heddle.event')]: true,
+  name: `event-${index}`,
+  schema: null,
+  run: () => null,
+}));

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+
+import { ControlGroups } from '../../../src/remote/execution/control-groups.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
+
+const isLinux = process.platform === 'linux';
+
+test(
+  'a process that cannot be started for want of descriptors ends, and not the executor',
+  { skip: isLinux ? false : 'NOT RUN: prlimit is there on Linux only' },
+  async () => {
+    const program = join(import.meta.dirname, 'no-descriptors.ts');
+    const { stdout } = await promisify(execFile)('prlimit', ['--nofile=64', process.execPath, program]);
+    assert.match(stdout, /^begun\nfalse spawn true EMFILE \/ .*git cannot be started on the executor\n$/);
+  },
+);
+
+test('starts that fail cost no seat', { timeout: 60_000 }, async (t) => {
+  const parent = await mkdtemp(join(tmpdir(), 'heddle-starts-'));
+  await chmod(parent, 0o755);
+  t.after(() => rm(parent, { recursive: true, force: true }));
+  const tier = await tryTier('process', { directory: parent });
+  if (typeof tier === 'string') {
+    t.skip(`NOT RUN, the tier is not to be had here: ${tier}`);
+    return;
+  }
+  await using code = await AttackCode.make();
+  const [stage] = await readdir(parent);
+  const work = join(parent, stage!, 'work');
+  await rm(work, { recursive: true });
+  // More than there are seats.
+  for (let starts = 0; starts < 9_000; starts += 1) {
+    const outcome = await run(tier, code.module('healthy'), 'healthy');
+    assert.ok(outcome.status === 'error');
+    assert.equal(outcome.code, 'INTERNAL');
+  }
+  await mkdir(work, { mode: 0o755 });
+  const outcome = await run(tier, code.module('healthy'), 'healthy', { args: { a: 1 } });
+  assert.deepEqual(resultOf(outcome), { got: { a: 1 } });
+  await tier.close();
+});
+
+test('no process but one of a task is ever put into its group', async (t) => {
+  const groups = ControlGroups.open(systemClock, `heddle-tier-0-${process.pid}-${Date.now().toString(36)}`);
+  if (groups === null) {
+    t.skip('NOT RUN: the memory controller cannot be used here');
+    return;
+  }
+  const group = groups.make(0, 64);
+  for (const pid of [0, -1, Number.NaN]) assert.throws(() => group.admit(pid), /no process has the id/);
+  await group.remove();
+  groups.close();
+});

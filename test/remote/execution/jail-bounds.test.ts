@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+
+import type { Logger } from '../../../src/runtime/log.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
+
+test('what an event writes to the log past the bootstrap is bounded', { timeout: 30_000 }, async (t) => {
+  const written: number[] = [];
+  const log: Logger = { ...silentLogger, info: (fields: object) => void written.push(JSON.stringify(fields).length) };
+  const tier = await tryTier('process', { log });
+  if (typeof tier === 'string') {
+    t.skip(`NOT RUN, the tier is not to be had here: ${tier}`);
+    return;
+  }
+  await using code = await AttackCode.make();
+  assert.equal(resultOf(await run(tier, code.module('channel'), 'channel.long-lines')), 'written');
+  await tier.close();
+  assert.ok(written.length > 20, `${written.length} lines`);
+  assert.ok(Math.max(...written) < 64 * 1024, 'no line is long');
+  assert.ok(written.reduce((sum, length) => sum + length, 0) < 1_100_000, 'nor are all together');
+});
+
+test('no device of the jail gives memory that no limit counts', { timeout: 30_000 }, async (t) => {
+  const tier = await tryTier('jail');
+  if (typeof tier === 'string') {
+    t.skip(`NOT RUN, the jail is not to be had here: ${tier}`);
+    return;
+  }
+  await using code = await AttackCode.make();
+  const devices = resultOf(await run(tier, code.module('files'), 'files.list', { args: { path: '/dev' } }));
+  await tier.close();
+  assert.deepEqual(devices, ['null', 'random', 'urandom']);
+  assert.match(await readFile('docs/remote-sandbox.md', 'utf8'), /three devices/);
+});
+
+test('what a lost process wrote is told to the log, and not to the caller', { timeout: 30_000 }, async (t) => {
+  const told: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (fields: object) => void told.push(JSON.stringify(fields)) };
+  const tier = await tryTier('process', { log });
+  if (typeof tier === 'string') {
+    t.skip(`NOT RUN, the tier is not to be had here: ${tier}`);
+    return;
+  }
+  await using code = await AttackCode.make();
+  const outcome = await run(tier, code.module('endings'), 'endings.abort');
+  await tier.close();
+  assert.ok(outcome.status === 'error');
+  assert.deepEqual([outcome.code, outcome.details], ['WORKER_LOST', undefined]);
+  assert.match(told.join(), /"stderr":".*Aborted|"stderr":".*node:/);
+});

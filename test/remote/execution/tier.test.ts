@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+
+import { openTier } from '../../../src/remote/execution/open-tier.ts';
+import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
+import type { TaskProgress, Tier } from '../../../src/remote/protocol/messages.ts';
+import { eventually } from '../../support/eventually.ts';
+import { AttackCode, resultOf, run, tierOptions, tryTier } from './fixture.ts';
+import { processesOfTasks } from './traces.ts';
+
+/** What tasks see of the environment, whatever the executor has in its own. */
+const SEEN: Readonly<Record<string, readonly string[]>> = {
+  pooled: ['HEDDLE_TASK_PROCESS', 'LANG', 'PATH', 'TZ'],
+  process: ['HEDDLE_TASK_PROCESS', 'LANG', 'PATH', 'TZ'],
+  jail: ['LANG', 'PATH', 'PWD', 'TZ'],
+};
+const isRoot = process.getuid?.() === 0;
+
+for (const name of ['pooled', 'process', 'jail'] as const) {
+  const tier = await tryTier(name, { workers: 2 });
+  if (typeof tier === 'string') {
+    test(`the tier ${name}`, (t) => t.skip(`NOT RUN, the tier ${name} is not to be had here: ${tier}`));
+    continue;
+  }
+  describe(`the tier ${name}`, { concurrency: 1 }, () => check(tier, name));
+}
+
+function check(tier: ExecutionTier, name: Tier): void {
+  test('a task sees three names of the environment, and those of nobody else', async () => {
+    await using code = await AttackCode.make();
+    const seen = resultOf(await run(tier, code.module('files'), 'files.environment')) as Record<string, unknown>;
+    assert.deepEqual(seen['names'], SEEN[name]);
+    if (name === 'jail') assert.deepEqual(seen['first'], SEEN[name]);
+    else if (isRoot) assert.deepEqual([seen['first'], seen['parent']], ['EACCES', 'EACCES']);
+  });
+
+  test("a task can neither read the executor's files nor write beside its own", async (t) => {
+    if (!isRoot && name !== 'jail') {
+      t.skip('NOT RUN: only as root do tasks have users of their own');
+      return;
+    }
+    await using code = await AttackCode.make();
+    const secret = join(code.directory, 'keys.json');
+    writeFileSync(secret, '{}', { mode: 0o600 });
+    for (const event of ['files.read-outside', 'files.write-outside']) {
+      const reached = resultOf(await run(tier, code.module('files'), event, { args: { paths: [secret] } }));
+      assert.deepEqual(reached, []);
+    }
+  });
+
+  test('what one task leaves is found by the next one only in a pooled process', async () => {
+    await using code = await AttackCode.make();
+    assert.equal(resultOf(await run(tier, code.module('state'), 'state.leave')), 'left');
+    const found = resultOf(await run(tier, code.module('state'), 'state.find'));
+    const left = { global: 'secret', environment: 'secret', file: true };
+    assert.deepEqual(found, name === 'pooled' ? left : { global: null, environment: null, file: false });
+  });
+
+  test('a canceled task ends at once, and says so', async () => {
+    await using code = await AttackCode.make();
+    const controller = new AbortController();
+    const outcome = await run(tier, code.module('time'), 'time.endless-loop', {
+      signal: controller.signal,
+      onStart: () => controller.abort(),
+    });
+    assert.ok(outcome.status === 'error');
+    assert.equal(outcome.code, 'CANCELED');
+  });
+
+  test('a task that is canceled before it starts never starts', async () => {
+    await using code = await AttackCode.make();
+    let started = 0;
+    const changes = { signal: AbortSignal.abort(), onStart: () => (started += 1) };
+    const outcome = await run(tier, code.module('healthy'), 'healthy', changes);
+    assert.deepEqual([outcome.status === 'error' && outcome.code, started], ['CANCELED', 0]);
+  });
+
+  test('arguments that the schema refuses are named', async () => {
+    await using code = await AttackCode.make();
+    const outcome = await run(tier, code.module('schema'), 'schema.positive', { args: { count: -1 } });
+    assert.ok(outcome.status === 'error');
+    assert.equal(outcome.code, 'INVALID_ARGS');
+    assert.deepEqual(outcome.details, ['args.count: must be positive']);
+    const accepted = await run(tier, code.module('schema'), 'schema.positive', { args: { count: 2 } });
+    assert.deepEqual(resultOf(accepted), { count: 2, checked: true });
+  });
+
+  test('progress arrives, and the context has what belongs to the task', async () => {
+    await using code = await AttackCode.make();
+    const told: TaskProgress[] = [];
+    const result = resultOf(
+      await run(tier, code.module('schema'), 'schema.context', { onProgress: (progress) => told.push(progress) }),
+    );
+    assert.deepEqual(result, { correlation_id: 'test', traceparent: null, aborted: false });
+    assert.deepEqual(told, [{ fraction: 0.25, message: 'a quarter' }]);
+  });
+
+  test('code says what it defines, and lies are refused', async () => {
+    await using code = await AttackCode.make();
+    const [first] = await tier.describe(code.module('schema'));
+    assert.deepEqual(first, {
+      name: 'schema.positive',
+      timeout_secs: 5,
+      memory_mb: 64,
+      tier: 'jail',
+      idempotent: true,
+    });
+    for (const module of ['import-throw', 'import-exit', 'lying-name', 'lying-count']) {
+      await assert.rejects(tier.describe(code.module(module)), { code: 'EVENT_UNAVAILABLE' }, module);
+    }
+  });
+
+  test('tasks of several callers run beside each other', async () => {
+    await using code = await AttackCode.make();
+    const indexes = Array.from({ length: 12 }, (_, index) => index);
+    const outcomes = await Promise.all(
+      indexes.map((index) => run(tier, code.module('healthy'), 'healthy', { args: { index } })),
+    );
+    assert.deepEqual(
+      outcomes.map(resultOf),
+      indexes.map((index) => ({ got: { index } })),
+    );
+  });
+
+  test('nothing is left when it is closed, though processes are being started', async () => {
+    await using code = await AttackCode.make();
+    tier.warm(code.module('healthy'), 64);
+    const running = run(tier, code.module('time'), 'time.endless-loop');
+    await tier.close();
+    assert.equal((await running).status, 'error');
+    const after = await run(tier, code.module('healthy'), 'healthy');
+    assert.equal(after.status === 'error' && after.code, 'INTERNAL');
+  });
+}
+
+test('when all tiers are closed, no process of a task runs', async () => {
+  await eventually(() => processesOfTasks().length === 0, 'no process of a task', 5_000);
+});
+
+describe('code that loads too slowly', () => {
+  test('is given up', async () => {
+    await using code = await AttackCode.make();
+    const tier = await openTier('process', tierOptions({ describeMs: 300 }));
+    await assert.rejects(tier.describe(code.module('import-loop')), /longer than 0.3 s to load/);
+    await tier.close();
+  });
+});
+
+describe('a tier that the machine cannot give', () => {
+  test('is an error that names what is missing and what to install', async () => {
+    const environment = { PATH: '/nowhere' };
+    await assert.rejects(
+      openTier('jail', tierOptions({ environment })),
+      /cannot give the tier jail: .*prlimit.*util-linux/,
+    );
+    await assert.rejects(
+      openTier('container', tierOptions({ container: { command: '/nowhere/docker' } })),
+      /cannot give the tier container: .*start the engine, and pull the image/,
+    );
+  });
+
+  test('is never replaced by a weaker one: a jail that does not start is an error', async (t) => {
+    const tools = await AttackCode.make();
+    await using _ = tools;
+    const path = readFileSync('/proc/self/environ', 'utf8').includes('PATH=') ? '/usr/sbin:/usr/bin:/sbin:/bin' : '';
+    if (process.platform !== 'linux') {
+      t.skip('NOT RUN: the jail is for Linux only');
+      return;
+    }
+    writeFileSync(join(tools.directory, 'bwrap'), '#!/bin/sh\necho no namespaces for you >&2\nexit 1\n', {
+      mode: 0o755,
+    });
+    const { chmodSync } = await import('node:fs');
+    chmodSync(tools.directory, 0o755);
+    const environment = { PATH: `${tools.directory}:${path}` };
+    await assert.rejects(openTier('jail', tierOptions({ environment })), /cannot give the tier jail/);
+    assert.deepEqual(processesOfTasks(), []);
+  });
+});

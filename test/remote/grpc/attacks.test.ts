@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { connect, type ClientHttp2Session, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import { connect as connectPlain } from 'node:net';
+import { test, type TestContext } from 'node:test';
+
+import { openGrpcTransport } from '../../../src/remote/grpc/client.ts';
+import { openGrpcListener, type GrpcLimits } from '../../../src/remote/grpc/server.ts';
+import { loadWire } from '../../../src/remote/grpc/wire.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startHealthy, type HealthyClient } from '../transports/healthy-client.ts';
+import { StandInManager, submit } from '../transports/stand-in-manager.ts';
+import { certificates } from '../transports/suite.ts';
+
+const CALL = '/heddle.remote.v1.Executor/Call';
+const HEALTH = '/grpc.health.v1.Health/Check';
+
+interface Setup {
+  manager: StandInManager;
+  port: number;
+  healthy: HealthyClient;
+  session: () => ClientHttp2Session;
+}
+
+async function setUp(t: TestContext, limits: Partial<GrpcLimits> = {}): Promise<Setup> {
+  const { authority, server } = await certificates();
+  const manager = new StandInManager();
+  const listener = await openGrpcListener({
+    manager,
+    host: '127.0.0.1',
+    port: 0,
+    tls: { cert: server.pem, key: server.key, ca: null },
+    limits,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  t.after(() => listener.close(0));
+  const { port } = listener.address;
+  const endpoint = { protocol: 'grpc' as const, host: '127.0.0.1', port, tls: true };
+  const healthy = startHealthy(t, openGrpcTransport(endpoint, { ca: authority.pem }, { clock: systemClock }));
+  const session = (): ClientHttp2Session => {
+    const made = connect(`https://127.0.0.1:${port}`, { ca: authority.pem });
+    made.on('error', () => undefined);
+    t.after(() => made.destroy());
+    return made;
+  };
+  return { manager, port, healthy, session };
+}
+
+const headersFor = (path: string, more: OutgoingHttpHeaders = {}): OutgoingHttpHeaders => ({
+  ':method': 'POST',
+  ':path': path,
+  'content-type': 'application/grpc',
+  te: 'trailers',
+  ...more,
+});
+
+function framed(message: Uint8Array, flag = 0): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(flag, 0);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/** The status of a call that sends these bytes: of gRPC, or of HTTP, or how the stream was cut. */
+async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeaders, bytes: Uint8Array): Promise<string> {
+  const stream = session.request(headers);
+  let status = '';
+  const take = (given: IncomingHttpHeaders): void => {
+    if (given['grpc-status'] !== undefined) status = `grpc ${String(given['grpc-status'])}`;
+    else if (given[':status'] !== undefined && Number(given[':status']) !== 200)
+      status = `http ${String(given[':status'])}`;
+  };
+  stream.on('response', take);
+  stream.on('trailers', take);
+  stream.on('error', () => undefined);
+  stream.resume();
+  stream.end(bytes);
+  await new Promise((resolve) => stream.once('close', resolve));
+  return status === '' ? `reset ${stream.rstCode}` : status;
+}
+
+test('malformed calls get their status, and nobody else notices', { timeout: 60_000 }, async (t) => {
+  const { manager, healthy, session } = await setUp(t);
+  manager.remembers = false;
+  const wire = await loadWire();
+  const good = framed(wire.encodeRequest(submit('Echo', {})));
+  const cases: readonly [string, OutgoingHttpHeaders, Uint8Array, RegExp][] = [
+    ['unknown method', headersFor('/heddle.remote.v1.Executor/Shutdown'), good, /^grpc 12$/],
+    ['unknown service', headersFor('/x/y'), good, /^grpc 12$/],
+    ['prototype as method', headersFor('/constructor'), good, /^grpc 12$/],
+    ['no gRPC', headersFor(CALL, { 'content-type': 'text/plain' }), good, /^http 415$/],
+    ['garbage', headersFor(CALL), framed(Buffer.alloc(300, 0xff)), /^grpc 3$/],
+    ['no message', headersFor(CALL), Buffer.alloc(0), /^grpc 3$/],
+    ['an empty message', headersFor(CALL), framed(Buffer.alloc(0)), /^grpc (3|16)$/],
+    ['two messages', headersFor(CALL), Buffer.concat([good, good]), /^grpc 3$/],
+    ['an unknown encoding', headersFor(CALL, { 'grpc-encoding': 'br' }), framed(good, 1), /^grpc 12$/],
+    ['gzip that is none', headersFor(CALL, { 'grpc-encoding': 'gzip' }), framed(good, 1), /^grpc 13$/],
+    ['a declared length of 4 GiB', headersFor(CALL), Buffer.from('00ffffffff', 'hex'), /^grpc 8$/],
+    ['oversize', headersFor(CALL), framed(Buffer.alloc(5 * 1024 * 1024)), /^(grpc 8|reset \d+)$/],
+    ['a bad timeout', headersFor(CALL, { 'grpc-timeout': 'soon' }), good, /^grpc (13|0)$/],
+    ['huge metadata', headersFor(CALL, { x: 'y'.repeat(200_000) }), good, /^(http 431|grpc 8|reset \d+)$/],
+    ['health of nobody', headersFor(HEALTH), framed(Buffer.from('0a0178', 'hex')), /^grpc 5$/],
+    ['a good one', headersFor(CALL), good, /^grpc 0$/],
+  ];
+  for (const [name, headers, bytes, expected] of cases) {
+    assert.match(await statusOf(session(), headers, bytes), expected, name);
+  }
+  await healthy.assertServed();
+});
+
+test('requests that never arrive are given up, and so are readers who take nothing', { timeout: 60_000 }, async (t) => {
+  const { manager, healthy, session } = await setUp(t, { body_ms: 300, output_ms: 400, output_bytes_max: 1_000_000 });
+  manager.remembers = false;
+  const slow = session().request(headersFor(CALL));
+  let status: unknown;
+  slow.on('response', (headers) => (status = headers['grpc-status']));
+  slow.on('error', () => undefined);
+  slow.write(Buffer.from([0, 0]));
+  await eventually(() => status === '4', 'the slow one is given up');
+  slow.destroy();
+  const deaf = session();
+  const wire = await loadWire();
+  const stream = deaf.request(headersFor(CALL));
+  stream.on('error', () => undefined);
+  stream.end(framed(wire.encodeRequest(submit('Big', { bytes: 8_000_000 }))));
+  await eventually(() => deaf.destroyed, 'the connection of the one who reads nothing is cut');
+  await healthy.assertServed();
+});
+
+test(
+  'unfinished requests and those that wait hold so many bytes together, and no more',
+  { timeout: 60_000 },
+  async (t) => {
+    const { manager, healthy, session } = await setUp(t, { held_bytes_max: 8_000_000 });
+    manager.remembers = false;
+    const small = session();
+    const waiting = small.request(headersFor(CALL));
+    waiting.on('error', () => undefined);
+    waiting.write(Buffer.from([0, 0]));
+    const unfinished = session();
+    let streams = 0;
+    for (; streams < 4; streams += 1) {
+      const stream = unfinished.request(headersFor(CALL));
+      stream.on('error', () => undefined);
+      stream.write(framed(Buffer.alloc(4_000_000)).subarray(0, -1));
+    }
+    await eventually(() => unfinished.destroyed, 'who holds the most is cut');
+    const wire = await loadWire();
+    const held = session();
+    for (; streams > 0; streams -= 1) {
+      const stream = held.request(headersFor(CALL));
+      stream.on('error', () => undefined);
+      stream.end(framed(wire.encodeRequest(submit('Hold', { filler: 'x'.repeat(3_000_000) }))));
+    }
+    await eventually(() => held.destroyed, 'whose requests wait with as much, too');
+    assert.equal(small.destroyed, false);
+    manager.letGo();
+    await healthy.assertServed();
+  },
+);
+
+test(
+  'streams that are opened and reset by the thousand end their own connection only',
+  { timeout: 60_000 },
+  async (t) => {
+    const { manager, healthy, session } = await setUp(t);
+    manager.remembers = false;
+    const rapid = session();
+    let open = true;
+    rapid.once('close', () => (open = false));
+    const isOpen = (): boolean => open;
+    for (let round = 0; round < 100 && isOpen(); round += 1) {
+      for (let index = 0; index < 50 && isOpen(); index += 1) {
+        const stream = rapid.request(headersFor(CALL));
+        stream.on('error', () => undefined);
+        stream.close(8);
+      }
+      await new Promise(setImmediate);
+    }
+    await healthy.assertServed();
+  },
+);
+
+test('what is no TLS, or no HTTP/2 within it, is cut', { timeout: 60_000 }, async (t) => {
+  const { manager, port, healthy } = await setUp(t, { tls_handshake_ms: 500 });
+  manager.remembers = false;
+  for (const text of ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01\x02', '']) {
+    const socket = connectPlain(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.resume();
+    socket.write(text);
+    await new Promise((resolve) => socket.once('close', resolve));
+  }
+  await healthy.assertServed();
+});

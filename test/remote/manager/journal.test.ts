@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+
+import { FrameBuffer, readFrames } from '../../../src/remote/manager/journal/frames.ts';
+import type { JournalRecord } from '../../../src/remote/manager/journal/records.ts';
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Fixture, OpenTier } from './fixture.ts';
+import { MemoryDisk } from './memory-disk.ts';
+
+function answering(result: (args: Uint8Array) => Uint8Array = (args) => args): OpenTier {
+  const tier = new OpenTier();
+  tier.answer = ({ args }) => ({ status: 'success', result: result(args) });
+  return tier;
+}
+
+describe('frames', () => {
+  const records: JournalRecord[] = [
+    { type: 'started', id: 'a' },
+    { type: 'ended', id: 'a', code: null, at_ms: 1 },
+    { type: 'removed', ids: ['ä', 'b'] },
+  ];
+
+  function framed(): { bytes: Buffer; ends: number[] } {
+    const buffer = new FrameBuffer();
+    const ends = records.map((record) => {
+      buffer.add(record, record.type === 'ended' ? Buffer.from('{"result":"ü"}') : null);
+      return buffer.length;
+    });
+    return { bytes: Buffer.from(buffer.bytes()), ends };
+  }
+
+  function read(bytes: Buffer): { records: JournalRecord[]; bodies: string[]; whole: number } {
+    const found: JournalRecord[] = [];
+    const bodies: string[] = [];
+    const whole = readFrames(bytes, 1, (record, body) => {
+      found.push(record);
+      bodies.push(body.toString());
+    });
+    return { records: found, bodies, whole };
+  }
+
+  test('cut at any byte, the whole ones before the cut are read', () => {
+    const { bytes, ends } = framed();
+    assert.deepEqual(read(bytes).bodies, ['', '{"result":"ü"}', '']);
+    for (let cut = 0; cut <= bytes.length; cut += 1) {
+      const count = ends.filter((end) => end <= cut).length;
+      const found = read(bytes.subarray(0, cut));
+      assert.deepEqual(found.records, records.slice(0, count));
+      assert.equal(found.whole, ends[count - 1] ?? 0);
+    }
+  });
+
+  test('with any bit flipped, nothing is read that was not written', () => {
+    const { bytes, ends } = framed();
+    for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+      const flipped = Buffer.from(bytes);
+      flipped[bit >> 3] = flipped[bit >> 3]! ^ (1 << (bit & 7));
+      const whole = ends.filter((end) => end <= bit >> 3).length;
+      assert.deepEqual(read(flipped).records, records.slice(0, whole));
+    }
+  });
+});
+
+describe('the journal', () => {
+  test('in a directory: outcomes, large ones too, are there after a restart, behind a torn tail as well', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'heddle-journal-'));
+    try {
+      const large = Buffer.from(JSON.stringify('x'.repeat(300_000)));
+      const first = await Fixture.open({ directory, tier: answering(() => large) });
+      const { correlation_id = '' } = await first.submit({}, { idempotency_key: 'k' });
+      assert.equal(String((await first.call('poll', { correlation_id })).result).length, 300_000);
+      await first[Symbol.asyncDispose]();
+      await truncate(join(directory, 'tasks-000001.log'), 310_000).catch(() => undefined);
+      await using second = await Fixture.open({ directory });
+      const again = await second.submit({}, { idempotency_key: 'k' });
+      assert.equal(again.correlation_id, correlation_id);
+      assert.equal(String(again.result).length, 300_000);
+      assert.equal(second.tier.runs.length, 0);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  test('stays small: what is acknowledged goes, what waits long is written again', async () => {
+    const clock = new VirtualClock();
+    const disk = new MemoryDisk();
+    const tier = new OpenTier();
+    const bytes = 40_000;
+    tier.answer = ({ args }) =>
+      Buffer.from(args).includes('long') ? null : { status: 'success', result: Buffer.from(`"${'r'.repeat(bytes)}"`) };
+    const journalBytesMax = 8 * 1_048_576;
+    const settings = { workerCount: 2, journalBytesMax, maxPendingTasks: 1_000 };
+    const fixture = await Fixture.open({ clock, files: disk, tier, settings });
+    const kept = await fixture.submit({ kept: true }, { idempotency_key: 'kept' });
+    await fixture.submit({ long: 'run' }, { mode: 'async', idempotency_key: 'long' });
+    let most = 0;
+    for (let round = 0; round < 60; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => fixture.submit({ round, n })));
+      assert.ok(answers.every(({ status }) => status === 'success'));
+      await fixture.call('ack', { correlation_ids: answers.map(({ correlation_id = '' }) => correlation_id) });
+      await clock.advance(1_001);
+      await eventually(() => disk.bytes < journalBytesMax / 2, 'old files go');
+      most = Math.max(most, disk.bytes);
+    }
+    // 60 rounds wrote 24 MB.
+    assert.ok(most < journalBytesMax / 2, `${most} bytes`);
+    assert.ok(!disk.names.includes('tasks-000001.log'));
+    disk.die();
+    void fixture.manager.close();
+    await using next = await Fixture.open({ clock, files: disk.afterDeath(), settings });
+    assert.deepEqual(await next.submit({ kept: true }, { idempotency_key: 'kept' }), kept);
+    assert.equal((await next.submit({ long: 'run' }, { idempotency_key: 'long' })).code, 'WORKER_LOST');
+    const { recent = [] } = await next.call('status', {});
+    assert.equal(recent.length, 2);
+  });
+
+  test('full of outcomes that nobody collects: QUEUE_FULL for who left them, not for others', async () => {
+    const clock = new VirtualClock();
+    const tier = answering(() => Buffer.from(`"${'r'.repeat(200_000)}"`));
+    await using fixture = await Fixture.open({
+      clock,
+      files: new MemoryDisk(),
+      tier,
+      settings: { journalBytesMax: 4 * 1_048_576 },
+    });
+    const taken: string[] = [];
+    for (;;) {
+      const { code, correlation_id = '', retry_after_secs } = await fixture.submit();
+      if (code === 'QUEUE_FULL') {
+        assert.equal(retry_after_secs, 10);
+        break;
+      }
+      taken.push(correlation_id);
+      assert.ok(taken.length < 30, 'it is never full');
+    }
+    assert.equal((await fixture.submit({}, {}, { client: 'bob' })).status, 'success');
+    await fixture.call('ack', { correlation_ids: taken });
+    assert.equal((await fixture.submit()).status, 'success');
+  });
+
+  test('keeps a bounded number of outcomes: what was handed over goes first', async () => {
+    await using fixture = await Fixture.open({
+      files: new MemoryDisk(),
+      tier: answering(),
+      settings: { retainedTasksMax: 20 },
+    });
+    const ids: string[] = [];
+    for (let n = 0; n < 40; n += 1) ids.push((await fixture.submit({ n })).correlation_id!);
+    assert.equal((await fixture.call('poll', { correlation_id: ids[0]! })).code, 'NOT_FOUND');
+    assert.deepEqual((await fixture.call('poll', { correlation_id: ids[39]! })).result, { n: 39 });
+  });
+});

@@ -1,0 +1,426 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { eventually } from '../../support/eventually.ts';
+import { Fixture, OpenTier, type Payload } from './fixture.ts';
+import { MemoryDisk } from './memory-disk.ts';
+
+function open(options: Parameters<typeof Fixture.open>[0] = {}): Promise<Fixture> {
+  return Fixture.open({ files: new MemoryDisk(), ...options });
+}
+
+function echoing(): OpenTier {
+  const tier = new OpenTier();
+  tier.answer = ({ args }) => ({ status: 'success', result: args });
+  return tier;
+}
+
+describe('a submission', () => {
+  test('is answered with the result, whose bytes are those of the tier', async () => {
+    const tier = new OpenTier();
+    tier.answer = () => ({ status: 'success', result: Buffer.from('{ "n":1.50e1,\n"ü":[ ] }') });
+    await using fixture = await open({ tier });
+    const received = fixture.received('submit', { event_name: 'Echo', args: { a: 1 } });
+    const reply = await fixture.manager.handle(received);
+    const payload = fixture.read(received, reply);
+    assert.equal(payload.status, 'success');
+    assert.match(payload.correlation_id!, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.ok(Buffer.from(reply.response.payload).includes('"result":{ "n":1.50e1,\n"ü":[ ] },"completed_at":"20'));
+    assert.deepEqual([reply.code, reply.pending, tier.runs[0]!.args], [null, false, { a: 1 }]);
+    assert.equal(fixture.events.held, 0);
+    assert.deepEqual(
+      fixture.audit.map(({ action }) => action),
+      ['resolved', 'executed', 'responded'],
+    );
+  });
+
+  test('async is answered when it is accepted, and polled for; only by its owner', async () => {
+    await using fixture = await open();
+    const accepted = await fixture.submit({}, { mode: 'async' });
+    // Written in one commit, acceptance and start may both have happened.
+    assert.match(accepted.status, /^(pending|running)$/);
+    const correlation_id = accepted.correlation_id!;
+    await fixture.tier.begun(1);
+    assert.equal((await fixture.call('poll', { correlation_id })).status, 'running');
+    assert.equal((await fixture.call('poll', { correlation_id }, { client: 'bob' })).code, 'NOT_FOUND');
+    assert.equal((await fixture.call('cancel', { correlation_id }, { client: 'bob' })).code, 'NOT_FOUND');
+    const waits = fixture.call('poll', { correlation_id, wait_secs: 30 });
+    fixture.tier.runs[0]!.succeed(7);
+    assert.equal((await waits).result, 7);
+    assert.deepEqual(
+      (await fixture.call('ack', { correlation_ids: [correlation_id] }, { client: 'bob' })).acknowledged,
+      [],
+    );
+    assert.deepEqual((await fixture.call('ack', { correlation_ids: [correlation_id] })).acknowledged, [correlation_id]);
+    assert.equal((await fixture.call('poll', { correlation_id })).code, 'NOT_FOUND');
+  });
+
+  test('progress is told while a call waits, counted, and the result comes behind it', async () => {
+    await using fixture = await open();
+    const told: Payload[] = [];
+    const received = fixture.received('submit', { event_name: 'Echo', args: {} });
+    const answer = fixture.manager.handle(received, (reply) => {
+      assert.equal(reply.response.sequence, told.length);
+      told.push(fixture.read(received, reply));
+    });
+    await fixture.tier.begun(1);
+    fixture.tier.runs[0]!.hooks.onProgress({ fraction: 0.5 });
+    assert.deepEqual(
+      told.map(({ status, progress }) => [status, progress]),
+      [['running', { fraction: 0.5 }]],
+    );
+    fixture.tier.runs[0]!.succeed();
+    assert.equal((await answer).response.sequence, 1);
+  });
+
+  test('a caller who goes away leaves the task running, and polls for it later', async () => {
+    await using fixture = await open();
+    const gone = new AbortController();
+    const answer = fixture.submit({}, { idempotency_key: 'k' }, { signal: gone.signal });
+    await fixture.tier.begun(1);
+    gone.abort();
+    assert.equal((await answer).status, 'running');
+    fixture.tier.runs[0]!.succeed('late');
+    assert.equal((await fixture.submit({}, { idempotency_key: 'k' })).result, 'late');
+    assert.equal(fixture.tier.runs.length, 1);
+  });
+});
+
+describe('refusals', () => {
+  const cases: [string, unknown, string, Partial<Parameters<typeof open>[0]>?][] = [
+    ['no JSON', '{', 'MALFORMED'],
+    ['no object', '[]', 'MALFORMED'],
+    ['nothing', '', 'MALFORMED'],
+    ['a member twice', '{"event_name":"Echo","event_name":"Echo","args":{}}', 'MALFORMED'],
+    ['deep nesting', `{"event_name":"Echo","args":{"a":${'['.repeat(9_000)}${']'.repeat(9_000)}}}`, 'MALFORMED'],
+    ['__proto__', '{"event_name":"Echo","args":{"__proto__":{"a":1}}}', 'MALFORMED'],
+    ['an unknown member', { event_name: 'Echo', args: {}, run_as: 'root' }, 'MALFORMED'],
+    ['no name', { args: {} }, 'MALFORMED'],
+    ['a name of other characters', { event_name: 'Écho', args: {} }, 'MALFORMED'],
+    ['no arguments', { event_name: 'Echo' }, 'MALFORMED'],
+    ['arguments that are no object', { event_name: 'Echo', args: [1] }, 'INVALID_ARGS'],
+    ['no such mode', { event_name: 'Echo', args: {}, mode: 'later' }, 'MALFORMED'],
+    ['an endless time', { event_name: 'Echo', args: {}, timeout_secs: 0 }, 'MALFORMED'],
+    ['an event that is not allowed', { event_name: 'Other', args: {} }, 'EVENT_NOT_WHITELISTED'],
+    ['one of other letters', { event_name: 'echo', args: {} }, 'EVENT_NOT_WHITELISTED'],
+    ['a name of every object', { event_name: 'constructor', args: {} }, 'EVENT_NOT_WHITELISTED'],
+    ['one that is allowed and not there', { event_name: 'Gone', args: {} }, 'EVENT_NOT_REGISTERED'],
+  ];
+  for (const [what, payload, code] of cases) {
+    test(`${what}: ${code}, signed`, async () => {
+      await using fixture = await open({ settings: { allowedEvents: ['Echo', 'Gone'] } });
+      const bytes = Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
+      const answer = await fixture.call('submit', bytes);
+      assert.equal(answer.code, code);
+      assert.equal(fixture.tier.runs.length, 0);
+      assert.deepEqual(
+        fixture.audit.map(({ action }) => action),
+        ['rejected'],
+      );
+    });
+  }
+
+  test('an empty allow-list allows nothing, * all that is registered', async () => {
+    await using closed = await open({ settings: { allowedEvents: [] } });
+    assert.equal((await closed.submit()).code, 'EVENT_NOT_WHITELISTED');
+    await using all = await open({ tier: echoing(), settings: { allowedEvents: ['*'] } });
+    assert.equal((await all.submit()).status, 'success');
+    assert.equal((await all.submit({}, { event_name: 'constructor' })).code, 'EVENT_NOT_REGISTERED');
+  });
+
+  test('events that could be asked for are named in debug mode only', async () => {
+    const events = { Echo: {}, Ping: {}, Secret: {} };
+    const settings = { allowedEvents: ['Echo', 'Ping', 'Nope'] };
+    await using quiet = await open({ events, settings });
+    assert.equal((await quiet.submit({}, { event_name: 'Nope' })).available_events, undefined);
+    await using debug = await open({ events, settings: { ...settings, debug: true } });
+    assert.deepEqual((await debug.submit({}, { event_name: 'Nope' })).available_events, ['Echo', 'Ping']);
+  });
+
+  test('a token allows what its scopes say', async () => {
+    await using fixture = await open({
+      tier: echoing(),
+      scopes: ['task:execute:Echo'],
+      events: { Echo: {}, Ping: {} },
+    });
+    assert.equal((await fixture.submit()).status, 'success');
+    assert.equal((await fixture.submit({}, { event_name: 'Ping' })).code, 'FORBIDDEN');
+    assert.equal((await fixture.call('poll', { correlation_id: 'x' })).code, 'FORBIDDEN');
+    assert.equal((await fixture.call('cancel', { correlation_id: 'x' })).code, 'FORBIDDEN');
+    assert.equal((await fixture.call('status', {})).code, 'FORBIDDEN');
+    assert.equal((await fixture.call('events', {})).code, 'FORBIDDEN');
+    assert.equal((await fixture.call('event', { event_name: 'Echo' })).exists, true);
+    assert.equal((await fixture.call('event', { event_name: 'Ping' })).code, 'FORBIDDEN');
+  });
+
+  test('a wrong MAC, a replay and a stale request are refused, and signed for whoever holds the key', async () => {
+    await using fixture = await open({ tier: echoing() });
+    const received = fixture.received('submit', { event_name: 'Echo', args: {} });
+    const forged = { ...received, request: { ...received.request, mac: new Uint8Array(32) } };
+    assert.equal(fixture.read(forged, await fixture.manager.handle(forged)).code, 'INVALID_CHECKSUM');
+    // A manager lets go of the payload of a request once it has read it.
+    const replay = { ...received, request: { ...received.request } };
+    assert.equal(fixture.read(received, await fixture.manager.handle(received)).status, 'success');
+    assert.equal(fixture.read(replay, await fixture.manager.handle(replay)).code, 'REPLAYED');
+    const unknown = { ...received, request: { ...received.request, key_id: 'other' } };
+    const reply = await fixture.manager.handle(unknown);
+    assert.deepEqual([reply.code, reply.response.mac.length], ['UNAUTHENTICATED', 0]);
+    assert.equal(fixture.tier.runs.length, 1);
+  });
+});
+
+describe('an idempotency key', () => {
+  test('gets the first task, also while it waits; with other arguments it is refused', async () => {
+    await using fixture = await open();
+    const key = { idempotency_key: 'order-1' };
+    const first = fixture.submit({ a: 1 }, key);
+    await fixture.tier.begun(1);
+    const second = fixture.submit({ a: 1 }, key);
+    assert.equal((await fixture.submit({ a: 2 }, key)).code, 'IDEMPOTENCY_MISMATCH');
+    assert.equal((await fixture.submit({ a: 1 }, { ...key, timeout_secs: 9 })).code, 'IDEMPOTENCY_MISMATCH');
+    fixture.tier.runs[0]!.succeed('once');
+    const answers = await Promise.all([first, second]);
+    answers.push(await fixture.submit({ a: 1 }, { ...key, mode: 'async' }));
+    assert.deepEqual(new Set(answers.map(({ correlation_id }) => correlation_id)).size, 1);
+    assert.deepEqual(
+      answers.map(({ result }) => result),
+      ['once', 'once', 'once'],
+    );
+    assert.equal(fixture.tier.runs.length, 1);
+  });
+
+  test('belongs to its client', async () => {
+    await using fixture = await open({ tier: echoing() });
+    const key = { idempotency_key: 'k' };
+    const alice = await fixture.submit({}, key);
+    const bob = await fixture.submit({}, key, { client: 'bob' });
+    assert.notEqual(alice.correlation_id, bob.correlation_id);
+  });
+
+  test('does not run again when its outcome was acknowledged, until no copy of the request can come any more', async () => {
+    const clock = new VirtualClock();
+    await using fixture = await open({ tier: echoing(), clock });
+    const key = { idempotency_key: 'k' };
+    const { correlation_id = '' } = await fixture.submit({}, key);
+    await fixture.call('ack', { correlation_ids: [correlation_id] });
+    assert.equal((await fixture.submit({}, key)).code, 'NOT_FOUND');
+    assert.equal(fixture.tier.runs.length, 1);
+    await clock.advance(125_000);
+    assert.equal((await fixture.submit({}, key)).status, 'success');
+    assert.equal(fixture.tier.runs.length, 2);
+  });
+});
+
+describe('cancel', () => {
+  test('ends what waits and what runs, and leaves alone what is over', async () => {
+    await using fixture = await open({ settings: { workerCount: 1 } });
+    const first = await fixture.submit({}, { mode: 'async', idempotency_key: 'first' });
+    const second = await fixture.submit({}, { mode: 'async' });
+    await fixture.tier.begun(1);
+    const canceled = await fixture.call('cancel', { correlation_id: second.correlation_id! });
+    assert.deepEqual([canceled.code, canceled.correlation_id], ['CANCELED', second.correlation_id]);
+    assert.equal((await fixture.call('cancel', { idempotency_key: 'first' })).code, 'CANCELED');
+    const third = fixture.submit();
+    await fixture.tier.begun(2);
+    fixture.tier.runs[1]!.succeed(3);
+    const { correlation_id = '' } = await third;
+    assert.equal((await fixture.call('cancel', { correlation_id })).result, 3);
+    assert.equal((await fixture.call('poll', { correlation_id: first.correlation_id! })).code, 'CANCELED');
+    assert.deepEqual([fixture.tier.runs.length, fixture.events.held], [2, 0]);
+  });
+
+  test('ends a task whose code is being fetched', async () => {
+    const pull = Promise.withResolvers<undefined>();
+    await using fixture = await open({ events: { Echo: { pull: () => pull.promise } } });
+    const { correlation_id = '' } = await fixture.submit({}, { mode: 'async' });
+    assert.equal((await fixture.call('cancel', { correlation_id })).code, 'CANCELED');
+    pull.resolve(undefined);
+    await eventually(() => fixture.manager.health().queue_depth === 0, 'the place in the queue is free again');
+    assert.equal(fixture.tier.runs.length, 0);
+  });
+});
+
+describe('the queue', () => {
+  test('one who floods delays another by one task', async () => {
+    await using fixture = await open({ settings: { workerCount: 1, maxPendingTasks: 100 } });
+    const flood = Array.from({ length: 40 }, (_, n) => fixture.submit({ n }, { mode: 'async' }));
+    await Promise.all(flood);
+    await fixture.submit({ mine: true }, { mode: 'async' }, { client: 'bob' });
+    await fixture.submit({ mine: true }, { mode: 'async' }, { client: 'bob' });
+    for (let ended = 0; ended < 6; ended += 1) {
+      await fixture.tier.begun(ended + 1);
+      fixture.tier.runs[ended]!.succeed();
+    }
+    await fixture.tier.begun(6);
+    const mine = fixture.tier.runs.map(({ args }) => (args as { mine?: boolean }).mine === true);
+    assert.ok(mine.indexOf(true) <= 2, `the first came as ${mine.indexOf(true)}`);
+    assert.equal(mine.slice(0, 6).filter(Boolean).length, 2);
+  });
+
+  test('full: QUEUE_FULL with a time that fits the rate; whoever comes new gets a share', async () => {
+    const clock = new VirtualClock();
+    await using fixture = await open({ clock, settings: { workerCount: 2, maxPendingTasks: 10 } });
+    const more = (call = {}): Promise<Payload> => fixture.submit({}, { mode: 'async' }, call);
+    for (let taken = 0; taken < 12; taken += 1) {
+      assert.notEqual((await more()).status, 'error');
+      await eventually(
+        () => fixture.manager.health().busy === Math.min(2, taken + 1),
+        'the workers have what they can',
+      );
+    }
+    const refused = await more();
+    assert.equal(refused.code, 'QUEUE_FULL');
+    assert.ok(refused.retry_after_secs! >= 1 && refused.retry_after_secs! <= 60);
+    // The newcomer is refused once; from then on the queue is shared.
+    assert.equal((await more({ client: 'bob' })).code, 'QUEUE_FULL');
+    for (const run of [...fixture.tier.open]) run.succeed();
+    await eventually(() => fixture.manager.health().queue_depth < 10, 'tasks moved on');
+    assert.equal((await more()).code, 'QUEUE_FULL');
+    assert.equal((await more({ client: 'bob' })).status, 'pending');
+  });
+
+  test('no more run at once than there are workers, and every place is given back', async () => {
+    const tier = new OpenTier();
+    tier.answer = () => new Promise((done) => setImmediate(done, { status: 'success', result: Buffer.from('1') }));
+    await using fixture = await open({ tier, settings: { workerCount: 3, maxPendingTasks: 1_000 } });
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, n) => fixture.submit({ n })));
+    assert.ok(answers.every(({ status }) => status === 'success'));
+    assert.equal(tier.mostAtOnce, 3);
+    assert.deepEqual(
+      [fixture.events.held, fixture.manager.health().queue_depth, fixture.manager.health().busy],
+      [0, 0, 0],
+    );
+    assert.match(await fixture.metrics.registry.metrics(), /volnux_queue_depth\{protocol="tcp"\} 0/);
+  });
+
+  test('code that is fetched slowly holds nobody else up', async () => {
+    const pull = Promise.withResolvers<undefined>();
+    const tier = echoing();
+    const events = { Echo: {}, Slow: { pull: () => pull.promise } };
+    await using fixture = await open({ tier, events, settings: { workerCount: 1 } });
+    const slow = [1, 2, 3].map((n) => fixture.submit({ n }, { event_name: 'Slow' }));
+    assert.equal((await fixture.submit({}, {}, { client: 'bob' })).status, 'success');
+    assert.equal((await fixture.submit()).status, 'success');
+    pull.resolve(undefined);
+    assert.deepEqual(
+      (await Promise.all(slow)).map(({ status }) => status),
+      ['success', 'success', 'success'],
+    );
+  });
+});
+
+describe('times', () => {
+  test('a task gets the least of the times and sizes that executor, event and caller say', async () => {
+    const events = { Echo: { timeout_secs: 20, memory_mb: 64 } };
+    await using fixture = await open({ tier: echoing(), events, settings: { taskTimeoutSecs: 30, memoryMb: 100 } });
+    await fixture.submit();
+    await fixture.submit({}, { timeout_secs: 2.5 });
+    const jobs = fixture.tier.runs.map(({ job: { timeout_ms, memory_mb } }) => [timeout_ms, memory_mb]);
+    assert.deepEqual(jobs, [
+      [20_000, 64],
+      [2_500, 64],
+    ]);
+  });
+
+  test('a task that waits beyond its deadline is not started', async () => {
+    const clock = new VirtualClock();
+    await using fixture = await open({ clock, settings: { workerCount: 1 } });
+    await fixture.submit({}, { mode: 'async' });
+    const late = fixture.submit({}, { deadline_ms: clock.now() + 5_000 });
+    await fixture.tier.begun(1);
+    await clock.advance(10_000);
+    assert.equal((await late).code, 'TASK_TIMEOUT');
+    fixture.tier.runs[0]!.succeed();
+    assert.equal(fixture.tier.runs.length, 1);
+  });
+
+  test('a poll waits no longer than asked, and an outcome is kept for its time', async () => {
+    const clock = new VirtualClock();
+    await using fixture = await open({ clock });
+    const { correlation_id = '' } = await fixture.submit({}, { mode: 'async' });
+    await fixture.tier.begun(1);
+    const waits = fixture.call('poll', { correlation_id, wait_secs: 2 });
+    await clock.advance(2_500);
+    assert.equal((await waits).status, 'running');
+    fixture.tier.runs[0]!.succeed();
+    await fixture.call('poll', { correlation_id, wait_secs: 2 });
+    await clock.advance(9 * 60_000);
+    assert.equal((await fixture.call('poll', { correlation_id })).status, 'success');
+    await clock.advance(62_000);
+    assert.equal((await fixture.call('poll', { correlation_id })).code, 'NOT_FOUND');
+  });
+});
+
+describe('a task that loses its process', () => {
+  test('three times within the hour is refused for an hour', async () => {
+    const clock = new VirtualClock();
+    const tier = new OpenTier();
+    tier.answer = () => ({ status: 'error', code: 'WORKER_LOST', message: 'killed' });
+    await using fixture = await open({ tier, clock });
+    for (let n = 0; n < 3; n += 1) assert.equal((await fixture.submit({ poison: 1 })).code, 'WORKER_LOST');
+    const refused = await fixture.submit({ poison: 1 });
+    assert.deepEqual([refused.code, refused.retry_after_secs], ['QUARANTINED', 3600]);
+    assert.equal((await fixture.submit({ poison: 2 })).code, 'WORKER_LOST');
+    await clock.advance(3_601_000);
+    assert.equal((await fixture.submit({ poison: 1 })).code, 'WORKER_LOST');
+  });
+});
+
+describe('status, events and the end', () => {
+  test('status names the caller own tasks, newest first', async () => {
+    await using fixture = await open({ tier: echoing() });
+    const mine = await fixture.submit();
+    await fixture.submit({}, {}, { client: 'bob' });
+    const { status, recent = [] } = await fixture.call('status', {});
+    assert.equal(status, 'healthy');
+    assert.deepEqual(
+      recent.map(({ correlation_id }) => correlation_id),
+      [mine.correlation_id],
+    );
+  });
+
+  test('events are those that the caller may submit', async () => {
+    await using fixture = await open({
+      events: { Echo: {}, Ping: {}, Secret: {} },
+      settings: { allowedEvents: ['Echo', 'Ping'] },
+    });
+    const { events = [] } = await fixture.call('events', {});
+    assert.deepEqual(
+      events.map(({ event_name }) => event_name),
+      ['Echo', 'Ping'],
+    );
+    assert.equal((await fixture.call('event', { event_name: 'Secret' })).exists, false);
+  });
+
+  test('draining lets what runs end, takes nothing new, and leaves what waits to the next start', async () => {
+    const disk = new MemoryDisk();
+    const fixture = await open({ files: disk, settings: { workerCount: 1 } });
+    const runs = fixture.submit({ n: 1 });
+    await fixture.tier.begun(1);
+    const waits = fixture.submit({ n: 2 });
+    await fixture.submit({ n: 3 }, { mode: 'async' });
+    const drained = fixture.manager.drain(60_000);
+    assert.equal((await fixture.submit({ n: 4 })).code, 'SHUTTING_DOWN');
+    assert.equal(fixture.manager.health().status, 'draining');
+    fixture.tier.runs[0]!.succeed('ended');
+    await drained;
+    assert.equal((await runs).result, 'ended');
+    await fixture[Symbol.asyncDispose]();
+    const pending = await waits;
+    assert.equal(pending.status, 'pending');
+    await using next = await open({ files: disk.afterDeath(), tier: echoing() });
+    const { correlation_id = '' } = pending;
+    assert.deepEqual((await next.call('poll', { correlation_id, wait_secs: 10 })).result, { n: 2 });
+  });
+
+  test('a poll over HTTP may name the task in its path alone', async () => {
+    await using fixture = await open({ tier: echoing() });
+    const { correlation_id = '' } = await fixture.submit({ x: 1 });
+    const atPath = (id: string) => ({
+      change: (received: object) => ({ ...received, pathCorrelationId: id }) as never,
+    });
+    assert.equal((await fixture.call('poll', new Uint8Array(0), atPath(correlation_id))).status, 'success');
+    assert.equal((await fixture.call('poll', { correlation_id }, atPath('other'))).code, 'MALFORMED');
+  });
+});

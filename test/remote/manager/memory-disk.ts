@@ -1,0 +1,118 @@
+import type { JournalFile, JournalFiles } from '../../../src/remote/manager/journal/files.ts';
+
+/** When the process dies: at which write, and after how many of its bytes. */
+export interface CrashPoint {
+  readonly write: number;
+  readonly bytes: number;
+}
+
+/** A disk in memory, on which a process can die in any write, or a write can fail. */
+export class MemoryDisk implements JournalFiles {
+  readonly #files = new Map<string, Buffer>();
+  /** Writes until now. */
+  writes = 0;
+  crash: CrashPoint | null = null;
+  /** Set by a test: what the next writes or flushes fail with. */
+  failure: Error | null = null;
+  /** Whether the bytes of a failing write get to the disk all the same. */
+  keepsFailedBytes = false;
+  #dead = false;
+  #onDeath: (() => void) | null = null;
+
+  get isDead(): boolean {
+    return this.#dead;
+  }
+
+  get bytes(): number {
+    return [...this.#files.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
+  get names(): string[] {
+    return [...this.#files.keys()];
+  }
+
+  /** Resolves when the process has died. */
+  death(): Promise<void> {
+    return this.#dead ? Promise.resolve() : new Promise((told) => (this.#onDeath = told));
+  }
+
+  /** The process dies now. */
+  die(): void {
+    this.#dead = true;
+    this.#onDeath?.();
+  }
+
+  /** The disk as the next process finds it. */
+  afterDeath(): MemoryDisk {
+    const next = new MemoryDisk();
+    for (const [name, bytes] of this.#files) next.#files.set(name, Buffer.from(bytes));
+    return next;
+  }
+
+  /** Changes one byte. */
+  flip(name: string, at: number): void {
+    const bytes = this.#files.get(name)!;
+    bytes[at] = bytes[at]! ^ 0x55;
+  }
+
+  list(): Promise<readonly string[]> {
+    return this.#alive([...this.#files.keys()]);
+  }
+
+  size(name: string): Promise<number> {
+    return this.#alive(this.#file(name).length);
+  }
+
+  read(name: string, at: number, length: number): Promise<Buffer> {
+    return this.#alive(Buffer.from(this.#file(name).subarray(at, at + length)));
+  }
+
+  remove(name: string): Promise<void> {
+    if (!this.#dead) this.#files.delete(name);
+    return this.#alive(undefined);
+  }
+
+  async create(name: string): Promise<JournalFile> {
+    if (this.failure !== null) throw this.failure;
+    if (this.#files.has(name)) throw new Error(`${name} is there already`);
+    if (!this.#dead) this.#files.set(name, Buffer.alloc(0));
+    return await this.#alive({
+      write: (bytes, at) => this.#write(name, bytes, at),
+      sync: () => (this.failure === null ? this.#alive(undefined) : Promise.reject(this.failure)),
+      truncate: (size) => {
+        if (!this.#dead) this.#files.set(name, Buffer.from(this.#file(name).subarray(0, size)));
+        return this.failure === null ? this.#alive(undefined) : Promise.reject(this.failure);
+      },
+      close: () => this.#alive(undefined),
+    });
+  }
+
+  /** Told each write. */
+  noteWrite(_bytes: Uint8Array): void {
+    // For those who count.
+  }
+
+  #write(name: string, bytes: Uint8Array, at: number): Promise<void> {
+    if (this.#dead) return this.#alive(undefined);
+    this.writes += 1;
+    this.noteWrite(bytes);
+    const isLast = this.crash?.write === this.writes;
+    const kept = isLast ? bytes.subarray(0, this.crash!.bytes) : bytes;
+    if (this.failure !== null && !this.keepsFailedBytes) return Promise.reject(this.failure);
+    this.#files.set(name, Buffer.concat([this.#file(name).subarray(0, at), kept]));
+    if (this.failure !== null) return Promise.reject(this.failure);
+    if (isLast) this.die();
+    return this.#alive(undefined);
+  }
+
+  #file(name: string): Buffer {
+    const bytes = this.#files.get(name);
+    if (bytes === undefined) throw new Error(`no file ${name}`);
+    return bytes;
+  }
+
+  /** A dead process is told nothing any more. */
+  #alive<T>(value: T): Promise<T> {
+    return this.#dead ? new Promise(() => undefined) : Promise.resolve(value);
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * A process that authenticates what it is sent, one request a line, and answers each on a line with its code; it is there to
+ * be killed. Arguments: the directory of its memory, the identity of the boot.
+ */
+import { createInterface } from 'node:readline';
+
+import type { SignedRequest } from '../../../src/remote/protocol/envelope.ts';
+import { openAuthenticator } from '../../../src/remote/security/authenticator.ts';
+import { memoryKeyRing } from '../../../src/remote/security/key-ring.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { systemRandom } from '../../../src/runtime/random.ts';
+import { AUDIENCE, outcome, received, RING_KEYS } from './fixture.ts';
+
+const [, , replayDirectory, bootId] = process.argv;
+
+const authenticator = await openAuthenticator({
+  keys: memoryKeyRing(RING_KEYS, systemClock),
+  audiences: [AUDIENCE],
+  replayDirectory: replayDirectory!,
+  bootId: bootId!,
+  tokens: null,
+  clock: systemClock,
+  random: systemRandom,
+  log: silentLogger,
+});
+process.stdout.write('ready\n');
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { payload, mac, ...texts } = JSON.parse(line) as Record<string, string>;
+  const bytes = { payload: Buffer.from(payload!, 'base64'), mac: Buffer.from(mac!, 'base64') };
+  const request = { ...texts, ...bytes } as unknown as SignedRequest;
+  void outcome(authenticator.authenticate(received(request))).then(({ code }) =>
+    process.stdout.write(`${request.nonce} ${code}\n`),
+  );
+}

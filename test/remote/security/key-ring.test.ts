@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { chmodSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { deriveClientKey, deriveSigningKeys } from '../../../src/remote/protocol/mac.ts';
+import {
+  clientSigner,
+  credentialsFor,
+  parseClientCredentials,
+  readClientCredentials,
+} from '../../../src/remote/security/client-credentials.ts';
+import { formatKeyRing, parseKeyRing, type RingKey } from '../../../src/remote/security/key-ring-file.ts';
+import { memoryKeyRing, openKeyRingFile, type KeyRing } from '../../../src/remote/security/key-ring.ts';
+import type { KeyState } from '../../../src/remote/security/port.ts';
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { silentLogger, type Logger } from '../../../src/runtime/log.ts';
+import { eventually } from '../../support/eventually.ts';
+import { inDirectory, openFixture, outcome, received, signed } from './fixture.ts';
+
+const NOW = 1_700_000_000_000;
+
+function ringKey(fill: number, fields: Partial<RingKey> = {}): RingKey {
+  const secret = new Uint8Array(32).fill(fill);
+  return { id: `k${fill}`, secret, state: 'active', created_at: NOW, retire_at: null, ...fields };
+}
+
+/** At once: a look between the text and the mode would see two changes. */
+function write(path: string, text: string, mode = 0o600): void {
+  const beside = `${path}.new`;
+  writeFileSync(beside, text, { mode });
+  chmodSync(beside, mode);
+  renameSync(beside, path);
+}
+
+async function withRingFile(
+  run: (
+    ring: KeyRing,
+    path: string,
+    clock: VirtualClock,
+    told: { errors: string[]; changes: unknown[] },
+  ) => Promise<void>,
+): Promise<void> {
+  await inDirectory(async (directory) => {
+    const path = join(directory, 'keys.json');
+    write(path, formatKeyRing([ringKey(1)]));
+    const clock = new VirtualClock(NOW);
+    const told = { errors: [] as string[], changes: [] as unknown[] };
+    const log: Logger = {
+      ...silentLogger,
+      error: (fields) => told.errors.push(String((fields as { err: unknown }).err)),
+    };
+    const ring = await openKeyRingFile({ path, clock, log, onChange: (keys) => told.changes.push(keys) });
+    try {
+      await run(ring, path, clock, told);
+    } finally {
+      await ring.close();
+    }
+  });
+}
+
+/** Files are read outside of the virtual time. */
+async function afterPolls(clock: VirtualClock, probe: () => boolean, what: string): Promise<void> {
+  await eventually(async () => {
+    await clock.advance(2_000);
+    return probe();
+  }, what);
+}
+
+test('a ring is written and read back as it is', () => {
+  const keys = [
+    ringKey(1),
+    ringKey(2, { state: 'accepted', retire_at: NOW + 5_000 }),
+    ringKey(3, { state: 'retired' }),
+  ];
+  assert.deepEqual(parseKeyRing(Buffer.from(formatKeyRing(keys)), 'x'), keys);
+});
+
+test('a key is retired when its time has come, without anybody touching the file', () => {
+  const clock = new VirtualClock(NOW);
+  const ring = memoryKeyRing([ringKey(1), ringKey(2, { state: 'accepted', retire_at: NOW + 1_000 })], clock);
+  const stateOf = (): KeyState | undefined => ring.find('k2', 'alice')?.state;
+  assert.equal(stateOf(), 'accepted');
+  ring.trust('k2', 'alice');
+  void clock.advance(1_000);
+  return eventually(() => stateOf() === 'retired', 'the key is retired').then(() => {
+    assert.deepEqual(ring.list(), [
+      { id: 'k1', state: 'active' },
+      { id: 'k2', state: 'retired' },
+    ]);
+  });
+});
+
+test('a changed file is in use within two polls, also where it is renamed into place or a link is turned', () =>
+  withRingFile(async (ring, path, clock, { changes }) => {
+    write(path, formatKeyRing([ringKey(2), ringKey(1, { state: 'accepted' })]));
+    await afterPolls(clock, () => ring.find('k2', 'a') !== null, 'the new key is known');
+    write(`${path}.new`, formatKeyRing([ringKey(3)]));
+    renameSync(`${path}.new`, path);
+    await afterPolls(clock, () => ring.find('k3', 'a') !== null, 'the renamed file is read');
+    assert.equal(ring.find('k2', 'a'), null);
+    write(`${path}.target`, formatKeyRing([ringKey(4)]));
+    symlinkSync(`${path}.target`, `${path}.link`);
+    renameSync(`${path}.link`, path);
+    await afterPolls(clock, () => ring.find('k4', 'a') !== null, 'the target of the link is read');
+    assert.equal(changes.length, 3);
+    assert.deepEqual(changes[2], [{ id: 'k4', state: 'active' }]);
+  }));
+
+const BROKEN: readonly [string, string, number][] = [
+  ['cut in the middle', formatKeyRing([ringKey(2)]).slice(0, 60), 0o600],
+  ['empty', '', 0o600],
+  ['readable by others', formatKeyRing([ringKey(2)]), 0o644],
+  ['readable by the group', formatKeyRing([ringKey(2)]), 0o640],
+  ['without an active key', formatKeyRing([ringKey(2, { state: 'accepted' })]), 0o600],
+  ['with one id twice', formatKeyRing([ringKey(2), ringKey(3, { id: 'k2' })]), 0o600],
+  ['with one secret twice', formatKeyRing([ringKey(2), ringKey(2, { id: 'k9' })]), 0o600],
+];
+
+for (const [name, text, mode] of BROKEN) {
+  test(`a file that cannot be used leaves the ring as it was, and is told once: ${name}`, () =>
+    withRingFile(async (ring, path, clock, { errors }) => {
+      write(path, text, mode);
+      await afterPolls(clock, () => errors.length > 0, 'the error is logged');
+      for (let polls = 0; polls < 5; polls++) await clock.advance(2_000);
+      assert.equal(ring.find('k1', 'a')?.state, 'active');
+      assert.equal(ring.find('k2', 'a'), null);
+      assert.equal(errors.length, 1);
+      write(path, formatKeyRing([ringKey(5)]));
+      await afterPolls(clock, () => ring.find('k5', 'a') !== null, 'the mended file is read');
+    }));
+}
+
+test('a first call with a key that was just written is let in without waiting for the next poll', () =>
+  withRingFile(async (ring, path, clock) => {
+    const fixture = await openFixture({ keys: ring, clock });
+    write(path, formatKeyRing([ringKey(7), ringKey(1, { state: 'accepted' })]));
+    const request = signed(clock, { key_id: 'k7' }, ringKey(7).secret);
+    assert.equal((await outcome(fixture.authenticator.authenticate(received(request)))).code, 'ok');
+  }));
+
+test('unknown keys make the executor look at its file five times a second at most', () =>
+  withRingFile(async (ring, path, clock, { changes }) => {
+    await ring.lookAgain();
+    const looks = Array.from({ length: 1_000 }, () => ring.lookAgain());
+    assert.equal(new Set(looks).size, 1);
+    write(path, formatKeyRing([ringKey(8)]));
+    const waited = clock.monotonic();
+    void clock.advance(200);
+    await looks[0];
+    assert.equal(clock.monotonic() - waited, 200);
+    assert.equal(changes.length, 1, 'a look sees what was written before it');
+  }));
+
+test('names that cost nothing push no known client out: derived keys of strangers are kept apart', () => {
+  const ring = memoryKeyRing([ringKey(1)], new VirtualClock(NOW));
+  const known = ring.find('k1', 'alice');
+  ring.trust('k1', 'alice');
+  for (let stranger = 0; stranger < 2_000; stranger++) ring.find('k1', `stranger-${stranger}`);
+  assert.equal(ring.find('k1', 'alice'), known, 'the very same keys, not derived anew');
+  const first = ring.find('k1', 'bob');
+  for (let stranger = 0; stranger < 2_000; stranger++) ring.find('k1', `stranger-${stranger}`);
+  assert.notEqual(ring.find('k1', 'bob'), first);
+  assert.deepEqual(ring.find('k1', 'bob'), first);
+});
+
+test('names of the prototype are clients like others', () => {
+  const ring = memoryKeyRing([ringKey(1)], new VirtualClock(NOW));
+  for (const client of ['__proto__', 'constructor', 'toString']) {
+    const { request } = deriveSigningKeys(deriveClientKey(ringKey(1).secret, client));
+    assert.deepEqual(ring.find('k1', client)?.request, request);
+  }
+});
+
+test("a client's file holds its own key only, and signs with the first", () =>
+  inDirectory(async (directory) => {
+    const path = join(directory, 'client.json');
+    const credentials = credentialsFor('alice', 'executors', [ringKey(2), ringKey(1)]);
+    assert.ok(!JSON.stringify(credentials).includes(Buffer.from(ringKey(2).secret).toString('base64url')));
+    write(path, JSON.stringify(credentials));
+    const signer = clientSigner(await readClientCredentials(path));
+    const keys = deriveSigningKeys(deriveClientKey(ringKey(2).secret, 'alice'));
+    assert.deepEqual(signer, { client: 'alice', audience: 'executors', keyId: 'k2', keys });
+    chmodSync(path, 0o604);
+    await assert.rejects(readClientCredentials(path), /mode 0604 lets others read it; run: chmod 600/);
+    await assert.rejects(readClientCredentials(join(directory, 'none')), /cannot be read/);
+  }));
+
+const SECRET = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+const FILE = { version: 1, client: 'alice', audience: 'a', keys: [{ id: 'k1', secret: SECRET }] };
+const FAULTS: readonly [object, RegExp][] = [
+  [{ version: 2 }, /version: must be 1/],
+  [{ client: 'аlice' }, /client: must be/],
+  [{ audience: '' }, /audience: must be/],
+  [{ keys: [] }, /keys: must be a list/],
+  [{ keys: [{ id: 'k 1', secret: SECRET }] }, /keys\[0\].id: must be/],
+  [{ keys: [{ id: 'k1', secret: `${SECRET.slice(1)}B` }] }, /keys\[0\].secret: must be 32 bytes/],
+  [{ keys: [{ id: 'k1', secret: `${SECRET}=` }] }, /keys\[0\].secret: must be 32 bytes/],
+  [{ keys: ['k1'] }, /keys\[0\]: must be a JSON object/],
+];
+
+test('credentials that are not valid are refused by a sentence that names where', () => {
+  assert.deepEqual(parseClientCredentials(FILE, 'x'), FILE);
+  for (const [change, fault] of FAULTS) {
+    assert.throws(
+      () => parseClientCredentials({ ...FILE, ...change }, 'client.json'),
+      (error) => error instanceof Error && error.message.startsWith('client.json: ') && fault.test(error.message),
+    );
+  }
+});

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import fc from 'fast-check';
+
+import { RemoteFailure } from '../../../src/remote/protocol/codes.ts';
+import { openReplayGuard } from '../../../src/remote/security/replay-guard.ts';
+import { ReplayMemory, type ReplayLimits } from '../../../src/remote/security/replay-memory.ts';
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { seededRandom } from '../../../src/runtime/random.ts';
+import { eventually } from '../../support/eventually.ts';
+import { inDirectory, newNonce, openFixture, outcome, received, signed, type Fixture } from './fixture.ts';
+
+const codeOf = async ({ authenticator }: Fixture, request: ReturnType<typeof signed>): Promise<string> =>
+  (await outcome(authenticator.authenticate(received(request)))).code;
+
+test('the same request is taken once, however often and however closely it comes', async () => {
+  await inDirectory(async (directory) => {
+    const fixture = await openFixture({ replayDirectory: directory });
+    const request = signed(fixture.clock);
+    const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(fixture, request)));
+    assert.deepEqual(codes.sort(), ['REPLAYED', ...Array<string>(48).fill('REPLAYED'), 'ok'].sort());
+    await fixture.clock.advance(59_999);
+    assert.equal(await codeOf(fixture, request), 'REPLAYED');
+    await fixture.clock.advance(2);
+    assert.equal(await codeOf(fixture, request), 'EXPIRED');
+    await fixture.authenticator.close();
+  });
+});
+
+test('a nonce is not taken twice with another time either; another client may have the same one', async () => {
+  const fixture = await openFixture();
+  const nonce = newNonce();
+  const at = (offset: number): number => fixture.clock.now() + offset;
+  assert.equal(await codeOf(fixture, signed(fixture.clock, { nonce, timestamp_ms: at(-50_000) })), 'ok');
+  assert.equal(await codeOf(fixture, signed(fixture.clock, { nonce, timestamp_ms: at(50_000) })), 'REPLAYED');
+  assert.equal(await codeOf(fixture, signed(fixture.clock, { nonce, key_id: 'k0' })), 'REPLAYED');
+  assert.equal(await codeOf(fixture, signed(fixture.clock, { nonce, client: 'bob' })), 'ok');
+});
+
+test('a replayed request of the future is refused as long as it could be taken: up to two minutes', async () => {
+  const fixture = await openFixture();
+  const request = signed(fixture.clock, { timestamp_ms: fixture.clock.now() + 60_000 });
+  assert.equal(await codeOf(fixture, request), 'ok');
+  for (let passed = 0; passed < 120_000; passed += 7_500) {
+    assert.equal(await codeOf(fixture, request), 'REPLAYED', `after ${passed} ms`);
+    await fixture.clock.advance(7_500);
+  }
+  await fixture.clock.advance(1);
+  assert.equal(await codeOf(fixture, request), 'EXPIRED');
+});
+
+test('a clock that is set back opens no door: what was forgotten stays refused', () => {
+  const memory = new ReplayMemory({ perClientMax: 10, totalMax: 1_000 }, 60_000, seededRandom(1));
+  const nonce = newNonce();
+  memory.remember('alice', nonce, 1_000_000, 1_000_000);
+  memory.remember('alice', newNonce(), 1_200_000, 1_200_000);
+  assert.throws(() => memory.remember('alice', nonce, 1_000_000, 1_000_000), failure('EXPIRED'));
+  // A jump forwards and back costs no more than the time of what was forgotten by it.
+  memory.remember('bob', newNonce(), 90_000_000, 90_000_000);
+  memory.remember('alice', newNonce(), 1_210_000, 1_210_000);
+  assert.throws(() => memory.remember('alice', nonce, 1_209_999, 1_210_000), failure('EXPIRED'));
+});
+
+test('a flood of nonces fills the memory of its client only; the others are served, and it is too once time passes', async () => {
+  const replayLimits = { perClientMax: 100, totalMax: 1_000 };
+  const fixture = await openFixture({ replayLimits });
+  const flood = async (client: string): Promise<number> => {
+    for (let taken = 0; ; taken++) {
+      const { code, message } = await outcome(
+        fixture.authenticator.authenticate(received(signed(fixture.clock, { client }))),
+      );
+      if (code === 'ok') continue;
+      assert.deepEqual([code, message], ['QUEUE_FULL', 'The memory of requests of this caller is full']);
+      return taken;
+    }
+  };
+  // Alone it may have half of all, where others flood as well each has its own share.
+  assert.equal(await flood('mallory'), 500);
+  assert.equal(await flood('trudy'), 100);
+  for (let times = 0; times < 90; times++) {
+    assert.equal(await codeOf(fixture, signed(fixture.clock, { client: 'alice' })), 'ok');
+  }
+  await fixture.clock.advance(70_000);
+  assert.equal(await codeOf(fixture, signed(fixture.clock, { client: 'mallory' })), 'ok');
+});
+
+test('who is refused for a full memory is told when there is room', async () => {
+  const fixture = await openFixture({ replayLimits: { perClientMax: 17, totalMax: 20 } });
+  await fixture.clock.advance(5_000);
+  for (let taken = 0; taken < 17; taken++) assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
+  const failed = await fixture.authenticator
+    .authenticate(received(signed(fixture.clock)))
+    .catch((error: unknown) => error);
+  assert.ok(failed instanceof RemoteFailure && failed.code === 'QUEUE_FULL');
+  const waitMs = failed.retryAfterSecs! * 1000;
+  assert.ok(waitMs > 0 && waitMs <= 70_000);
+  await fixture.clock.advance(waitMs - 1_000);
+  assert.equal(await codeOf(fixture, signed(fixture.clock)), 'QUEUE_FULL');
+  await fixture.clock.advance(1_000);
+  assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
+});
+
+/** What the memory must do, as a list of everything it was ever given. */
+function model(limits: ReplayLimits, maxAgeMs: number) {
+  const taken: { client: string; nonce: string; timestamp: number }[] = [];
+  return (client: string, nonce: string, timestamp: number): 'ok' | 'REPLAYED' => {
+    const found = taken.some((each) => each.client === client && each.nonce === nonce);
+    if (found) return 'REPLAYED';
+    taken.push({ client, nonce, timestamp });
+    assert.ok(taken.length < limits.totalMax && maxAgeMs > 0);
+    return 'ok';
+  };
+}
+
+test('any sequence of requests: taken exactly where it was not taken before', () => {
+  const limits = { perClientMax: 10_000, totalMax: 100_000 };
+  const nonces = Array.from({ length: 40 }, newNonce);
+  const call = fc.record({
+    client: fc.constantFrom('a', 'b'),
+    nonce: fc.constantFrom(...nonces),
+    skew: fc.integer({ min: -20_000, max: 20_000 }),
+    passes: fc.integer({ min: 0, max: 400 }),
+  });
+  fc.assert(
+    fc.property(fc.array(call, { maxLength: 120 }), (calls) => {
+      const memory = new ReplayMemory(limits, 60_000, seededRandom(2));
+      const expected = model(limits, 60_000);
+      // Within so short a time nothing is old enough to be forgotten.
+      let now = 1_700_000_000_000;
+      for (const { client, nonce, skew, passes } of calls) {
+        now += passes;
+        let found: string = 'ok';
+        try {
+          memory.remember(client, nonce, now + skew, now);
+        } catch (error) {
+          found = (error as RemoteFailure).code;
+        }
+        assert.equal(found, expected(client, nonce, now + skew));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('memory returns: after a time without calls nothing is held, whatever was called before', () => {
+  const memory = new ReplayMemory({ perClientMax: 1_000, totalMax: 20_000 }, 60_000, seededRandom(3));
+  let now = 1_700_000_000_000;
+  for (let round = 0; round < 300; round++) {
+    for (let client = 0; client < 20; client++)
+      memory.remember(`c${client}`, newNonce(), now - (round % 50) * 1_000, now);
+    now += 1_000;
+  }
+  assert.ok(memory.total < 20_000 && memory.clients === 20);
+  memory.remember('last', newNonce(), now + 200_000, now + 200_000);
+  assert.deepEqual([memory.clients, memory.total], [1, 16]);
+});
+
+test('half a million nonces of one client are taken and found again', async () => {
+  const memory = new ReplayMemory({ perClientMax: 600_000, totalMax: 1_200_000 }, 60_000, seededRandom(4));
+  const now = 1_700_000_000_000;
+  const nonces = Array.from({ length: 500_000 }, newNonce);
+  const before = process.memoryUsage().arrayBuffers;
+  nonces.forEach((nonce, index) => memory.remember('alice', nonce, now - (index % 50) * 1_000, now));
+  // Twenty bytes a slot, and at the worst a little more than three slots in eight are taken.
+  await eventually(() => {
+    collectGarbage();
+    return (process.memoryUsage().arrayBuffers - before) / nonces.length < 55;
+  }, 'a nonce takes less than 55 bytes');
+  for (const nonce of nonces.slice(0, 50_000))
+    assert.throws(() => memory.remember('alice', nonce, now, now), failure('REPLAYED'));
+});
+
+test('files of the memory are closed in turn, and deleted when all in them is old', async () => {
+  await inDirectory(async (directory) => {
+    const fixture = await openFixture({ replayDirectory: directory });
+    const sizes: number[] = [];
+    for (let round = 0; round < 40; round++) {
+      assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
+      await fixture.clock.advance(15_000);
+      sizes.push(readdirSync(directory).length);
+    }
+    assert.ok(Math.max(...sizes) <= 8, `files: ${sizes.join(' ')}`);
+    for (const name of readdirSync(directory)) assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600);
+    await fixture.authenticator.close();
+  });
+});
+
+test('a nonce that comes at whatever moment a write ends is written as well', { timeout: 30_000 }, async () => {
+  await inDirectory(async (directory) => {
+    const clock = new VirtualClock();
+    const around = { clock, random: seededRandom(5), log: silentLogger };
+    const guard = await openReplayGuard({ directory, maxAgeMs: 60_000, ...around });
+    for (let turns = 0; turns < 200; turns++) {
+      await guard.remember('alice', newNonce(), clock.now());
+      for (let turn = 0; turn < turns % 10; turn++) await Promise.resolve();
+      await guard.remember('alice', newNonce(), clock.now());
+    }
+    await guard.close();
+  });
+});
+
+test('while nonces cannot be written calls are refused, and taken again when they can', async () => {
+  await inDirectory(async (parent) => {
+    const directory = join(parent, 'memory');
+    mkdirSync(directory);
+    const fixture = await openFixture({ replayDirectory: directory, clock: new VirtualClock() });
+    assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
+    // The file that is open is closed after its time, and the next one cannot be begun.
+    await fixture.clock.advance(31_000);
+    assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
+    renameSync(directory, `${directory}-away`);
+    const refused = signed(fixture.clock);
+    assert.equal(await codeOf(fixture, refused), 'QUEUE_FULL');
+    rmSync(directory, { force: true, recursive: true });
+    renameSync(`${directory}-away`, directory);
+    assert.equal(await codeOf(fixture, signed(fixture.clock)), 'ok');
+    assert.equal(await codeOf(fixture, refused), 'REPLAYED', 'whether it was written is not known');
+    await fixture.authenticator.close();
+  });
+});
+
+/** Frees the smaller arrays that tables outgrew. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
+
+function failure(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof RemoteFailure && error.code === code;
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { test } from 'node:test';
+
+import { makeDevelopmentCertificates } from '../../../src/app/remote/certs.ts';
+import { generateKeys, rotateKeys } from '../../../src/app/remote/keys.ts';
+import { readListenerTls, watchListenerTls } from '../../../src/app/remote/executor-tls.ts';
+import type { Listener } from '../../../src/remote/listener.ts';
+import type { RemoteManager } from '../../../src/remote/manager/port.ts';
+import { isAnswerTo, signRequest, signResponse, verifyResponse } from '../../../src/remote/protocol/mac.ts';
+import { openAuthenticator } from '../../../src/remote/security/authenticator.ts';
+import { clientSigner, readClientCredentials } from '../../../src/remote/security/client-credentials.ts';
+import { openKeyRingFile } from '../../../src/remote/security/key-ring.ts';
+import type { Authenticator } from '../../../src/remote/security/port.ts';
+import { openTcpTransport } from '../../../src/remote/tcp/client.ts';
+import { openTcpListener } from '../../../src/remote/tcp/server.ts';
+import { systemClock as clock } from '../../../src/runtime/clock.ts';
+import { silentLogger as log } from '../../../src/runtime/log.ts';
+import { systemRandom as random } from '../../../src/runtime/random.ts';
+import { eventLoopTurn } from '../../../src/runtime/turn.ts';
+import { eventually } from '../../support/eventually.ts';
+import { AUDIENCE, inDirectory, newNonce } from './fixture.ts';
+
+/** Authenticates each call and answers it; there are no tasks behind it. */
+function answering(authenticator: Authenticator, refused: unknown[]): Pick<RemoteManager, 'handle'> {
+  return {
+    handle: async (received) => {
+      const { request } = received;
+      const caller = await authenticator.authenticate(received).catch((error: unknown) => {
+        refused.push(error);
+        throw error;
+      });
+      const fields = { ...request, timestamp_ms: clock.now(), correlation_id: '', sequence: 0 };
+      const response = signResponse({ ...fields, payload: Buffer.from('{"status":"ok"}') }, caller.keys);
+      return { response, code: null, pending: false, retryAfterSecs: undefined };
+    },
+  };
+}
+
+interface Site {
+  readonly directory: string;
+  readonly ring: string;
+  readonly clientFile: string;
+  readonly certs: string;
+  readonly listener: Listener;
+  readonly refused: unknown[];
+}
+
+/** An executor's door with mutual TLS on real files. */
+async function withSite(run: (site: Site) => Promise<void>): Promise<void> {
+  await inDirectory(async (directory) => {
+    const certs = join(directory, 'certs');
+    const made = await generateKeys(directory, ['alice'], AUDIENCE);
+    await makeDevelopmentCertificates(certs, ['alice'], ['127.0.0.1']);
+    const keys = await openKeyRingFile({ path: made.ring, clock, log });
+    const replayDirectory = join(directory, 'nonces');
+    const around = { tokens: null, certificateIngresses: ['tcp' as const], clock, random, log };
+    const authenticator = await openAuthenticator({ keys, audiences: [AUDIENCE], replayDirectory, ...around });
+    const [cert, key, ca] = ['server.pem', 'server-key.pem', 'ca.pem'].map((name) => join(certs, name));
+    const settings = { executorTlsCert: cert!, executorTlsKey: key!, executorClientCa: ca! };
+    const tls = await readListenerTls(settings, { clock, log });
+    const refused: unknown[] = [];
+    const manager = answering(authenticator, refused) as RemoteManager;
+    const listener = await openTcpListener({ manager, host: '127.0.0.1', port: 0, tls, clock, log });
+    const watch = await watchListenerTls(settings, [listener], { clock, log });
+    try {
+      await run({ directory, ring: made.ring, clientFile: made.clients[0]!.file, certs, listener, refused });
+    } finally {
+      await listener.close(0);
+      await watch.close();
+      await authenticator.close();
+      await keys.close();
+    }
+  });
+}
+
+/** Connects, calls a few times with whatever the files say now, and disconnects; until it is told to stop. */
+async function callAlways(site: Site, stopped: () => boolean): Promise<number> {
+  const endpoint = { protocol: 'tcp' as const, ...site.listener.address, tls: true };
+  const signal = new AbortController().signal;
+  let calls = 0;
+  while (!stopped()) {
+    const file = (name: string): string => readFileSync(join(site.certs, name), 'utf8');
+    const [cert, key] = [file('client-alice.pem'), file('client-alice-key.pem')];
+    // Two files are replaced one after the other, by this very process: it must have its turn for the second.
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+      await eventLoopTurn();
+      continue;
+    }
+    const transport = openTcpTransport(endpoint, { ca: file('ca.pem'), cert, key }, { clock });
+    for (let times = 0; times < 20; times++) {
+      const { client, audience, keyId, keys } = clientSigner(await readClientCredentials(site.clientFile));
+      const fields = { key_id: keyId, timestamp_ms: clock.now(), nonce: newNonce(), client, audience };
+      const request = signRequest({ ...fields, method: 'status', payload: Buffer.from('{}') }, keys);
+      const response = await transport.call(request, { signal, token: null, traceparent: null });
+      assert.ok(verifyResponse(response, keys.response) && isAnswerTo(response, request));
+      calls += 1;
+    }
+    await transport.close();
+  }
+  return calls;
+}
+
+/** The serial number of the certificate that the listener shows. */
+async function shownSerial({ listener, certs }: Site): Promise<string> {
+  const file = (name: string): Buffer => readFileSync(join(certs, name));
+  const tls = { ca: file('ca.pem'), cert: file('client-alice.pem'), key: file('client-alice-key.pem') };
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...listener.address, ...tls }, () => {
+      resolve(socket.getPeerCertificate().serialNumber);
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+}
+
+test('keys and certificates are rotated under load, and no valid call is refused', async () => {
+  await withSite(async (site) => {
+    let stopped = false;
+    const calling = Promise.all([1, 2, 3].map(() => callAlways(site, () => stopped)));
+    for (let round = 0; round < 3; round++) {
+      const before = await shownSerial(site);
+      await rotateKeys(site.ring, '1h', [site.clientFile]);
+      await makeDevelopmentCertificates(site.certs, ['alice'], ['127.0.0.1']);
+      await eventually(async () => (await shownSerial(site)) !== before, 'the new certificate is shown');
+    }
+    stopped = true;
+    const calls = (await calling).reduce((sum, each) => sum + each, 0);
+    assert.deepEqual(site.refused, []);
+    assert.ok(calls > 100, `${calls} calls`);
+  });
+});
+
+test('when the grace is over the old key is refused by name', async () => {
+  await withSite(async (site) => {
+    const old = clientSigner(await readClientCredentials(site.clientFile));
+    await rotateKeys(site.ring, '0s', []);
+    const file = (name: string): string => readFileSync(join(site.certs, name), 'utf8');
+    const tls = { ca: file('ca.pem'), cert: file('client-alice.pem'), key: file('client-alice-key.pem') };
+    const endpoint = { protocol: 'tcp' as const, ...site.listener.address, tls: true };
+    const transport = openTcpTransport(endpoint, tls, { clock });
+    const call = async (): Promise<void> => {
+      const fields = { key_id: old.keyId, timestamp_ms: clock.now(), nonce: newNonce(), client: old.client };
+      const unsigned = { ...fields, audience: old.audience, method: 'status' as const, payload: Buffer.from('{}') };
+      const signal = new AbortController().signal;
+      await transport
+        .call(signRequest(unsigned, old.keys), { signal, token: null, traceparent: null })
+        .catch(() => null);
+    };
+    await eventually(async () => {
+      await call();
+      return site.refused.length > 0;
+    }, 'the ring is read again');
+    assert.match(String(site.refused[0]), new RegExp(`The key ${old.keyId} is retired`));
+    await transport.close();
+  });
+});

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { TokenVerifier } from '../../../src/remote/security/token-verifier.ts';
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { eventually } from '../../support/eventually.ts';
+import { inDirectory, openFixture, outcome, received, signed, type Fixture } from './fixture.ts';
+import { ISSUER, makeToken, privateJwk, publicJwk, publicPem, writeKeys, type TokenOptions } from './token-fixture.ts';
+
+type Attack = TokenOptions & { name: string; text?: string | null; peer?: string[]; code: string; says?: string };
+
+const FILE = join(import.meta.dirname, 'token-attacks.json');
+const { tokens } = JSON.parse(readFileSync(FILE, 'utf8')) as { tokens: Attack[] };
+
+async function withTokens(keys: string | undefined, run: (fixture: Fixture, keysFile: string) => Promise<void>) {
+  await inDirectory(async (directory) => {
+    const keysFile = await writeKeys(directory, keys);
+    const fixture = await openFixture({ tokens: { keysFile, issuer: ISSUER, audience: 'heddle-executor' } });
+    try {
+      await run(fixture, keysFile);
+    } finally {
+      await fixture.authenticator.close();
+    }
+  });
+}
+
+function call({ clock, authenticator }: Fixture, token: string | null, peer: string[] | null = null) {
+  const certificate = peer === null ? null : { names: peer, fingerprint: '' };
+  return outcome(authenticator.authenticate(received(signed(clock), { token, peer: certificate })));
+}
+
+function textOf(attack: Attack, now: number): string | null {
+  if (attack.text === undefined) return makeToken(now, attack);
+  return attack.text === 'x*9000' ? 'x'.repeat(9_000) : attack.text;
+}
+
+for (const attack of tokens) {
+  test(`${attack.code}: ${attack.name}`, () =>
+    withTokens(undefined, async (fixture) => {
+      const text = textOf(attack, fixture.clock.now());
+      const found = await call(fixture, text, attack.peer);
+      assert.equal(found.code, attack.code, found.message);
+      assert.match(found.message, new RegExp(attack.says ?? ''));
+      // What was refused once is not let in by a memory of it.
+      assert.equal((await call(fixture, text, attack.peer)).code, attack.code);
+      assert.equal((await call(fixture, makeToken(fixture.clock.now(), {}))).code, 'ok');
+    }));
+}
+
+test('a token that was remembered ends with its time', () =>
+  withTokens(undefined, async (fixture) => {
+    const token = makeToken(fixture.clock.now(), { claims: { exp: 100 } });
+    assert.equal((await call(fixture, token)).code, 'ok');
+    await fixture.clock.advance(99_000);
+    assert.equal((await call(fixture, token)).code, 'ok');
+    await fixture.clock.advance(6_001);
+    assert.match((await call(fixture, token)).message, /has expired/);
+  }));
+
+test('a key that is taken from the file ends the tokens that it signed, also those remembered; the others go on', () =>
+  withTokens(undefined, async (fixture, keysFile) => {
+    const claims = { exp: 1_000_000 };
+    const of = (alg: string, kid: string): string => makeToken(fixture.clock.now(), { alg, kid, claims });
+    const [ed, ec] = [of('EdDSA', 'ed'), of('ES256', 'ec')];
+    assert.deepEqual([(await call(fixture, ed)).code, (await call(fixture, ec)).code], ['ok', 'ok']);
+    writeFileSync(keysFile, '{"keys": [');
+    await fixture.clock.advance(2_000);
+    assert.equal((await call(fixture, ed)).code, 'ok', 'a broken file changes nothing');
+    writeFileSync(keysFile, JSON.stringify({ keys: [publicJwk('ec', 'ec')] }));
+    await fixture.clock.advance(2_000);
+    // Files are read outside of the virtual time.
+    await eventually(async () => {
+      await fixture.clock.advance(2_000);
+      return (await call(fixture, ed)).code === 'UNAUTHENTICATED';
+    }, 'the token of a key that is gone is refused');
+    assert.equal((await call(fixture, ec)).code, 'ok');
+  }));
+
+test('PEM: the key id of a token says nothing; of several keys, whichever fits; certificates serve as well', () =>
+  withTokens(publicPem('second-ed') + publicPem('ed') + publicPem('rsa'), async (fixture) => {
+    const now = fixture.clock.now();
+    assert.equal((await call(fixture, makeToken(now, { kid: 'whatever' }))).code, 'ok');
+    assert.equal((await call(fixture, makeToken(now, { key: 'second-ed' }))).code, 'ok');
+    assert.equal((await call(fixture, makeToken(now, { alg: 'RS256' }))).code, 'ok');
+    assert.match((await call(fixture, makeToken(now, { key: 'foreign-ed' }))).message, /not signed with a known key/);
+    assert.match((await call(fixture, makeToken(now, { alg: 'ES256' }))).message, /not signed with a known key/);
+  }));
+
+test('scopes: separated by spaces, or a list', async () => {
+  await inDirectory(async (directory) => {
+    const clock = new VirtualClock();
+    const keysFile = await writeKeys(directory);
+    const settings = { keysFile, issuer: ISSUER, audience: 'heddle-executor' };
+    const verifier = await TokenVerifier.open({ ...settings, clock, log: silentLogger });
+    const scopesOf = async (claims: object): Promise<unknown> => {
+      const token = makeToken(clock.now(), { claims: claims as Record<string, unknown> });
+      return (await verifier.verify(token)).scopes;
+    };
+    assert.deepEqual(await scopesOf({}), []);
+    assert.deepEqual(await scopesOf({ scope: '  task:poll  events:list ' }), ['task:poll', 'events:list']);
+    assert.deepEqual(await scopesOf({ scopes: ['task:execute:A B'] }), ['task:execute:A B']);
+    const token = makeToken(clock.now(), {});
+    const [one, other] = [verifier.verify(token), verifier.verify(token)];
+    assert.equal(one, other, 'calls at once share one verification');
+    await one;
+    assert.ok(!(verifier.verify(token) instanceof Promise), 'a token that is remembered costs no turn');
+    await verifier.close();
+  });
+});
+
+const FILES: readonly [string, string, RegExp][] = [
+  ['a private key in PEM', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----', /private key/],
+  ['a private key in a JWKS', JSON.stringify({ keys: [privateJwk('ed')] }), /keys\[0\]: is a secret key/],
+  ['a shared secret', JSON.stringify({ keys: [{ kty: 'oct', k: 'AAAA' }] }), /keys\[0\]: is a secret key/],
+  ['no keys', '{"keys":[]}', /must hold 1 to 100 keys/],
+  ['no list', '{"keys":{}}', /must be a list/],
+  ['nothing', '', /must hold 1 to 100 keys/],
+  ['a key twice in an object', '{"keys":[],"keys":[]}', /more than once/],
+  ['a key that is none', '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}', /no public key/],
+];
+
+for (const [name, text, fault] of FILES) {
+  test(`a file of public keys is refused: ${name}`, () =>
+    assert.rejects(
+      withTokens(text, () => Promise.resolve()),
+      (error) => error instanceof Error && error.name === 'KeyFileError' && fault.test(error.message),
+    ));
+}
+
+test('algorithms with a shared secret cannot be configured', async () => {
+  const settings = { keysFile: '/none', issuer: ISSUER, audience: 'a', clock: new VirtualClock(), log: silentLogger };
+  for (const algorithms of [['HS256'], ['none'], ['EdDSA', 'HS512'], []]) {
+    await assert.rejects(TokenVerifier.open({ ...settings, algorithms }), TypeError);
+  }
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import type { ClientTransport } from '../../../src/remote/client/port.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { eventually } from '../../support/eventually.ts';
+import { opened, submit } from './stand-in-manager.ts';
+
+const PAUSE_MS = 2;
+/** What a client must never have to wait while others do their worst, on a machine with much else to do. */
+const LATENCY_MS_MAX = 3_000;
+
+/** A client that does nothing wrong and must notice nothing of those that do. */
+export class HealthyClient {
+  readonly #transport: ClientTransport;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  readonly failures: unknown[] = [];
+  answered = 0;
+  slowest_ms = 0;
+
+  constructor(transport: ClientTransport) {
+    this.#transport = transport;
+    this.#running = this.#run();
+  }
+
+  /** Holds that every call was answered, and soon; at least one after this was asked. */
+  async assertServed(): Promise<void> {
+    const before = this.answered;
+    await eventually(() => this.answered > before + 1 || this.failures.length > 0, 'the healthy client is served');
+    assert.deepEqual(this.failures, []);
+    assert.ok(this.slowest_ms < LATENCY_MS_MAX, `an answer took ${this.slowest_ms} ms`);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await this.#transport.close();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const never = new AbortController().signal;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      const request = submit('Echo', { at: startedAt });
+      try {
+        const response = await this.#transport.call(request, { signal: never, token: null, traceparent: null });
+        assert.deepEqual(opened(response, request)['result'], { at: startedAt });
+        this.answered += 1;
+        this.slowest_ms = Math.max(this.slowest_ms, performance.now() - startedAt);
+      } catch (error) {
+        this.failures.push(error);
+      }
+      await systemClock.sleep(PAUSE_MS, signal);
+    }
+  }
+}
+
+/** Starts a healthy client, to be stopped when the test ends. */
+export function startHealthy(t: TestContext, transport: ClientTransport): HealthyClient {
+  const healthy = new HealthyClient(transport);
+  t.after(() => healthy.stop());
+  return healthy;
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** Bytes in use once everything that nobody holds is gone. */
+export function memoryInUse(): number {
+  collectGarbage();
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** Open descriptors of this process. */
+export function descriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}

@@ -1,0 +1,121 @@
+/** The page of executors in a real browser, against the real API. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import type { ExecutorEndpoint } from '../../src/http/ports.ts';
+import { createTestServer } from '../http/server.ts';
+import type { TestServer } from '../http/server.ts';
+import { launchBrowser } from './browser.ts';
+import { PageDriver } from './page-driver.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MARKUP = '<img src=x onerror="window.__attacked=true">';
+
+let server: TestServer;
+let browser: Browser;
+let url: string;
+let executors: readonly ExecutorEndpoint[] = [];
+
+before(async () => {
+  execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
+  const config = { pageDirectory: join(ROOT, 'web/dist') };
+  server = await createTestServer({ executors: { list: () => executors }, config });
+  url = await server.app.listen({ host: '127.0.0.1', port: 0 });
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser.close();
+  await server.app.close();
+});
+
+async function withPage(run: (driver: PageDriver) => Promise<void>): Promise<void> {
+  const driver = await PageDriver.open(browser, url);
+  try {
+    await run(driver);
+    assert.deepEqual(driver.complaints, []);
+  } finally {
+    await driver.close();
+  }
+}
+
+function endpoint(change: Partial<ExecutorEndpoint> = {}): ExecutorEndpoint {
+  return {
+    executor: 'default',
+    endpoint: 'grpc://edge-1:50051',
+    state: 'healthy',
+    in_flight: 0,
+    answered_at: Date.now(),
+    last_error: null,
+    clock_offset_ms: 0,
+    status: {
+      version: '0.1.0',
+      tier: 'jail',
+      workers: 8,
+      busy: 3,
+      queue_depth: 12,
+      max_pending_tasks: 100,
+      uptime_seconds: 60,
+      recent: [
+        task('c-1', { status: 'error', code: 'TASK_OOM', duration_ms: 1_200 }),
+        task('c-2', { status: 'running' }),
+        task('c-3', { event_name: MARKUP, status: 'success', duration_ms: 4 }),
+      ],
+    },
+    ...change,
+  };
+}
+
+function task(correlation_id: string, change: object) {
+  return { correlation_id, event_name: 'Resize', status: 'success', created_at: new Date().toISOString(), ...change };
+}
+
+const row = (driver: PageDriver, text: string) =>
+  driver.page.locator('.executor-table > tbody > tr:not(.row-more)').filter({ hasText: text });
+
+test('without executors the page says how to get some', () =>
+  withPage(async (driver) => {
+    executors = [];
+    await driver.goto('/');
+    await driver.page.getByRole('link', { name: 'Executors' }).click();
+    await driver.page.getByText('This server sends events nowhere.').waitFor();
+    assert.equal(await driver.page.getByRole('link', { name: 'Executors' }).getAttribute('aria-current'), 'page');
+  }));
+
+test('each endpoint tells its health, tier, workers, queue and last error, and changes by itself', () =>
+  withPage(async (driver) => {
+    const away = { endpoint: 'tcp://edge-2:50053', executor: 'gpu', status: null, answered_at: null };
+    const last_error = { at: Date.now(), message: `connection refused ${MARKUP}` };
+    executors = [endpoint(), endpoint({ ...away, state: 'unreachable', last_error })];
+    await driver.goto('/executors');
+    const healthy = row(driver, 'edge-1');
+    await healthy.getByText('Healthy').waitFor();
+    await healthy.getByText('jail').waitFor();
+    await healthy.getByRole('meter', { name: '3 of 8 workers are busy' }).waitFor();
+    await healthy.getByText('12 of 100').waitFor();
+    const unreachable = row(driver, 'edge-2');
+    await unreachable.getByText('Unreachable').waitFor();
+    await unreachable.getByText(/connection refused/).waitFor();
+    await unreachable.getByText('gpu').waitFor();
+    executors = [endpoint({ state: 'draining' })];
+    await row(driver, 'edge-1').getByText('Draining').waitFor();
+    await row(driver, 'edge-2').waitFor({ state: 'detached' });
+  }));
+
+test('a row opens what the executor did last; the address keeps which one', () =>
+  withPage(async (driver) => {
+    executors = [endpoint()];
+    await driver.goto('/executors');
+    await driver.page.getByRole('button', { name: 'grpc://edge-1:50051' }).click();
+    const tasks = driver.page.getByTestId('recent-tasks');
+    await tasks.getByText('TASK_OOM').waitFor();
+    await tasks.getByText('1.2 s').waitFor();
+    await tasks.getByText('running').waitFor();
+    await tasks.getByText(MARKUP).waitFor();
+    assert.equal(await tasks.locator('tbody tr').count(), 3);
+    assert.equal(await driver.page.evaluate('window.__attacked'), undefined);
+    await driver.page.reload();
+    await driver.page.getByTestId('recent-tasks').getByText('TASK_OOM').waitFor();
+  }));
