@@ -27,6 +27,10 @@ serve(
     handshakes: (...args: Parameters<NonNullable<Subject['handshakes']>>) => subject.handshakes!(...args),
     scanPorts: (...args: Parameters<NonNullable<Subject['scanPorts']>>) => subject.scanPorts!(...args),
     lookups: (...args: Parameters<NonNullable<Subject['lookups']>>) => subject.lookups!(...args),
+    remoteLoad: (...args: Parameters<NonNullable<Subject['remoteLoad']>>) => subject.remoteLoad!(...args),
+    remoteDeadlines: (...args: Parameters<NonNullable<Subject['remoteDeadlines']>>) =>
+      subject.remoteDeadlines!(...args),
+    remoteMemory: (...args: Parameters<NonNullable<Subject['remoteMemory']>>) => subject.remoteMemory!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),
   },
   () => subject.close(),

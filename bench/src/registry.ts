@@ -111,6 +111,27 @@ export const SUBJECTS = {
     note: "node:dns' Resolver (c-ares), 128 at once",
     load: () => import('../subjects/recon-dns-node.ts'),
   },
+  'heddle-executor': {
+    needs: 'nothing',
+    note: '`heddle executor`, its client and TCP with mutual TLS; requests and answers are signed, tasks journaled with fdatasync',
+    load: () => import('../subjects/remote-heddle.ts'),
+  },
+  'heddle-jail': {
+    needs: 'nothing',
+    command: 'bwrap',
+    note: 'the same with the tier jail: a fresh process in namespaces of its own for every task, started ahead',
+    load: () => import('../subjects/remote-heddle.ts'),
+  },
+  'pre-forked': {
+    needs: 'nothing',
+    note: 'two forked workers with Node IPC, four tasks prefetched by each, the same TCP frames: no TLS, signatures, journal or sandbox',
+    load: () => import('../subjects/remote-pre-forked.ts'),
+  },
+  'fresh-node': {
+    needs: 'nothing',
+    note: '`node` started for every task, two at once, behind the same listener as pre-forked',
+    load: () => import('../subjects/remote-fresh-node.ts'),
+  },
 } as const satisfies Record<string, SubjectEntry>;
 
 export type SubjectName = keyof typeof SUBJECTS;

@@ -5,6 +5,7 @@ import { scanScenarios } from './scan-scenarios.ts';
 import { dnsScenarios } from './recon/dns-scenarios.ts';
 import { tcpScenarios } from './recon/tcp-scenarios.ts';
 import { tlsScenarios } from './recon/tls-scenarios.ts';
+import { executionScenarios } from './remote-execution/scenarios.ts';
 import { managerScenarios } from './manager-scenarios.ts';
 import { transportScenarios } from './transport-scenarios.ts';
 import { workflowScenarios } from './workflow-scenarios.ts';
@@ -56,6 +57,7 @@ export async function runBenches(options: Options, databaseUrl: string | undefin
     ...tcpScenarios(options.quick),
     ...dnsScenarios(options.quick),
     ...tlsScenarios(options.quick),
+    ...executionScenarios(options.quick),
   ]
     .filter(({ benches }) => benches.some(wanted))
     .map((scenario) => narrowed(scenario, options));

@@ -47,6 +47,9 @@ export async function startSubject(
     handshakes: forward('handshakes'),
     scanPorts: forward('scanPorts'),
     lookups: forward('lookups'),
+    remoteLoad: forward('remoteLoad'),
+    remoteDeadlines: forward('remoteDeadlines'),
+    remoteMemory: forward('remoteMemory'),
     residentMib: forward('residentMib'),
   };
 }

@@ -92,6 +92,53 @@ export interface LookupRun {
   cpu_ms: number;
 }
 
+/** Tasks or signed calls, sent by one client over one connection or a few. */
+export interface RemoteLoad {
+  tier: 'pooled' | 'process' | 'jail';
+  protocol: 'tcp' | 'grpc' | 'xmlrpc';
+  /** A task that does nothing, from its submission to its result; or whether an event exists, the smallest signed call. */
+  call: 'task' | 'event';
+  /** So many at once, each lane with the next one after its answer; or so many a second, at random moments. */
+  pace: { in_flight: number } | { per_s: number };
+  duration_ms: number;
+}
+
+export interface RemoteRun {
+  count: number;
+  wall_ms: number;
+  /** From the call to its answer. */
+  p50_ms: number;
+  p99_ms: number;
+}
+
+/** Tasks that loop for ever and have a deadline. */
+export interface RemoteDeadlineRequest {
+  tier: 'process' | 'jail';
+  samples: number;
+}
+
+/** For each task, milliseconds from its deadline. */
+export interface RemoteDeadlineRun {
+  /** Until its process ran no more. */
+  killed_ms: number[];
+  /** Until neither it nor anything that it had started was left. */
+  none_left_ms: number[];
+}
+
+/** A task that allocates for ever: of what kind, and how it is kept apart. */
+export interface RemoteMemoryRequest {
+  tier: 'process' | 'jail';
+  allocates: 'buffers' | 'objects';
+}
+
+export interface RemoteMemoryRun {
+  cap_mib: number;
+  /** The most that was resident of its largest process. */
+  peak_mib: number;
+  /** Of a process of a task that has no task yet. */
+  idle_mib: number;
+}
+
 /** Where a load generator finds an HTTP subject, and the tasks it may report on. */
 export interface HttpTarget {
   port: number;
@@ -138,6 +185,13 @@ export interface Subject {
 
   /** Looks names up as fast as it can. */
   lookups?(request: LookupRequest): Promise<LookupRun>;
+
+  /** Sends tasks or calls to an executor of its own, which runs in another process. */
+  remoteLoad?(request: RemoteLoad): Promise<RemoteRun>;
+  /** Lets tasks run into their deadline, one after the other. */
+  remoteDeadlines?(request: RemoteDeadlineRequest): Promise<RemoteDeadlineRun>;
+  /** Lets a task run into its limit of memory. */
+  remoteMemory?(request: RemoteMemoryRequest): Promise<RemoteMemoryRun>;
 
   /** Brings the store to `total` finished tasks and starts retention in the background. */
   fillStore?(total: number): Promise<void>;

@@ -217,6 +217,7 @@ class HeddleSubject implements Subject {
         newId,
         now: () => null,
       }),
+      executors: { list: () => [] },
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches carries a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },

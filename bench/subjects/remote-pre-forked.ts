@@ -1,0 +1,6 @@
+import { createPeerSubject } from '../src/remote-execution/peer-subject.ts';
+import type { Subject } from '../src/subject.ts';
+
+export function createSubject(): Subject {
+  return createPeerSubject('pre-forked');
+}
