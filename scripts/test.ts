@@ -1,7 +1,8 @@
 /**
  * `npm test [-- [--only-tests] [PATTERN...]]`: static checks, then the tests of `test/`, on one PostgreSQL for all.
  * A pattern is a part of a file's path (`engine/claim`); with patterns, only those files run. The last line of the
- * output is the summary; a static check that fails counts as one failure in it.
+ * output is the summary; a static check that fails counts as one failure in it. A few files that failed run once more,
+ * alone; the summary names those that then passed, since they are not to be trusted.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -16,12 +17,19 @@ const NODE_MIN = [22, 18] as const;
 const CONCURRENCY = 2;
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const SLOWEST_SHOWN = 8;
+/** More files than these that fail are no accident of a busy machine. */
+const RERUN_FILES_MAX = 3;
 
 /** The scripts of package.json that check without running anything. */
 const STATIC_CHECKS = ['typecheck', 'lint'];
 
 const DATABASE_VARIABLE = 'HEDDLE_TEST_DATABASE_URL';
 const DATABASE_MODULE = 'test/support/postgres.ts';
+
+interface Totals extends Counts {
+  /** Paths of files that failed at first and passed when they ran again. */
+  readonly unstable: readonly string[];
+}
 
 interface TestServer {
   url: string;
@@ -77,10 +85,26 @@ async function startDatabase(files: readonly string[]): Promise<TestServer | nul
   return server;
 }
 
-/** Runs the files and prints the report of node:test, file by file. */
-async function runTests(files: readonly string[], signal: AbortSignal): Promise<Counts> {
+/** Runs the files, and those that failed once more; counts what they said last. */
+async function runTests(files: readonly string[], signal: AbortSignal): Promise<Totals> {
+  const results = await runAndReport(files, CONCURRENCY, signal);
+  const failed = results.filter((result) => result.failed > 0).map(({ path }) => path);
+  const unstable: string[] = [];
+  if (failed.length > 0 && failed.length <= RERUN_FILES_MAX && !signal.aborted) {
+    banner(`once more, alone: ${failed.join(', ')}`);
+    for (const again of await runAndReport(failed, 1, signal)) {
+      results[results.findIndex(({ path }) => path === again.path)] = again;
+      if (again.failed === 0) unstable.push(again.path);
+    }
+  }
+  const total = (field: keyof Counts): number => results.reduce((sum, result) => sum + result[field], 0);
+  return { passed: total('passed'), failed: total('failed'), skipped: total('skipped'), unstable };
+}
+
+/** Prints the report of node:test, file by file. */
+async function runAndReport(files: readonly string[], concurrency: number, signal: AbortSignal): Promise<FileResult[]> {
   const results: FileResult[] = [];
-  const options = { root: ROOT, concurrency: CONCURRENCY, file_timeout_ms: FILE_TIMEOUT_MS, signal };
+  const options = { root: ROOT, concurrency, file_timeout_ms: FILE_TIMEOUT_MS, signal };
   const events = async function* (): AsyncGenerator {
     for await (const result of runFiles(files, options)) {
       results.push(result);
@@ -92,8 +116,7 @@ async function runTests(files: readonly string[], signal: AbortSignal): Promise<
   await finished(report);
   printSlowest(results);
   for (const { path, problem } of results) if (problem !== null) console.log(`\n${path}: ${problem}`);
-  const total = (field: keyof Counts): number => results.reduce((sum, result) => sum + result[field], 0);
-  return { passed: total('passed'), failed: total('failed'), skipped: total('skipped') };
+  return results;
 }
 
 function printSlowest(results: readonly FileResult[]): void {
@@ -106,16 +129,17 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-function summaryLine({ passed, failed, skipped }: Counts): string {
-  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+function summaryLine({ passed, failed, skipped, unstable }: Totals): string {
+  const line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+  return unstable.length === 0 ? line : `${line}; failed at first and passed alone: ${unstable.join(', ')}`;
 }
 
-async function runTestStage(patterns: readonly string[], signal: AbortSignal): Promise<Counts> {
+async function runTestStage(patterns: readonly string[], signal: AbortSignal): Promise<Totals> {
   banner('tests');
   const files = selectFiles(patterns);
   if (files.length === 0) {
     console.error(`No test file matches: ${patterns.join(' ')}`);
-    return { passed: 0, failed: 0, skipped: 0 };
+    return { passed: 0, failed: 0, skipped: 0, unstable: [] };
   }
   const database = await startDatabase(files);
   try {

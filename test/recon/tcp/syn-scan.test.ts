@@ -7,6 +7,7 @@ import { scanTcp } from '../../../src/recon/tcp/scan.ts';
 import { openSyn } from '../../../src/recon/tcp/syn/open-syn.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { systemRandom } from '../../../src/runtime/random.ts';
+import { threadMs } from '../../support/processor-time.ts';
 import {
   collect,
   endpointsOf,
@@ -179,9 +180,3 @@ describe('the method', () => {
     assert.deepEqual(new Set(records.map(({ method }) => method)), new Set(['syn']));
   });
 });
-
-/** Processor time of this thread so far. */
-function threadMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-}

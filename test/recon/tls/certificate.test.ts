@@ -9,6 +9,7 @@ import { DerFault, DerReader, oidText } from '../../../src/recon/tls/der.ts';
 import { speaksFor } from '../../../src/recon/tls/host-name.ts';
 import { TrustStore } from '../../../src/recon/tls/trust.ts';
 import { makeCertificate } from '../../support/certificates.ts';
+import { threadMs } from '../../support/processor-time.ts';
 
 test('roots of the world, as OpenSSL reads them', () => {
   assert.ok(rootCertificates.length > 50);
@@ -148,9 +149,9 @@ test('certificates that all sign each other are no maze', async () => {
   for (let count = 1; count < 16; count++)
     mirrors.push(await makeCertificate({ name: 'Mirror', authority: true, issuer: first }));
   const chain = mirrors.map(({ der }) => parseCertificate(der));
-  const startedAt = performance.now();
+  const startedMs = threadMs();
   assert.equal(new TrustStore().judge(chain, Date.now()).untrusted, true);
-  assert.ok(performance.now() - startedAt < 1000);
+  assert.ok(threadMs() - startedMs < 1000);
 });
 
 test('DER of any kind is read or refused', () => {

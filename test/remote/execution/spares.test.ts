@@ -58,7 +58,7 @@ test('two kinds that do not fit side by side come to rest', async () => {
   assert.ok(started <= 3 * TOTAL, `${started} were started`);
   await counted.settle();
   assert.equal(counted.started, started);
-  assert.ok(counted.alive <= TOTAL, `${counted.alive} are held`);
+  assert.ok(counted.spares.held <= TOTAL, `${counted.spares.held} are held`);
   assert.ok(counted.spares.take('two', counted.start) !== null);
 });
 
