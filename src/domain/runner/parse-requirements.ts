@@ -1,0 +1,126 @@
+import { HeddleError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import { Faults, isObject, shown } from '../parse/faults.ts';
+import { Members } from '../parse/members.ts';
+import { placeOf, quoted } from '../parse/path.ts';
+import { nameRemedy } from '../suggest.ts';
+import { PATTERNS_MAX, patternsOf, RUNNERS_MAX, type Demand } from './requirements.ts';
+import { USAGE_CLASSES, type ResourceClass } from './resource-class.ts';
+
+const DEMAND_MEMBERS = [
+  'resource_class',
+  'usage_class',
+  'allowed_instance_types',
+  'cpu',
+  'memory_mib',
+  'count',
+] as const satisfies readonly (keyof Demand)[];
+
+const CLASS_CHARS_MAX = 64;
+const PATTERN_CHARS_MAX = 64;
+const PATTERN = /^[a-z0-9.*_-]+$/i;
+const CPU_MAX = 4_096;
+const MEMORY_MIB_MAX = 67_108_864;
+
+/** Classes that requirements may name; null where they are not known, and any name is taken. */
+export type KnownClasses = readonly ResourceClass[] | null;
+
+/**
+ * Reads what somebody asks of runners: `{ resource_class, usage_class?, allowed_instance_types?, cpu?, memory_mib?,
+ * count? }`.
+ *
+ * @param name what the fault of a value that is no object is named by
+ * @throws HeddleError VALIDATION_FAILED, one detail a fault
+ */
+export function parseDemand(value: unknown, classes: KnownClasses, name = 'requirements'): Demand {
+  const faults = new Faults();
+  const demand = readDemand(value, faults, classes, name);
+  if (demand === null || faults.list.length > 0) {
+    throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.list });
+  }
+  return demand;
+}
+
+/** The member `requirements` of a task; null where it has none, or where what it has is no object. */
+export function readRequirements(task: Members, classes: KnownClasses): Demand | null {
+  const value = task.raw('requirements');
+  if (value === undefined || value === null) return null;
+  if (!isObject(value)) {
+    task.fault('requirements', `must be an object, not ${shown(value)}`);
+    return null;
+  }
+  return demandOf(new Members(value, task.at('requirements'), task.faults), classes);
+}
+
+/** As JSON that `parseDemand` reads to the same. */
+export function encodeDemand(demand: Demand): JsonObject {
+  return {
+    resource_class: demand.resource_class,
+    usage_class: demand.usage_class,
+    allowed_instance_types: [...demand.allowed_instance_types],
+    cpu: demand.cpu,
+    memory_mib: demand.memory_mib,
+    count: demand.count,
+  };
+}
+
+function readDemand(value: unknown, faults: Faults, classes: KnownClasses, name: string): Demand | null {
+  const place = { above: null, step: name };
+  if (isObject(value)) return demandOf(new Members(value, place, faults), classes);
+  faults.add(place, `must be an object with at least resource_class, not ${shown(value)}`);
+  return null;
+}
+
+function demandOf(members: Members, classes: KnownClasses): Demand {
+  members.refuseOthers(DEMAND_MEMBERS);
+  members.requireAll('resource_class');
+  const name = members.text('resource_class', CLASS_CHARS_MAX);
+  const resourceClass = name === null || classes === null ? undefined : classOf(name, classes, members);
+  const cpu = members.integer('cpu', 1, CPU_MAX);
+  if (cpu !== null && resourceClass !== undefined && cpu > resourceClass.cpu) {
+    const has = `runners of the class ${resourceClass.name} have ${resourceClass.cpu}`;
+    members.fault('cpu', `must be at most ${resourceClass.cpu}, not ${cpu}: ${has}; name a larger class`);
+  }
+  return {
+    resource_class: name ?? '',
+    usage_class: members.oneOf('usage_class', USAGE_CLASSES) ?? 'on-demand',
+    allowed_instance_types: patterns(members),
+    cpu,
+    memory_mib: members.integer('memory_mib', 1, MEMORY_MIB_MAX),
+    count: members.integer('count', 1, RUNNERS_MAX) ?? 1,
+  };
+}
+
+function classOf(name: string, classes: readonly ResourceClass[], members: Members): ResourceClass | undefined {
+  const found = classes.find((known) => known.name === name);
+  if (found !== undefined) return found;
+  const names = classes.map((known) => known.name);
+  const known = names.length === 0 ? '; the pool has no classes' : `; known are ${names.join(', ')}`;
+  // The nearest name says what was meant, all names say what there is.
+  const near = nameRemedy(name, names);
+  const remedy = near.startsWith('; did you mean') ? `${known}${near}` : known;
+  members.fault('resource_class', `must be a class of the pool, not ${quoted(name, CLASS_CHARS_MAX)}${remedy}`);
+  return undefined;
+}
+
+function patterns(members: Members): string[] {
+  const value = members.raw('allowed_instance_types');
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || value.length > PATTERNS_MAX) {
+    const what = Array.isArray(value) ? `an array of ${value.length}` : shown(value);
+    members.fault('allowed_instance_types', `must be an array of at most ${PATTERNS_MAX} patterns, not ${what}`);
+    return [];
+  }
+  const at = members.at('allowed_instance_types');
+  const sound = value.filter((pattern: unknown, index): pattern is string => {
+    const isSound = typeof pattern === 'string' && pattern.length <= PATTERN_CHARS_MAX && PATTERN.test(pattern);
+    if (!isSound) members.faults.add(placeOf(at, index), patternFault(pattern));
+    return isSound;
+  });
+  return patternsOf(sound);
+}
+
+function patternFault(pattern: unknown): string {
+  const form = `1 to ${PATTERN_CHARS_MAX} letters, digits, ".", "-", "_" and "*" for any text`;
+  return `must be a pattern of instance types such as "m7i.*", of ${form}; not ${shown(pattern)}`;
+}
