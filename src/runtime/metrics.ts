@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 
 import type { ManagerMessage } from '../domain/message.ts';
 import {
@@ -9,6 +9,8 @@ import {
   type TaskState,
 } from '../domain/task-state.ts';
 import { CappedCounter, CappedHistogram, CappedLabel, SnapshotGauge } from './capped-label.ts';
+import { MetricFactory } from './metric-factory.ts';
+import { runnerMetrics } from './runner-metrics.ts';
 
 /** Label values that are known beforehand; series of them exist with 0 from the first scrape. */
 export const TASK_OUTCOMES = ['success', 'failure'] as const;
@@ -50,32 +52,6 @@ const WEBHOOK_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const FAST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const TASKS_A_LOOP = [0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500];
 
-/** Makes metrics in one registry, each by its name, its help text and its labels. */
-class MetricFactory {
-  readonly registry: Registry;
-
-  constructor(registry: Registry) {
-    this.registry = registry;
-  }
-
-  counter<Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []): Counter<Label> {
-    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
-  }
-
-  gauge<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> {
-    return new Gauge({ name, help, labelNames: [...labelNames], registers: [this.registry] });
-  }
-
-  histogram<Label extends string = never>(
-    name: string,
-    help: string,
-    buckets: number[],
-    labelNames: readonly Label[] = [],
-  ): Histogram<Label> {
-    return new Histogram({ name, help, buckets, labelNames: [...labelNames], registers: [this.registry] });
-  }
-}
-
 export interface MetricsOptions {
   /** Distinct values of a label that users choose (kinds, lanes); further ones count as `other`. */
   labelCap?: number;
@@ -101,6 +77,7 @@ export function createMetrics(options: MetricsOptions = {}) {
     ...heddleMetrics(factory, new CappedLabel(options.labelCap)),
     ...managerMetrics(factory),
     ...queueMetrics(factory, new CappedLabel(options.labelCap)),
+    ...runnerMetrics(factory, new CappedLabel(options.labelCap)),
     ...httpMetrics(factory),
   };
 }

@@ -24,6 +24,13 @@ const EMPTY_AT_FIRST = new Set([
   'slow_queries_total',
   'heddle_ready_tasks',
   'heddle_queue_messages',
+  'heddle_pool_pickup_seconds',
+  'heddle_pool_requeued_total',
+  'heddle_pool_discarded_total',
+  'heddle_pool_launches_total',
+  'heddle_pool_ended_total',
+  'heddle_pool_runners',
+  'heddle_pool_waiting',
   'heddle_http_requests_total',
   'heddle_http_request_seconds',
 ]);
