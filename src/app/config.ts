@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { ConfigurationError } from './failure.ts';
+import { poolFaults } from './pool/policy.ts';
 import type { Setting } from './setting.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from './settings.ts';
 
@@ -152,6 +153,9 @@ function parseFile(path: string, content: string, faults: string[]): Record<stri
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       values[name] = String(value);
     else if (Array.isArray(value) && value.every((item) => typeof item === 'string')) values[name] = value.join(',');
+    // Lists of objects, such as classes of runners, are settings of their own form.
+    else if (Array.isArray(value) && value.every((item) => typeof item === 'object'))
+      values[name] = JSON.stringify(value);
     else faults.push(`${name}: must be a string, a number, true, false or an array of strings (file ${path})`);
   }
   return values;
@@ -169,6 +173,7 @@ function contradictions(values: SettingValues, given: ReadonlyMap<SettingKey, Gi
     );
   }
   const { pathname = '/', search = '' } = values.hostUrl === null ? {} : new URL(values.hostUrl);
+  faults.push(...poolFaults(values));
   if (search !== '') faults.push('HOST_URL: must be a base URL without a query');
   if (pathname.includes('//')) faults.push('HOST_URL: must be a base URL without empty path segments');
   return faults;

@@ -53,6 +53,19 @@ export function integer(declaration: Declaration<number> & { min: number; max: n
   });
 }
 
+/** A time that is given in seconds, with a fraction where one is wanted; the value is milliseconds. */
+export function seconds(declaration: Declaration<number> & { min: number; max: number }): Setting<number> {
+  const { min, max } = declaration;
+  return setting(declaration, {
+    allowed: `a number of seconds between ${min / 1_000} and ${max / 1_000}, such as 5 or 0.5`,
+    parse: (text) => {
+      const value = /^\d{1,12}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1_000) : Number.NaN;
+      return value >= min && value <= max ? { value } : null;
+    },
+    show: (value) => String(value / 1_000),
+  });
+}
+
 /** A share between 0 and 1. */
 export function ratio(declaration: Declaration<number>): Setting<number> {
   return setting(declaration, {

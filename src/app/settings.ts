@@ -1,6 +1,7 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
+import { POOL_SETTING_GROUPS } from './pool-settings.ts';
 import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
 import { SCAN_SETTING_GROUPS } from './scan-settings.ts';
 import * as kind from './setting.ts';
@@ -195,6 +196,7 @@ export const SETTING_GROUPS = {
       description: 'How long a handled message is known, so that it has no second effect when it is delivered again',
     }),
   },
+  ...POOL_SETTING_GROUPS,
   ...SCAN_SETTING_GROUPS,
   ...REMOTE_CLIENT_SETTING_GROUPS,
   HTTP: {

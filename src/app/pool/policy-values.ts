@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+
+import {
+  DEFAULT_RESOURCE_CLASSES,
+  USAGE_CLASSES,
+  type ResourceClass,
+  type UsageClass,
+} from '../../domain/runner/resource-class.ts';
+import { scheduleFaults } from '../../engine/schedule/cron.ts';
+import type { MinIdle } from '../../pool/context.ts';
+
+export const CLASSES_MAX = 100;
+export const MIN_IDLE_MAX = 100;
+const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+const CPU_MAX = 10_000;
+const MEMORY_MAX = 1_000_000_000;
+const COUNT_MAX = 100_000;
+
+/** What was read, and every fault of it, each beginning with the place. */
+export interface Reading<T> {
+  readonly values: readonly T[];
+  readonly faults: readonly string[];
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Reads resource classes; nothing stands for the default ones. */
+export function readClasses(given: string): Reading<ResourceClass> {
+  if (given === '') return { values: DEFAULT_RESOURCE_CLASSES, faults: [] };
+  const entries = entriesOf(given, '[{"name": "large", "cpu": 2, "memory_mib": 4096}]');
+  if (typeof entries === 'string') return { values: [], faults: [entries] };
+  if (entries.length === 0 || entries.length > CLASSES_MAX)
+    return { values: [], faults: [`must be 1 to ${CLASSES_MAX} classes, not ${entries.length}`] };
+  const faults: string[] = [];
+  const names = new Set<string>();
+  const values = entries.map((entry, at): ResourceClass => {
+    const place = `[${at}]`;
+    const { name, cpu, memory_mib, ...others } = entry;
+    faults.push(...unknownFaults(place, others, 'name, cpu, memory_mib'));
+    if (typeof name !== 'string' || !NAME.test(name))
+      faults.push(`${place}.name: must be 1 to 63 of a-z 0-9 . _ -, beginning with a letter or digit`);
+    else if (names.has(name)) faults.push(`${place}.name: ${name} is there twice`);
+    else names.add(name);
+    faults.push(...numberFaults(`${place}.cpu`, cpu, 1, CPU_MAX));
+    faults.push(...numberFaults(`${place}.memory_mib`, memory_mib, 1, MEMORY_MAX));
+    return { name: String(name), cpu: Number(cpu), memory_mib: Number(memory_mib) };
+  });
+  return { values, faults };
+}
+
+/** Reads how many runners stay idle, of these classes. */
+export function readMinIdle(given: string, classes: readonly ResourceClass[]): Reading<MinIdle> {
+  if (given === '') return { values: [], faults: [] };
+  const short = !/^[@[{]/.test(given);
+  const entries = short ? shortEntries(given) : entriesOf(given, '[{"class": "large", "count": 2}]');
+  if (typeof entries === 'string') return { values: [], faults: [entries] };
+  if (entries.length > MIN_IDLE_MAX)
+    return { values: [], faults: [`must be at most ${MIN_IDLE_MAX} entries, not ${entries.length}`] };
+  const known = new Set(classes.map(({ name }) => name));
+  const faults: string[] = [];
+  const values = entries.map((entry, at) => minIdleOf(entry, `[${at}]`, known, faults));
+  return { values, faults };
+}
+
+function minIdleOf(entry: Entry, place: string, known: ReadonlySet<string>, faults: string[]): MinIdle {
+  const { class: resource_class, usage = 'on-demand', count, schedule = null, time_zone = 'UTC', ...others } = entry;
+  faults.push(...unknownFaults(place, others, 'class, usage, count, schedule, time_zone'));
+  if (typeof resource_class !== 'string' || !known.has(resource_class))
+    faults.push(`${place}.class: must be one of ${[...known].join(', ')}`);
+  if (!USAGE_CLASSES.includes(usage as UsageClass))
+    faults.push(`${place}.usage: must be one of ${USAGE_CLASSES.join(', ')}`);
+  faults.push(...numberFaults(`${place}.count`, count, 0, COUNT_MAX));
+  if (typeof time_zone !== 'string') faults.push(`${place}.time_zone: must be a text such as Europe/Berlin`);
+  else if (schedule !== null && typeof schedule !== 'string')
+    faults.push(`${place}.schedule: must be a cron expression, or null for always`);
+  else
+    faults.push(
+      ...scheduleFaults(schedule ?? '* * * * *', time_zone).map(
+        (fault) => `${place}.${fault.replace(/^cron: /, 'schedule: ')}`,
+      ),
+    );
+  return {
+    resource_class: String(resource_class),
+    usage_class: usage as UsageClass,
+    count: Number(count),
+    schedule: schedule as string | null,
+    time_zone: String(time_zone),
+  };
+}
+
+/** `large=2,xlarge/spot=1` */
+function shortEntries(given: string): Entry[] | string {
+  const entries: Entry[] = [];
+  for (const item of given.split(',').map((each) => each.trim())) {
+    const [, name, usage, count] = /^([^=/\s]+)(?:\/([^=/\s]+))?=(\d{1,9})$/.exec(item) ?? [];
+    if (name === undefined)
+      return `must be CLASS=COUNT or CLASS/USAGE=COUNT, separated by commas, or JSON; not ${JSON.stringify(item.slice(0, 60))}`;
+    entries.push({ class: name, ...(usage === undefined ? {} : { usage }), count: Number(count) });
+  }
+  return entries;
+}
+
+/** The objects of a JSON array, here or in a file; a text says what is wrong. */
+function entriesOf(given: string, example: string): Entry[] | string {
+  let text = given;
+  let place = '';
+  if (given.startsWith('@')) {
+    const path = given.slice(1);
+    place = `${path}: `;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch (error) {
+      return `${path} cannot be read: ${(error as Error).message}`;
+    }
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    return `${place}is not JSON (${(error as Error).message}); such as ${example}`;
+  }
+  if (!Array.isArray(parsed)) return `${place}must be an array such as ${example}`;
+  const wrong = parsed.findIndex((entry) => typeof entry !== 'object' || entry === null || Array.isArray(entry));
+  return wrong >= 0 ? `${place}[${wrong}]: must be an object, as in ${example}` : (parsed as Entry[]);
+}
+
+function unknownFaults(place: string, others: Entry, known: string): string[] {
+  return Object.keys(others).map((name) => `${place}.${name.slice(0, 60)}: there is no such field; there is: ${known}`);
+}
+
+function numberFaults(place: string, value: unknown, min: number, max: number): string[] {
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
+    ? []
+    : [`${place}: must be a whole number between ${min} and ${max}`];
+}
