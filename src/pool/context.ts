@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
 import type { PoolBackend } from './port/backend.ts';
+import type { PoolHistory } from './port/history.ts';
 import type { RunnerProvider } from './port/provider.ts';
 import type { LaunchRate, PoolTimes, RunnerStore } from './port/store.ts';
 
@@ -57,4 +58,6 @@ export interface PoolContext {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: PoolMetrics;
+  /** Where the pool is noted minute by minute. */
+  readonly history?: PoolHistory;
 }

@@ -149,8 +149,8 @@ export interface RunnerStore {
   /** Writes requests in the order given; those with a known id stay as they are. */
   ask(requests: readonly NewRequest[]): Promise<void>;
   request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null>;
-  /** Requests that wait, in the order of their turn. */
-  waiting(limit: number): Promise<RunnerRequest[]>;
+  /** Requests that wait, in the order of their turn; of a longer list those after this one. */
+  waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]>;
   /** Ends requests; their runners are released as by `release`. */
   withdraw(requestIds: readonly string[], reason: string): Promise<void>;
   /** Notes why requests got nothing. */
