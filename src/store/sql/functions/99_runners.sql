@@ -1,0 +1,160 @@
+-- Locks are taken in this order: requests by id, runners by id, ready rows. Whoever has a runner and wants a request or
+-- another runner passes over what others hold.
+--
+-- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: any number.
+
+create or replace function after_ms(p_now timestamptz, p_times jsonb, p_name text)
+returns timestamptz language sql immutable as $$
+  select p_now + (p_times ->> p_name)::double precision * interval '1 millisecond'
+$$;
+
+-- Locks runners, the requests that they are held for, and the other runners of these. Returns those that are not
+-- terminated; one that was claimed meanwhile is left out, as its request is not locked.
+create or replace function runner_lock(p_ids uuid[])
+returns uuid[] language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_requests uuid[];
+  v_all uuid[];
+  v_locked uuid[];
+begin
+  v_requests := array(
+    select distinct r.request_id from runner r
+    where r.id = any(p_ids) and r.request_id is not null and r.state in (2, 3) order by r.request_id);
+  v_all := p_ids;
+  if cardinality(v_requests) > 0 then
+    perform 1 from runner_request q where q.id = any(v_requests) order by q.id for update;
+    v_all := array(
+      select u.id from unnest(p_ids) u(id)
+      union select r.id from runner r where r.request_id = any(v_requests) and r.request_id is not null);
+  end if;
+  v_locked := array(
+    select l.id from (
+      select r.id, r.state, r.request_id from runner r where r.id = any(v_all) order by r.id for update) l
+    where l.state < 4 and l.id = any(p_ids) and (l.request_id is null or l.request_id = any(v_requests)));
+  return v_locked;
+end $$;
+
+-- Ready rows that stand in the lanes of these runners wait for another one.
+create or replace function runner_leave_lanes(p_numbers integer[])
+returns void language sql as $$
+  update ready set lane = -1 where lane = any(array(select -n from unnest(p_numbers) u(n)));
+  update blocked set lane = -1 where lane < 0 and lane = any(array(select -n from unnest(p_numbers) u(n)))
+$$;
+
+-- Claims locked runners for locked requests that wait, one pair for each runner: the ready row of a task goes to the
+-- lane of the first runner of its request.
+create or replace function runner_grants(p_requests uuid[], p_runners uuid[], p_now timestamptz, p_times jsonb)
+returns void language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_tasks uuid[];
+  v_lanes integer[];
+begin
+  update runner r set state = 2, epoch = r.epoch + 1, request_id = u.request, state_since = v_now,
+    confirm_by = after_ms(v_now, p_times, 'confirm_ms'), threshold = after_ms(v_now, p_times, 'claim_ms'),
+    offered_at = null, doubted_at = null
+  from unnest(p_requests, p_runners) u(request, runner) where r.id = u.runner;
+  update runner_request q set state = 1, granted_at = v_now, exhaustion = null, reason = null
+  where q.id = any(p_requests);
+  select array_agg(f.task_id), array_agg(-f.number) into v_tasks, v_lanes
+  from (
+    select q.task_id, min(r.number) as number
+    from unnest(p_requests, p_runners) u(request, runner)
+    join runner_request q on q.id = u.request and q.task_id is not null join runner r on r.id = u.runner
+    group by q.task_id) f;
+  if v_tasks is not null then
+    update ready y set lane = u.lane
+    from unnest(v_tasks, v_lanes) u(id, lane) join task t on t.id = u.id
+    where y.lane = -1 and y.rank = -t.priority and y.task_id = u.id;
+    update blocked b set lane = u.lane from unnest(v_tasks, v_lanes) u(id, lane) where b.lane = -1 and b.task_id = u.id;
+  end if;
+  perform pg_notify('heddle_runner', u.id::text) from unnest(p_runners) u(id);
+end $$;
+
+create or replace function runner_grant(p_request uuid, p_runners uuid[], p_now timestamptz, p_times jsonb)
+returns void language sql as $$
+  select runner_grants(array_fill(p_request, array[cardinality(p_runners)]), p_runners, p_now, p_times)
+$$;
+
+-- Locked runners that are not needed any more where they were: they end where they are drained or used up, go to the
+-- requests whose turn it is, or are idle. Returns how many stay idle.
+create or replace function runner_arrive(p_ids uuid[], p_now timestamptz, p_times jsonb)
+returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_max_uses integer := (p_times ->> 'max_uses')::integer;
+  v_numbers integer[];
+  v_idle uuid[];
+  v_left uuid[];
+begin
+  select array_agg(r.number) filter (where r.state in (2, 3)),
+    array_agg(r.id) filter (where not r.draining and (v_max_uses is null or r.uses < v_max_uses) and r.type_id is not null)
+  into v_numbers, v_idle
+  from runner r where r.id = any(p_ids) and r.state < 4;
+  if v_numbers is not null then perform runner_leave_lanes(v_numbers); end if;
+  with ended as (
+    update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
+      offered_at = null, reason = case when r.draining then coalesce(r.reason, 'drained') else 'used up' end
+    where r.id = any(p_ids) and r.state < 4 and (r.draining or r.uses >= v_max_uses)
+    returning r.id
+  )
+  select pg_notify('heddle_runner', e.id::text) into v_left from ended e;
+  if v_idle is null then return 0; end if;
+  update runner r set state = 1, request_id = null, confirm_by = null, threshold = after_ms(v_now, p_times, 'idle_ms'),
+    state_since = v_now, offered_at = null, doubted_at = null
+  where r.id = any(v_idle);
+  v_left := array(select u.id from unnest(v_idle) u(id) except select o.id from unnest(runner_hand_over(v_idle, v_now, p_times)) o(id));
+  perform pg_notify('heddle_runner', u.id::text) from unnest(v_left) u(id);
+  return cardinality(v_left);
+end $$;
+
+-- Ends runners that runner_lock returned. Their requests wait again, in their old turn, and the other runners of these
+-- are let go of; a request of an attempt that has begun is over with its first runner. Returns how many ended.
+create or replace function runner_end(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_ids uuid[];
+  v_numbers integer[];
+  v_held uuid[];
+  v_begun uuid[];
+  v_broken uuid[];
+  v_mates uuid[];
+begin
+  select array_agg(r.id), array_agg(r.number) filter (where r.state in (2, 3)),
+    array_agg(distinct r.request_id) filter (where r.state in (2, 3))
+  into v_ids, v_numbers, v_held
+  from runner r where r.id = any(p_ids) and r.state < 4;
+  if v_ids is null then return 0; end if;
+  if v_held is not null then
+    -- An attempt that has begun goes on for as long as the runner that it runs on.
+    v_begun := array(
+      select q.id from runner_request q join task t on t.id = q.task_id
+      where q.id = any(v_held) and t.attempt >= q.attempt);
+    v_broken := array(
+      select h.id from unnest(v_held) h(id)
+      where h.id <> all(v_begun)
+        or (select r.id from runner r where r.request_id = h.id order by r.number limit 1) = any(v_ids));
+    v_mates := array(select r.id from runner r where r.request_id = any(v_broken) and r.id <> all(v_ids) order by r.id);
+  end if;
+  update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
+    offered_at = null, reason = p_reason
+  where r.id = any(v_ids);
+  perform pg_notify('heddle_runner', u.id::text) from unnest(v_ids) u(id);
+  if v_held is not null then
+    perform runner_leave_lanes(v_numbers);
+    update runner_request q set
+      state = case when q.id = any(v_begun) then 2 else 0 end,
+      granted_at = case when q.id = any(v_begun) then q.granted_at end,
+      ended_at = case when q.id = any(v_begun) then v_now end,
+      exhaustion = null, reason = case when q.id = any(v_begun) then p_reason end
+    where q.id = any(v_broken) and q.state = 1;
+    if cardinality(v_mates) > 0 then perform runner_arrive(v_mates, v_now, p_times); end if;
+    perform pg_notify('heddle_pool', '');
+  end if;
+  return cardinality(v_ids);
+end $$;
