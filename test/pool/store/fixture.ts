@@ -1,0 +1,234 @@
+import type { ResourceClass, UsageClass } from '../../../src/domain/runner/resource-class.ts';
+import type { Requirements } from '../../../src/domain/runner/requirements.ts';
+import type { Runner } from '../../../src/domain/runner/runner.ts';
+import type { ProviderInstance } from '../../../src/pool/port/provider.ts';
+import type { NewRequest, Orders, PoolTimes, RunnerRequest, RunnerStore } from '../../../src/pool/port/store.ts';
+
+export const SECOND = 1_000;
+export const PROVIDER = 'yard';
+export const START = 1_700_000_000_000;
+
+export const TIMES: PoolTimes = {
+  created_ms: 600 * SECOND,
+  register_ms: 180 * SECOND,
+  confirm_ms: 10 * SECOND,
+  claim_ms: 300 * SECOND,
+  idle_ms: 300 * SECOND,
+  fresh_ms: 15 * SECOND,
+  silent_ms: 30 * SECOND,
+  doubt_ms: 60 * SECOND,
+  patience_ms: 10 * SECOND,
+};
+
+export const CLASSES: readonly ResourceClass[] = [
+  { name: 'large', cpu: 2, memory_mib: 4_096 },
+  { name: 'xlarge', cpu: 4, memory_mib: 8_192 },
+];
+
+/** What a store is opened with; each is asked for anew at every call. */
+export interface StoreSettings {
+  readonly times: PoolTimes;
+  readonly classes: readonly ResourceClass[];
+  readonly max_uses: number | null;
+  /** Milliseconds since the epoch: the moment that the store works with. */
+  now(): number;
+}
+
+/** Opens an empty store. */
+export type OpenStore = (settings: StoreSettings) => Promise<RunnerStore>;
+
+export interface RequestWords extends Partial<Omit<NewRequest, 'id'>> {
+  /** Patterns of types. */
+  readonly types?: readonly string[];
+}
+
+export function requirementsOf(words: Partial<Requirements> & { types?: readonly string[] } = {}): Requirements {
+  return {
+    resource_class: words.resource_class ?? 'large',
+    usage_class: words.usage_class ?? 'on-demand',
+    allowed_instance_types: [...(words.types ?? words.allowed_instance_types ?? [])].sort(),
+    cpu: words.cpu ?? null,
+    memory_mib: words.memory_mib ?? null,
+  };
+}
+
+export interface RunnerWords {
+  readonly type?: string;
+  readonly usage?: UsageClass;
+  readonly resource_class?: string;
+}
+
+/** A store at a virtual moment, with short words for what most cases begin with. */
+export class Yard {
+  readonly store: RunnerStore;
+  readonly #moment: { now: number };
+  #ids = 0;
+
+  constructor(store: RunnerStore, moment: { now: number }) {
+    this.store = store;
+    this.#moment = moment;
+  }
+
+  static async open(open: OpenStore, settings: Partial<StoreSettings> = {}): Promise<Yard> {
+    const moment = { now: START };
+    const now = (): number => moment.now;
+    return new Yard(await open({ times: TIMES, classes: CLASSES, max_uses: null, now, ...settings }), moment);
+  }
+
+  get now(): number {
+    return this.#moment.now;
+  }
+
+  pass(ms: number): void {
+    this.#moment.now += ms;
+  }
+
+  /** Ids grow: what was made later has the greater one. */
+  newId(): string {
+    this.#ids += 1;
+    return `018bcfe5-6800-7000-8000-${this.#ids.toString(16).padStart(12, '0')}`;
+  }
+
+  newRequest({ types, ...words }: RequestWords = {}): NewRequest {
+    const { resource_class, usage_class, cpu, memory_mib, allowed_instance_types } = words;
+    const patterns = types ?? allowed_instance_types;
+    return {
+      ...requirementsOf({
+        ...(resource_class === undefined ? {} : { resource_class }),
+        ...(usage_class === undefined ? {} : { usage_class }),
+        ...(patterns === undefined ? {} : { types: patterns }),
+        cpu: cpu ?? null,
+        memory_mib: memory_mib ?? null,
+      }),
+      id: this.newId(),
+      count: words.count ?? 1,
+      tenant: words.tenant ?? 'acme',
+      source: words.source ?? 'holder',
+      run: words.run ?? 'somebody',
+      attempt: words.attempt ?? null,
+      expires_at: words.expires_at ?? null,
+    };
+  }
+
+  /** Asks once, and returns the id of the request. */
+  async ask(words: RequestWords = {}): Promise<string> {
+    const request = this.newRequest(words);
+    await this.store.ask([request]);
+    return request.id;
+  }
+
+  /** Plans one batch and returns the ids of its runners. */
+  async plan(count = 1, words: RunnerWords & { types?: readonly string[]; id?: string } = {}): Promise<string[]> {
+    const resourceClass = CLASSES.find(({ name }) => name === (words.resource_class ?? 'large'))!;
+    const runnerIds = Array.from({ length: count }, () => this.newId());
+    const requirements = requirementsOf({
+      resource_class: resourceClass.name,
+      usage_class: words.usage ?? 'on-demand',
+      types: words.types ?? [],
+    });
+    const { cpu, memory_mib } = resourceClass;
+    const id = words.id ?? this.newId();
+    await this.store.plan([{ id, provider: PROVIDER, requirements, cpu, memory_mib, runner_ids: runnerIds }]);
+    return runnerIds;
+  }
+
+  launchedAs(runnerId: string, words: RunnerWords = {}) {
+    const resourceClass = CLASSES.find(({ name }) => name === (words.resource_class ?? 'large'))!;
+    return {
+      runner_id: runnerId,
+      provider_id: providerIdOf(runnerId),
+      instance_type: words.type ?? 'a.large',
+      cpu: resourceClass.cpu,
+      memory_mib: resourceClass.memory_mib,
+    };
+  }
+
+  /** A runner that was launched and has not spoken. */
+  async launch(words: RunnerWords = {}): Promise<string> {
+    const batch = this.newId();
+    const [id] = await this.plan(1, { ...words, id: batch });
+    await this.store.launched(batch, [this.launchedAs(id!, words)], null);
+    return id!;
+  }
+
+  register(id: string): Promise<Orders | null> {
+    return this.store.register({ runner_id: id, batch_id: null, provider_id: providerIdOf(id), address: null });
+  }
+
+  /** A runner that has just spoken for the first time: idle, where nobody waits for it. */
+  async arrive(words: RunnerWords = {}): Promise<string> {
+    const id = await this.launch(words);
+    await this.register(id);
+    // What arrives later has the later moment, so that no order is left to chance.
+    this.pass(1);
+    return id;
+  }
+
+  /** A runner that runs for a request of its own. */
+  async running(words: RunnerWords & { request?: RequestWords } = {}): Promise<{ id: string; request: string }> {
+    const id = await this.arrive(words);
+    const request = await this.ask(words.request);
+    const [grant] = await this.store.claimIdle(1, [request]);
+    const [runner] = grant?.runners ?? [];
+    if (runner?.id !== id) throw new Error('the only idle runner was not claimed');
+    await this.store.confirm(id, runner.epoch);
+    return { id, request };
+  }
+
+  async beat(...ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.store.pulse(id);
+  }
+
+  /** Time passes, and these runners speak every five seconds of it. */
+  async live(ms: number, ...ids: readonly string[]): Promise<void> {
+    for (let left = ms; left > 0; left -= 5 * SECOND) {
+      this.pass(Math.min(left, 5 * SECOND));
+      await this.beat(...ids);
+    }
+  }
+
+  async runner(id: string): Promise<Runner> {
+    const runner = (await this.store.list({}, { offset: 0, limit: 1_000 })).find((each) => each.id === id);
+    if (runner === undefined) throw new Error(`there is no runner ${id}`);
+    return runner;
+  }
+
+  async stateOf(id: string): Promise<Runner['state']> {
+    return (await this.runner(id)).state;
+  }
+
+  async request(id: string): Promise<RunnerRequest & { readonly runners: readonly Runner[] }> {
+    const request = await this.store.request(id);
+    if (request === null) throw new Error(`there is no request ${id}`);
+    return request;
+  }
+
+  /** Runners that are claimed or run for a request. */
+  async holdersOf(id: string): Promise<string[]> {
+    const { runners } = await this.request(id);
+    const held = runners.filter(({ state }) => state === 'claimed' || state === 'running');
+    return held.map((runner) => runner.id).sort();
+  }
+
+  instance(runnerId: string, words: Partial<ProviderInstance> = {}): ProviderInstance {
+    return {
+      provider_id: providerIdOf(runnerId),
+      runner_id: runnerId,
+      batch_id: null,
+      state: 'running',
+      launched_at: this.now,
+      ...words,
+    };
+  }
+}
+
+export function providerIdOf(runnerId: string): string {
+  return `i-${runnerId}`;
+}
+
+/** A case of the suite: its name, and what it does with a store of its own. */
+export interface Case {
+  readonly name: string;
+  readonly settings?: Partial<StoreSettings>;
+  run(yard: Yard): Promise<void>;
+}

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+
+import { SECOND, TIMES, providerIdOf, type Case } from './fixture.ts';
+
+/** What agents say: first word, signs of life, confirming and releasing; draining and ending. */
+export const SIGNAL_CASES: readonly Case[] = [
+  {
+    name: 'a first word makes a runner idle, and saying it again changes nothing',
+    async run(yard) {
+      const id = await yard.launch({ type: 'a.large' });
+      assert.equal(await yard.stateOf(id), 'created');
+      const orders = await yard.register(id);
+      const runner = await yard.runner(id);
+      assert.equal(runner.state, 'idle');
+      assert.equal(runner.threshold, yard.now + TIMES.idle_ms);
+      assert.equal(runner.seen_at, yard.now);
+      assert.deepEqual(orders, {
+        runner_id: id,
+        number: runner.number,
+        state: 'idle',
+        epoch: runner.epoch,
+        request_id: null,
+        task_id: null,
+        peers: [],
+        threshold: runner.threshold,
+        draining: false,
+      });
+      assert.deepEqual(await yard.register(id), orders);
+    },
+  },
+  {
+    name: 'a first word of a runner that nobody knows, or that is over, is refused',
+    async run(yard) {
+      const id = await yard.launch();
+      await yard.store.terminate([id], 'by hand');
+      assert.equal(await yard.register(id), null);
+      assert.equal(await yard.register(yard.newId()), null);
+      assert.equal(await yard.store.pulse(id), null);
+      assert.equal(await yard.store.pulse(yard.newId()), null);
+    },
+  },
+  {
+    name: 'runners of a batch that do not know their own id are told it, each another one',
+    async run(yard) {
+      const batch = yard.newId();
+      const ids = await yard.plan(2, { id: batch });
+      await yard.store.launched(
+        batch,
+        ids.map((id) => yard.launchedAs(id)),
+        null,
+      );
+      const say = (provider_id: string) =>
+        yard.store.register({ runner_id: null, batch_id: batch, provider_id, address: 'host:1' });
+      const told = [await say(providerIdOf(ids[1]!)), await say(providerIdOf(ids[0]!))];
+      assert.deepEqual(
+        told.map((orders) => orders?.runner_id),
+        [ids[1], ids[0]],
+      );
+      assert.equal((await say(providerIdOf(ids[1]!)))?.runner_id, ids[1]);
+      assert.equal(await say('i-stranger'), null);
+      assert.equal((await yard.runner(ids[0]!)).address, 'host:1');
+    },
+  },
+  {
+    name: 'runners of a batch whose answer is not known yet get a place in it, as many as it has',
+    async run(yard) {
+      const batch = yard.newId();
+      const ids = await yard.plan(2, { id: batch });
+      const say = async (provider_id: string) =>
+        (await yard.store.register({ runner_id: null, batch_id: batch, provider_id, address: null }))?.runner_id;
+      const told = [await say('i-one'), await say('i-two')];
+      assert.deepEqual(told.toSorted(), ids);
+      assert.equal(await say('i-one'), told[0]);
+      assert.equal(await say('i-three'), undefined);
+    },
+  },
+  {
+    name: 'a runner that speaks before its launch is known arrives when it is',
+    async run(yard) {
+      const batch = yard.newId();
+      const [id] = await yard.plan(1, { id: batch });
+      assert.equal((await yard.register(id!))?.state, 'created');
+      const request = await yard.ask();
+      await yard.store.launched(batch, [yard.launchedAs(id!)], null);
+      const orders = await yard.store.pulse(id!);
+      assert.ok(orders?.state === 'idle' || orders?.state === 'claimed', orders?.state);
+      await yard.store.claimIdle(10);
+      assert.deepEqual(await yard.holdersOf(request), [id]);
+    },
+  },
+  {
+    name: 'a sign of life tells whom the runner is claimed for',
+    async run(yard) {
+      const runners = [await yard.arrive(), await yard.arrive()];
+      const request = await yard.ask({ count: 2 });
+      const [grant] = await yard.store.claimIdle(1);
+      const orders = (await yard.store.pulse(runners[0]!))!;
+      assert.deepEqual([orders.state, orders.request_id, orders.task_id], ['claimed', request, null]);
+      assert.deepEqual(
+        orders.peers.toSorted((one, other) => one.number - other.number),
+        grant!.runners.toSorted((one, other) => one.number - other.number),
+      );
+    },
+  },
+  {
+    name: 'the task is told to the first of its runners only',
+    async run(yard) {
+      const runners = [await yard.arrive(), await yard.arrive()];
+      const task = yard.newId();
+      await yard.ask({ source: 'task', run: task, attempt: 1, count: 2 });
+      await yard.store.claimIdle(1);
+      const orders = await Promise.all(runners.map((id) => yard.store.pulse(id)));
+      const [first, second] = orders.toSorted((one, other) => one!.number - other!.number);
+      assert.deepEqual([first?.task_id, second?.task_id], [task, null]);
+    },
+  },
+  {
+    name: 'a confirmed runner runs without an end, and has one use more, once',
+    async run(yard) {
+      const id = await yard.arrive();
+      await yard.ask();
+      const [grant] = await yard.store.claimIdle(1);
+      const { epoch } = grant!.runners[0]!;
+      assert.equal(await yard.store.confirm(id, epoch), true);
+      assert.equal(await yard.store.confirm(id, epoch), true);
+      const { state, uses, threshold } = await yard.runner(id);
+      assert.deepEqual({ state, uses }, { state: 'running', uses: 1 });
+      assert.ok(threshold > yard.now + 365 * 24 * 3_600 * SECOND);
+      await yard.live(2 * TIMES.claim_ms, id);
+      assert.deepEqual((await yard.store.sweep(10, [])).ended, {});
+    },
+  },
+  {
+    name: 'signals of an older epoch are refused',
+    async run(yard) {
+      const id = await yard.arrive();
+      await yard.ask();
+      const [old] = await yard.store.claimIdle(1);
+      await yard.store.release(id, old!.runners[0]!.epoch);
+      const request = await yard.ask();
+      await yard.store.claimIdle(1);
+      assert.equal(await yard.store.confirm(id, old!.runners[0]!.epoch), false);
+      assert.equal(await yard.store.release(id, old!.runners[0]!.epoch), false);
+      assert.equal(await yard.stateOf(id), 'claimed');
+      assert.deepEqual(await yard.holdersOf(request), [id]);
+      assert.equal(await yard.store.confirm(yard.newId(), 1), false);
+      assert.equal(await yard.store.release(yard.newId(), 1), false);
+    },
+  },
+  {
+    name: 'a released runner is idle with a fresh end, and releasing it again does no harm',
+    async run(yard) {
+      const { id, request } = await yard.running();
+      const { epoch } = await yard.runner(id);
+      await yard.live(TIMES.idle_ms, id);
+      assert.equal(await yard.store.release(id, epoch), true);
+      const runner = await yard.runner(id);
+      assert.deepEqual([runner.state, runner.request_id], ['idle', null]);
+      assert.equal(runner.threshold, yard.now + TIMES.idle_ms);
+      assert.equal(runner.state_since, yard.now);
+      assert.equal((await yard.request(request)).state, 'ended');
+      yard.pass(SECOND);
+      await yard.store.release(id, epoch);
+      assert.deepEqual(await yard.runner(id), runner);
+    },
+  },
+  {
+    name: 'a runner is released whatever its epoch where none is named',
+    async run(yard) {
+      const { id } = await yard.running();
+      assert.equal(await yard.store.release(id, null), true);
+      assert.equal(await yard.stateOf(id), 'idle');
+    },
+  },
+  {
+    name: 'releasing one runner of a task frees all of them and ends the request',
+    async run(yard) {
+      const runners = [await yard.arrive(), await yard.arrive()];
+      const request = await yard.ask({ source: 'task', run: yard.newId(), attempt: 1, count: 2 });
+      const [grant] = await yard.store.claimIdle(1);
+      for (const { id, epoch } of grant!.runners) await yard.store.confirm(id, epoch);
+      const first = grant!.runners.toSorted((one, other) => one.number - other.number)[0]!;
+      await yard.store.release(first.id, first.epoch);
+      assert.equal((await yard.request(request)).state, 'ended');
+      for (const id of runners) assert.equal(await yard.stateOf(id), 'idle');
+    },
+  },
+  {
+    name: "a holder's request is over when its last runner is released",
+    async run(yard) {
+      await yard.arrive();
+      await yard.arrive();
+      const request = await yard.ask({ count: 2 });
+      const [grant] = await yard.store.claimIdle(1);
+      const [one, other] = grant!.runners;
+      await yard.store.release(one!.id, one!.epoch);
+      assert.equal((await yard.request(request)).state, 'granted');
+      assert.deepEqual(await yard.holdersOf(request), [other!.id]);
+      await yard.store.release(other!.id, other!.epoch);
+      assert.equal((await yard.request(request)).state, 'ended');
+    },
+  },
+  {
+    name: 'a runner that was used often enough ends when it is released',
+    settings: { max_uses: 2 },
+    async run(yard) {
+      const { id } = await yard.running();
+      await yard.store.release(id, null);
+      await yard.ask();
+      const [grant] = await yard.store.claimIdle(1);
+      await yard.store.confirm(id, grant!.runners[0]!.epoch);
+      const waiting = await yard.ask();
+      await yard.store.release(id, grant!.runners[0]!.epoch);
+      const { state, reason } = await yard.runner(id);
+      assert.deepEqual({ state, reason }, { state: 'terminated', reason: 'used up' });
+      assert.equal((await yard.request(waiting)).state, 'waiting');
+    },
+  },
+  {
+    name: 'draining ends what nobody has at once, and the others when they are released',
+    async run(yard) {
+      const busy = await yard.running();
+      const idle = await yard.arrive();
+      const created = await yard.launch();
+      assert.equal(await yard.store.drain([busy.id, idle, created, yard.newId()], 'drained'), 3);
+      assert.equal(await yard.stateOf(idle), 'terminated');
+      assert.equal(await yard.stateOf(created), 'terminated');
+      const draining = await yard.runner(busy.id);
+      assert.deepEqual([draining.state, draining.draining], ['running', true]);
+      assert.equal((await yard.store.pulse(busy.id))?.draining, true);
+      const waiting = await yard.ask();
+      await yard.store.release(busy.id, draining.epoch);
+      const { state, reason } = await yard.runner(busy.id);
+      assert.deepEqual({ state, reason }, { state: 'terminated', reason: 'drained' });
+      assert.equal((await yard.request(waiting)).state, 'waiting');
+    },
+  },
+  {
+    name: 'a claimed runner that drains may still begin',
+    async run(yard) {
+      const id = await yard.arrive();
+      await yard.ask();
+      const [grant] = await yard.store.claimIdle(1);
+      await yard.store.drain([id], 'interrupted');
+      assert.equal(await yard.store.confirm(id, grant!.runners[0]!.epoch), true);
+      assert.equal(await yard.stateOf(id), 'running');
+    },
+  },
+  {
+    name: 'an ended runner is over for good, and its request waits again where it stood',
+    async run(yard) {
+      const { id, request } = await yard.running();
+      const { epoch } = await yard.runner(id);
+      const later = await yard.ask();
+      const { rank } = await yard.request(request);
+      assert.equal(await yard.store.terminate([id, yard.newId()], 'by hand'), 1);
+      assert.equal(await yard.store.terminate([id], 'again'), 0);
+      const { state, reason } = await yard.runner(id);
+      assert.deepEqual({ state, reason }, { state: 'terminated', reason: 'by hand' });
+      assert.equal(await yard.store.confirm(id, epoch), false);
+      assert.equal(await yard.store.release(id, epoch), false);
+      const again = await yard.request(request);
+      assert.deepEqual([again.state, again.rank, again.granted_at], ['waiting', rank, null]);
+      const waiting = (await yard.store.waiting(10)).map((each) => each.id);
+      assert.deepEqual(waiting, [request, later]);
+    },
+  },
+  {
+    name: 'when one of several is lost, the others are let go of',
+    async run(yard) {
+      const runners = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
+      const request = await yard.ask({ count: 3 });
+      const [grant] = await yard.store.claimIdle(1);
+      for (const { id, epoch } of grant!.runners) await yard.store.confirm(id, epoch);
+      await yard.store.terminate([runners[1]!], 'lost');
+      assert.equal((await yard.request(request)).state, 'waiting');
+      assert.deepEqual(await Promise.all(runners.map((id) => yard.stateOf(id))), ['idle', 'terminated', 'idle']);
+      const replacement = await yard.arrive();
+      assert.deepEqual(await yard.holdersOf(request), [runners[0], runners[2], replacement]);
+    },
+  },
+];
