@@ -98,7 +98,7 @@ create index runner_idle on runner (type_id, state_since desc) where state = 1;
 create index runner_due on runner (threshold) where state < 4;
 create index runner_unconfirmed on runner (confirm_by) where state = 2;
 create index runner_created on runner (shape_id) where state = 0;
-create index runner_request on runner (request_id) where request_id is not null;
+create index runner_held on runner (request_id) where request_id is not null;
 create index runner_batch_rows on runner (batch_id) where batch_id is not null;
 create index runner_leaving on runner (provider, state_since) where state = 4 and gone_at is null;
 create unique index runner_provider_id on runner (provider, provider_id) where provider_id is not null;
@@ -132,6 +132,7 @@ create table runner_request (
 
 create index runner_request_waiting on runner_request (shape_id, rank, id) where state = 0;
 create index runner_request_turn on runner_request (rank, id) where state = 0;
+create index runner_request_gangs on runner_request (created_at) where state = 0 and count > 1;
 create index runner_request_task on runner_request (task_id) where task_id is not null and state < 2;
 create index runner_request_granted on runner_request (granted_at) where state = 1;
 create index runner_request_expiry on runner_request (expires_at) where state = 0 and expires_at is not null;
@@ -142,6 +143,8 @@ create table runner_tenant (
   tenant text primary key,
   rank bigint not null
 );
+
+create index runner_tenant_rank on runner_tenant (rank);
 
 -- What a provider was seen to run that no row knows.
 create table runner_orphan (
