@@ -19,8 +19,8 @@ const DEMAND_MEMBERS = [
 const CLASS_CHARS_MAX = 64;
 const PATTERN_CHARS_MAX = 64;
 const PATTERN = /^[a-z0-9.*_-]+$/i;
-const CPU_MAX = 4_096;
-const MEMORY_MIB_MAX = 67_108_864;
+const CPU_MAX = 10_000;
+const MEMORY_MIB_MAX = 1_000_000_000;
 
 /** Classes that requirements may name; null where they are not known, and any name is taken. */
 export type KnownClasses = readonly ResourceClass[] | null;

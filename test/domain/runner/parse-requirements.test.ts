@@ -55,7 +55,7 @@ const REFUSED: readonly { value: unknown; fault: RegExp }[] = [
   { value: { resource_class: 'large', usage_class: 'Spot' }, fault: /usage_class: .*did you mean "spot"\?$/ },
   { value: { resource_class: 'large', cpus: 2 }, fault: /cpus: is not a known member; did you mean "cpu"\?$/ },
   { value: { resource_class: 'large', cpu: 3 }, fault: /cpu: must be at most 2, not 3: .*name a larger class$/ },
-  { value: { resource_class: 'large', cpu: 0 }, fault: /cpu: must be between 1 and 4096, not 0$/ },
+  { value: { resource_class: 'large', cpu: 0 }, fault: /cpu: must be between 1 and 10000, not 0$/ },
   { value: { resource_class: 'large', cpu: 1.5 }, fault: /cpu: must be a whole number, not 1.5$/ },
   { value: { resource_class: 'large', memory_mib: '4' }, fault: /memory_mib: must be a number.*leave out the quotes$/ },
   { value: { resource_class: 'large', count: 0 }, fault: /count: must be between 1 and 1000, not 0$/ },
@@ -120,7 +120,7 @@ const demands: fc.Arbitrary<Demand> = fc.record(
       .uniqueArray(fc.stringMatching(/^[a-z0-9.*_-]{1,64}$/), { maxLength: 50 })
       .map((patterns) => patterns.sort()),
     cpu: fc.option(fc.integer({ min: 1, max: 2 })),
-    memory_mib: fc.option(fc.integer({ min: 1, max: 67_108_864 })),
+    memory_mib: fc.option(fc.integer({ min: 1, max: 1_000_000_000 })),
     count: fc.integer({ min: 1, max: 1_000 }),
   },
   { noNullPrototype: true },
