@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+
+import { mismatchOf } from '../../../domain/runner/classify.ts';
+import type { RunnerType } from '../../../domain/runner/runner.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/log.ts';
+import { signalProcess } from '../../../store/embedded/processes.ts';
+import {
+  LaunchFailure,
+  type LaunchBatch,
+  type LaunchedRunner,
+  type LaunchResult,
+  type ProviderInstance,
+  type RunnerProvider,
+} from '../../port/provider.ts';
+import { isAlive, markOf, RunnerRecords, type ProcessMark } from './records.ts';
+
+export interface ProcessProviderOptions {
+  /** What rows of the store name it by; its own for each machine and directory. */
+  readonly name: string;
+  /** Holds a directory for each runner. */
+  readonly directory: string;
+  /** The command of a runner; its id and its directory are added. */
+  readonly command: readonly [string, ...string[]];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly workingDirectory: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Told once when a process of this machine ended that nobody had asked to. */
+  readonly onEnded?: (runnerId: string, reason: string) => void;
+}
+
+/** A process that has not made its mark after so long never will. */
+const START_MS = 60_000;
+/** From SIGTERM to SIGKILL. */
+const GRACE_MS = 6_000;
+/** How long what ended stays to be looked at, and how many of them. */
+const KEEP_MS = 3_600_000;
+const KEEP_MAX = 200;
+const PAGE = 100;
+const TAIL_BYTES = 400;
+const GONE_POLL_MS = 50;
+
+/** Runners that are processes of this machine. */
+export class ProcessProvider implements RunnerProvider {
+  readonly name: string;
+  readonly #options: ProcessProviderOptions;
+  readonly #records: RunnerRecords;
+  readonly #server: ProcessMark | null;
+  #closed = false;
+
+  constructor(options: ProcessProviderOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#records = new RunnerRecords(options.directory);
+    this.#server = markOf(process.pid);
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- what it throws must come as a rejection
+  async launch(batch: LaunchBatch): Promise<LaunchResult> {
+    if (this.#closed) throw new LaunchFailure('throttled', 'this server is about to stop');
+    const type = typeOf(batch);
+    const mismatch = mismatchOf(type, batch.requirements);
+    if (mismatch !== null) {
+      const what = `a process of this machine is a ${type.instance_type} with ${type.cpu} processors`;
+      throw new LaunchFailure('refused', `${what}, and ${mismatch}`);
+    }
+    const launched: LaunchedRunner[] = [];
+    let missing: string | null = null;
+    for (const id of batch.runner_ids) {
+      missing ??= this.#start(id, batch.id);
+      if (missing !== null) break;
+      const { instance_type, cpu, memory_mib } = type;
+      launched.push({ runner_id: id, provider_id: id, instance_type, cpu, memory_mib });
+    }
+    if (launched.length === 0 && missing !== null) throw new LaunchFailure('capacity', missing);
+    return { launched, missing };
+  }
+
+  /** Starts a process for a runner that has none yet; a text says why it could not. */
+  #start(runnerId: string, batchId: string): string | null {
+    const records = this.#records;
+    try {
+      const record = { runner_id: runnerId, batch_id: batchId, launched_at: this.#options.clock.now() };
+      records.create({ ...record, server: this.#server });
+      // Whatever became of it since then, it was launched once.
+      if (records.processOf(runnerId) !== null || records.endOf(runnerId) !== null) return null;
+      this.#spawn(runnerId);
+      return null;
+    } catch (error) {
+      const reason = `the process could not be started: ${error instanceof Error ? error.message : String(error)}`;
+      records.markEnd(runnerId, { at: this.#options.clock.now(), reason });
+      return reason;
+    }
+  }
+
+  #spawn(runnerId: string): void {
+    const { command, environment, workingDirectory, log } = this.#options;
+    const [program, ...args] = command;
+    const output = this.#records.openLog(runnerId);
+    try {
+      const own = ['--runner', runnerId, '--runner-home', this.#records.homeOf(runnerId)];
+      const child = spawn(program, [...args, ...own], {
+        cwd: workingDirectory,
+        env: environment,
+        // A session of its own: Ctrl-C in the terminal is for the server, which then stops its runners in order.
+        detached: true,
+        stdio: ['ignore', output, output],
+      });
+      child.unref();
+      const ended = (how: string): void => this.#noteExit(runnerId, how);
+      child.on('error', (error) => ended(`it could not be started: ${error.message}`));
+      child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code ?? 0}` : `signal ${signal}`));
+      log.info({ runner_id: runnerId, pid: child.pid }, 'A runner was started');
+    } finally {
+      closeSync(output);
+    }
+  }
+
+  #noteExit(runnerId: string, how: string): void {
+    const records = this.#records;
+    const mark = records.processOf(runnerId);
+    // Another process is this runner; the one that ended had come too late.
+    if (mark !== null && isAlive(mark)) return;
+    if (records.endOf(runnerId) !== null || records.read(runnerId) === null) return;
+    this.#noteLost(runnerId, how);
+  }
+
+  #noteLost(runnerId: string, how: string): void {
+    const { clock, log, onEnded } = this.#options;
+    const reason = `its process ended (${how})`;
+    this.#records.markEnd(runnerId, { at: clock.now(), reason });
+    const output = this.#records.tail(runnerId, TAIL_BYTES);
+    log.warn({ runner_id: runnerId, output }, `A runner is gone: ${reason}`);
+    onEnded?.(runnerId, reason);
+  }
+
+  /**
+   * Looks at every process, also those that an earlier server started; `onEnded` is told of what ended by itself. What
+   * does not heed its end in time is killed.
+   */
+  watch(): void {
+    const { clock } = this.#options;
+    const ended: { id: string; at: number }[] = [];
+    for (const id of this.#records.ids()) {
+      const state = this.#stateOf(id);
+      if (state === 'gone' && this.#records.endOf(id) === null) this.#noteLost(id, 'nobody knows how');
+      const end = this.#records.endOf(id);
+      if (end === null) continue;
+      if (state === 'stopping' && clock.now() - end.at > GRACE_MS) this.#signal(id, 'SIGKILL');
+      if (state === 'gone') ended.push({ id, at: end.at });
+    }
+    ended.sort((one, other) => other.at - one.at);
+    for (const [at, each] of ended.entries())
+      if (at >= KEEP_MAX || clock.now() - each.at > KEEP_MS) this.#records.remove(each.id);
+  }
+
+  terminate(providerIds: readonly string[]): Promise<void> {
+    for (const id of providerIds) this.#end(id, 'it was told to end');
+    return Promise.resolve();
+  }
+
+  #end(runnerId: string, reason: string): void {
+    const at = this.#options.clock.now();
+    this.#records.markEnd(runnerId, { at, reason });
+    const markedAt = this.#records.endOf(runnerId)?.at ?? at;
+    this.#signal(runnerId, at - markedAt > GRACE_MS ? 'SIGKILL' : 'SIGTERM');
+  }
+
+  #signal(runnerId: string, signal: NodeJS.Signals): void {
+    const mark = this.#records.processOf(runnerId);
+    if (mark !== null && isAlive(mark)) signalProcess(mark.pid, signal);
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- providers elsewhere fetch their pages
+  async *list(): AsyncGenerator<readonly ProviderInstance[]> {
+    const ids = this.#records.ids();
+    for (let at = 0; at < ids.length; at += PAGE) yield ids.slice(at, at + PAGE).map((id) => this.#instanceOf(id));
+  }
+
+  #instanceOf(id: string): ProviderInstance {
+    const record = this.#records.read(id);
+    const launched_at = record?.launched_at ?? Math.round(this.#records.changedAt(id));
+    return {
+      provider_id: id,
+      runner_id: id,
+      batch_id: record?.batch_id ?? null,
+      state: this.#stateOf(id),
+      launched_at,
+    };
+  }
+
+  #stateOf(id: string): ProviderInstance['state'] {
+    const end = this.#records.endOf(id);
+    const mark = this.#records.processOf(id);
+    if (mark !== null) {
+      if (!isAlive(mark)) return 'gone';
+      return end === null ? 'running' : 'stopping';
+    }
+    // A process that starts now finds the mark and does nothing.
+    if (end !== null) return 'gone';
+    const age = this.#options.clock.now() - (this.#records.read(id)?.launched_at ?? this.#records.changedAt(id));
+    return age < START_MS ? 'pending' : 'gone';
+  }
+
+  refresh(): Promise<string[]> {
+    return Promise.resolve([]);
+  }
+
+  /**
+   * Ends the runners of this server and those whose server is gone; what another server of this machine launched stays.
+   * Resolves when their processes are gone.
+   */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const { clock } = this.#options;
+    const own = this.#records.ids().filter((id) => this.#isOwn(id));
+    for (const id of own) this.#end(id, 'its server stopped');
+    const deadline = clock.monotonic() + GRACE_MS;
+    const alive = (): string[] => own.filter((id) => this.#stateOf(id) === 'stopping');
+    while (alive().length > 0 && clock.monotonic() < deadline) await clock.sleep(GONE_POLL_MS);
+    for (const id of alive()) this.#signal(id, 'SIGKILL');
+  }
+
+  #isOwn(id: string): boolean {
+    const server = this.#records.read(id)?.server ?? null;
+    return server === null || server.pid === process.pid || !isAlive(server);
+  }
+}
+
+function typeOf({ requirements, cpu, memory_mib }: LaunchBatch): RunnerType {
+  const { resource_class, usage_class } = requirements;
+  return { resource_class, usage_class, instance_type: `local.${resource_class}`, cpu, memory_mib };
+}
