@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 
 import type { Rule } from '../../src/domain/task.ts';
+import { VirtualClock } from '../../src/runtime/clock.ts';
 import { newId } from '../../src/runtime/random.ts';
 import type { Statement } from '../../src/store/database.ts';
 import { claimKind, drain, newBench, newTask, submitTasks, succeed, type Bench } from './fixture.ts';
@@ -47,6 +48,26 @@ describe('races', { concurrency: false }, () => {
       const child = await bench.engine.getTask(result.tasks[2]!.id);
       assert.deepEqual([child?.state, child?.open_gates], ['pending', 0]);
     }
+  });
+
+  test('a task that became ready at a moment that a claim has not come to yet is not lost', async () => {
+    const kind = 'ahead';
+    let now = Date.UTC(2026, 0, 1, 0, 0, 10);
+    const { engine } = await newBench({ clock: Object.assign(new VirtualClock(), { now: () => now }) });
+    const result = await submitTasks(engine, [
+      newTask({ kind }),
+      newTask({ kind, dependencies: [{ index: 0, requires_success: true }] }),
+    ]);
+    await succeed(engine, await claimKind(engine, kind));
+    now -= 5_000;
+    assert.deepEqual(await claimKind(engine, kind), []);
+    now += 10_000;
+    await engine.sweep();
+    assert.deepEqual(
+      (await claimKind(engine, kind)).map(({ id }) => id),
+      [result.tasks[1]!.id],
+    );
+    await engine.close();
   });
 
   test('two parents that end in one set close two gates of their child', async () => {

@@ -171,7 +171,7 @@ returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt in
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz;
   v_ids uuid[];
   v_tids tid[];
   v_lanes integer[];
@@ -179,6 +179,7 @@ declare
   v_pending uuid[];
   v_kinds integer[];
   v_ruled boolean;
+  v_latest timestamptz;
   v_lease bigint;
   v_asked integer;
   v_refused integer := 0;
@@ -197,21 +198,24 @@ begin
     order by r.rank, r.task_id limit p_limit) c;
   if v_ids is null then return; end if;
 
-  -- Kinds before tasks: whoever stores tasks of a kind may wait for the tasks they depend on. A lane other than that of
+  -- Kinds before tasks: whoever stores tasks of a kind may wait for the tasks they depend on. A lane above that of
   -- webhooks is a kind.
-  if 0 = any(v_lanes) then
+  if 0 >= any(v_lanes) then
     perform lock_kinds(array(select t.kind_id from task t where t.id = any(v_ids)));
   else
     perform lock_kinds(v_lanes);
   end if;
 
   -- A task that somebody else holds right now keeps its ready row and is met again.
-  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = 1), bool_or(t.rule_slots is not null)
-  into v_pending, v_kinds, v_ruled
+  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = 1), bool_or(t.rule_slots is not null),
+    max(t.run_at) filter (where t.state + 0 = 1)
+  into v_pending, v_kinds, v_ruled, v_latest
   from (
-    select t.id, t.kind_id, t.state, t.rule_slots from task t
+    select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
     where t.id = any(v_ids) order by t.id for no key update skip locked) t;
   if v_pending is null then return; end if;
+  -- Only now: a task may have become ready after this function began, and its moment must not lie ahead of the claim's.
+  v_now := coalesce(p_now, clock_timestamp());
   if cardinality(v_pending) < cardinality(v_ids)
      and exists (select 1 from task t where t.id = any(v_ids) and t.id <> all(v_pending)) then
     select array_agg(u.id order by u.ord), array_agg(u.tid order by u.ord), array_agg(u.lane order by u.ord),
@@ -221,6 +225,12 @@ begin
     where not exists (select 1 from task t where t.id = u.id and t.id <> all(v_pending));
   end if;
   delete from ready where ctid = any(v_tids);
+  -- A clock that was set back: the moment of these comes once more.
+  if v_latest > v_now then
+    insert into delayed (run_at, task_id)
+    select t.run_at, t.id from task t where t.id = any(v_ids) and (t.state + 0) = 1 and t.run_at > v_now
+    on conflict do nothing;
+  end if;
   if v_kinds is null then
     perform return_stale_grants(v_ids, v_grants, v_now);
     return;
