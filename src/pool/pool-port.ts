@@ -2,7 +2,7 @@ import type { Demand, Requirements } from '../domain/runner/requirements.ts';
 import type { ResourceClass, UsageClass } from '../domain/runner/resource-class.ts';
 import type { Runner } from '../domain/runner/runner.ts';
 import type { PoolSample } from './port/history.ts';
-import type { ClassCensus, RunnerRequest } from './port/store.ts';
+import type { ClassCensus, RunnerFilter, RunnerRequest } from './port/store.ts';
 
 /** A class, and how many idle runners of it stay now. */
 export interface PoolClass extends ResourceClass {
@@ -84,12 +84,11 @@ export interface PoolOperations {
   status(): PoolStatus;
   census(): Promise<ClassCensus[]>;
   /** @param page at most 1,000 at once */
-  runners(
-    filter: { state?: Runner['state']; resource_class?: string },
-    page: { offset: number; limit: number },
-  ): Promise<Runner[]>;
+  runners(filter: RunnerFilter, page: { offset: number; limit: number }): Promise<Runner[]>;
   /** Requests that wait, in the order of their turn, at most 1,000. */
   waiting(limit: number): Promise<RunnerRequest[]>;
+  /** Requests that have their runners, the latest grant first, at most 1,000. */
+  granted(limit: number): Promise<RunnerRequest[]>;
   /** @throws HeddleError NOT_FOUND */
   request(id: string): Promise<RequestWithRunners>;
   /** Samples of the last so many milliseconds, oldest first; empty where none are taken. */

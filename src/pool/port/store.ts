@@ -141,6 +141,15 @@ export interface SweepResult {
   readonly released: number;
 }
 
+/** Which runners are meant: those that everything said here is true of. */
+export interface RunnerFilter {
+  readonly state?: Runner['state'];
+  readonly resource_class?: string;
+  readonly ids?: readonly string[];
+  /** False: it has not ended. */
+  readonly ended?: false;
+}
+
 /**
  * The one truth about runners and requests. Every method is one transaction, takes sets, is conditional on what it
  * changes, and may be called again with the same words. Where nothing else is said, sets are at most 1,000.
@@ -151,6 +160,8 @@ export interface RunnerStore {
   request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null>;
   /** Requests that wait, in the order of their turn; of a longer list those after this one. */
   waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]>;
+  /** Requests that have their runners, the latest grant first. */
+  granted(limit: number): Promise<RunnerRequest[]>;
   /** Ends requests; their runners are released as by `release`. */
   withdraw(requestIds: readonly string[], reason: string): Promise<void>;
   /** Notes why requests got nothing. */
@@ -203,10 +214,8 @@ export interface RunnerStore {
   reconcile(provider: string, listed: readonly ProviderInstance[]): Promise<{ orphans: string[]; vanished: number }>;
 
   census(): Promise<ClassCensus[]>;
-  list(
-    filter: { state?: Runner['state']; resource_class?: string },
-    page: { offset: number; limit: number },
-  ): Promise<Runner[]>;
+  /** Runners, the latest first. */
+  list(filter: RunnerFilter, page: { offset: number; limit: number }): Promise<Runner[]>;
   /** Removes what ended before this moment; returns how many rows. */
   forget(before: number, limit: number): Promise<number>;
 }

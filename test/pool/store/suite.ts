@@ -4,6 +4,7 @@ import { ARRIVAL_CASES } from './arrivals.cases.ts';
 import { CLAIM_CASES } from './claims.cases.ts';
 import { Yard, type OpenStore } from './fixture.ts';
 import { LAUNCH_CASES } from './launches.cases.ts';
+import { LOOKUP_CASES } from './lookups.cases.ts';
 import { RECONCILE_CASES } from './reconcile.cases.ts';
 import { REQUEST_CASES } from './requests.cases.ts';
 import { SIGNAL_CASES } from './signals.cases.ts';
@@ -18,6 +19,7 @@ const CASES = {
   sweep: SWEEP_CASES,
   reconcile: RECONCILE_CASES,
   view: VIEW_CASES,
+  lookups: LOOKUP_CASES,
 };
 
 /** Holds a store of runners to what its port says; each case has a store of its own, at a moment that the case sets. */
