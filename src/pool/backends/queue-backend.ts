@@ -1,0 +1,26 @@
+import type { ResourceClass } from '../../domain/runner/resource-class.ts';
+import type { MessageQueue } from '../../queue/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { PickupPolicy } from '../pickup/policy.ts';
+import type { BackendCounts } from '../port/backend.ts';
+import type { RunnerStore } from '../port/store.ts';
+
+/** What backends over queues are made of. */
+export interface QueueBackendOptions {
+  readonly store: Pick<RunnerStore, 'claim'>;
+  readonly queue: MessageQueue;
+  readonly classes: readonly ResourceClass[];
+  /** Instead of the backend's own numbers. */
+  readonly policy?: Partial<PickupPolicy>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function newCounts(): BackendCounts {
+  return { operations: 0, picked: 0, requeued: 0, discarded: 0 };
+}
+
+export function byName(classes: readonly ResourceClass[]): ReadonlyMap<string, ResourceClass> {
+  return new Map(classes.map((resourceClass) => [resourceClass.name, resourceClass]));
+}

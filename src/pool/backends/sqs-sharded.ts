@@ -1,0 +1,60 @@
+import type { ResourceClass } from '../../domain/runner/resource-class.ts';
+import type { RunnerMessage } from '../../domain/runner/runner.ts';
+import { SHARDED_POLICY, type PickupPolicy } from '../pickup/policy.ts';
+import { PoolMessages } from '../pickup/pool-messages.ts';
+import type { BackendCounts, PoolBackend, Served } from '../port/backend.ts';
+import type { RunnerRequest } from '../port/store.ts';
+import type { KnownTypes } from '../port/types.ts';
+import { byName, newCounts, type QueueBackendOptions } from './queue-backend.ts';
+import { ShardedServing } from './sharded-serving.ts';
+import { shardOf, Shards } from './shards.ts';
+
+export interface ShardedBackendOptions extends QueueBackendOptions {
+  /** Tells which shards there are. */
+  readonly types: KnownTypes;
+}
+
+/**
+ * One queue for each class, usage and instance type, so that whatever is received fits. Requests share batches, and an
+ * empty answer is confirmed by a long poll before a pool counts as exhausted; a serving may take that long.
+ */
+export class SqsShardedBackend implements PoolBackend {
+  readonly driver = 'sqs-sharded';
+  readonly counts: BackendCounts = newCounts();
+  readonly #options: ShardedBackendOptions;
+  readonly #policy: PickupPolicy;
+  readonly #classes: ReadonlyMap<string, ResourceClass>;
+  readonly #shards: Shards;
+  readonly #messages: PoolMessages;
+
+  constructor(options: ShardedBackendOptions) {
+    this.#options = { ...options, log: options.log.child({ backend: this.driver }) };
+    this.#policy = { ...SHARDED_POLICY, ...options.policy };
+    this.#classes = byName(options.classes);
+    const { types, clock, queue } = options;
+    const { log } = this.#options;
+    this.#shards = new Shards({ types, clock, classes: this.#classes });
+    this.#messages = new PoolMessages({ queue, queueOf: shardOf, policy: this.#policy, counts: this.counts, log });
+  }
+
+  /** @throws what the queue or the store throws, where it served nobody */
+  async serve(requests: readonly RunnerRequest[]): Promise<Served[]> {
+    if (requests.length === 0) return [];
+    const { store, clock, log } = this.#options;
+    const serving = new ShardedServing(requests, {
+      store,
+      clock,
+      log,
+      classes: this.#classes,
+      shards: this.#shards,
+      policy: this.#policy,
+      counts: this.counts,
+      messages: this.#messages,
+    });
+    return await serving.run();
+  }
+
+  async offer(runners: readonly RunnerMessage[]): Promise<void> {
+    await this.#messages.send(runners, this.#policy.offer_delay_ms);
+  }
+}

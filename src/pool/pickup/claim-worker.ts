@@ -1,0 +1,111 @@
+import type { Clock } from '../../runtime/clock.ts';
+import type { Served } from '../port/backend.ts';
+import type { RunnerRequest } from '../port/store.ts';
+import { claimCandidates, type ClaimOptions } from './claim.ts';
+import type { PickupManager } from './pickup-manager.ts';
+import type { PickupPolicy } from './policy.ts';
+import type { Candidate } from './pool-messages.ts';
+
+export interface ClaimWorkersOptions extends ClaimOptions {
+  readonly manager: PickupManager;
+  readonly policy: PickupPolicy;
+  readonly clock: Clock;
+}
+
+/** Looks for one request under way at once. */
+const WORKERS_MAX = 10;
+
+/** The claim workers of one request: they hold candidates until there are as many as it asks for, then claim them all. */
+export class ClaimWorkers {
+  readonly #request: RunnerRequest;
+  readonly #options: ClaimWorkersOptions;
+  /** By runner. */
+  readonly #held = new Map<string, Candidate>();
+  #looking = 0;
+  /** When the messages that are held were last known to be hidden from others, by the monotonic clock. */
+  #hiddenAt = 0;
+
+  constructor(request: RunnerRequest, options: ClaimWorkersOptions) {
+    this.#request = request;
+    this.#options = options;
+  }
+
+  /** @throws what the queue or the store throws; candidates that are held then are given back where that is possible */
+  async serve(): Promise<Served> {
+    try {
+      return await this.#serve();
+    } catch (error) {
+      await this.#giveBack().catch((failure: unknown) =>
+        this.#options.log.debug({ err: failure }, 'Candidates come back when their time is over'),
+      );
+      throw error;
+    }
+  }
+
+  async #serve(): Promise<Served> {
+    const { id, count } = this.#request;
+    for (;;) {
+      await this.#gather();
+      if (this.#held.size < count) return await this.#endExhausted();
+      const candidates = [...this.#held.values()];
+      const { grant, left, settled } = await claimCandidates(id, candidates, this.#options);
+      this.#held.clear();
+      for (const candidate of left) this.#held.set(candidate.runner.id, candidate);
+      if (!settled) continue;
+      await this.#giveBack();
+      return { request_id: id, grant, exhaustion: null };
+    }
+  }
+
+  /** Until there are enough candidates, or the manager has none. */
+  async #gather(): Promise<void> {
+    const missing = this.#request.count - this.#held.size;
+    const workers = Array.from({ length: Math.min(missing, WORKERS_MAX) }, () => this.#look());
+    // What one of them finds after another failed is held, and given back, all the same.
+    const ends = await Promise.allSettled(workers);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  async #look(): Promise<void> {
+    while (this.#held.size + this.#looking < this.#request.count) {
+      this.#looking += 1;
+      try {
+        const candidate = await this.#options.manager.next();
+        if (candidate === null) return;
+        await this.#hold(candidate);
+      } finally {
+        this.#looking -= 1;
+      }
+    }
+  }
+
+  async #hold(candidate: Candidate): Promise<void> {
+    const { messages, policy, clock } = this.#options;
+    // The same runner twice: one of the two messages is enough.
+    if (this.#held.has(candidate.runner.id)) {
+      await messages.drop([candidate]);
+      return;
+    }
+    const now = clock.monotonic();
+    if (this.#held.size === 0) this.#hiddenAt = now;
+    this.#held.set(candidate.runner.id, candidate);
+    if (now - this.#hiddenAt < policy.visibility_ms / 2) return;
+    this.#hiddenAt = now;
+    await messages.extend([...this.#held.values()]);
+  }
+
+  async #endExhausted(): Promise<Served> {
+    const { id } = this.#request;
+    // Those that are given back are idle and fit: they are too few.
+    const tooFew = this.#held.size > 0;
+    const { exhaustion } = this.#options.manager;
+    await this.#giveBack();
+    return { request_id: id, grant: null, exhaustion: tooFew && exhaustion === 'global' ? 'local' : exhaustion };
+  }
+
+  async #giveBack(): Promise<void> {
+    const candidates = [...this.#held.values()];
+    this.#held.clear();
+    await this.#options.messages.requeue(candidates, 0);
+  }
+}

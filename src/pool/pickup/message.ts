@@ -1,0 +1,78 @@
+import { HeddleError } from '../../domain/errors.ts';
+import { Faults, isObject, shown } from '../../domain/parse/faults.ts';
+import { Members } from '../../domain/parse/members.ts';
+import { USAGE_CLASSES } from '../../domain/runner/resource-class.ts';
+import type { RunnerMessage } from '../../domain/runner/runner.ts';
+import { parseStrictJson } from '../../runtime/json/parse.ts';
+
+/** What a queue holds of an idle runner, in the words that other pools of this kind use. */
+const MEMBERS = ['id', 'resourceClass', 'instanceType', 'cpu', 'mmem', 'usageClass', 'threshold'] as const;
+
+/** Far more than any sound message has. */
+const BODY_CHARS_MAX = 4_096;
+const CLASS_CHARS_MAX = 64;
+const TYPE_CHARS_MAX = 64;
+const CPU_MAX = 4_096;
+const MEMORY_MIB_MAX = 67_108_864;
+const TIME_CHARS_MAX = 40;
+const DEPTH_MAX = 4;
+/** The last moment that has a year of four digits. */
+const TIME_MAX = Date.UTC(9999, 11, 31);
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+
+export type ReadMessage = { readonly message: RunnerMessage } | { readonly fault: string };
+
+export function writeRunnerMessage(message: RunnerMessage): string {
+  const { id, resource_class, instance_type, cpu, memory_mib, usage_class, threshold } = message;
+  return JSON.stringify({
+    id,
+    resourceClass: resource_class,
+    instanceType: instance_type,
+    cpu,
+    mmem: memory_mib,
+    usageClass: usage_class,
+    threshold: new Date(Math.min(threshold, TIME_MAX)).toISOString(),
+  });
+}
+
+/** Reads a message that anybody may have sent: what is wrong with it comes back as one line, never as an error. */
+export function readRunnerMessage(body: string): ReadMessage {
+  if (body.length > BODY_CHARS_MAX) {
+    return { fault: `it has ${body.length} characters, and a runner's message at most ${BODY_CHARS_MAX}` };
+  }
+  try {
+    return readDocument(parseStrictJson(Buffer.from(body), '', DEPTH_MAX));
+  } catch (error) {
+    if (error instanceof HeddleError) return { fault: error.details.join('; ') };
+    throw error;
+  }
+}
+
+function readDocument(document: unknown): ReadMessage {
+  if (!isObject(document)) return { fault: `message: must be an object, not ${shown(document)}` };
+  const faults = new Faults();
+  const members = new Members(document, { above: null, step: 'message' }, faults);
+  members.refuseOthers(MEMBERS);
+  members.requireAll(...MEMBERS);
+  const message = {
+    id: members.uuid('id') ?? '',
+    resource_class: members.text('resourceClass', CLASS_CHARS_MAX) ?? '',
+    instance_type: members.text('instanceType', TYPE_CHARS_MAX) ?? '',
+    cpu: members.integer('cpu', 1, CPU_MAX) ?? 0,
+    memory_mib: members.integer('mmem', 1, MEMORY_MIB_MAX) ?? 0,
+    usage_class: members.oneOf('usageClass', USAGE_CLASSES) ?? 'on-demand',
+    threshold: readTime(members, 'threshold') ?? 0,
+  };
+  return faults.list.length === 0 ? { message } : { fault: faults.list.join('; ') };
+}
+
+/** Milliseconds since the epoch. */
+function readTime(members: Members, name: string): number | null {
+  const text = members.text(name, TIME_CHARS_MAX);
+  if (text === null) return null;
+  const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  members.fault(name, `must be a time such as "2026-01-31T12:00:00.000Z", not ${shown(text)}`);
+  return null;
+}

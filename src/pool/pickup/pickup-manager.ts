@@ -1,0 +1,110 @@
+import { classify } from '../../domain/runner/classify.ts';
+import type { Requirements } from '../../domain/runner/requirements.ts';
+import type { ResourceClass } from '../../domain/runner/resource-class.ts';
+import type { RunnerMessage } from '../../domain/runner/runner.ts';
+import type { ReceivedMessage } from '../../queue/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { BackendCounts } from '../port/backend.ts';
+import type { Exhaustion } from '../port/store.ts';
+import { readRunnerMessage } from './message.ts';
+import type { PickupPolicy } from './policy.ts';
+import type { Candidate, PoolMessages } from './pool-messages.ts';
+
+export interface PickupManagerOptions {
+  readonly messages: PoolMessages;
+  /** The queue of the resource class. */
+  readonly queue: string;
+  readonly requirements: Requirements;
+  /** All classes of the pool, by name. */
+  readonly classes: ReadonlyMap<string, ResourceClass>;
+  readonly policy: PickupPolicy;
+  readonly counts: BackendCounts;
+  readonly clock: Clock;
+}
+
+/**
+ * Finds idle runners for one request, message by message; all claim workers of the request share it. Once it has found its
+ * pool exhausted it hands out nothing more.
+ */
+export class PickupManager {
+  readonly #options: PickupManagerOptions;
+  /** How often each runner came by; bounded by the looks of a manager. */
+  readonly #sightings = new Map<string, number>();
+  #looks = 0;
+  #requeued = 0;
+  #exhaustion: Exhaustion | null = null;
+
+  constructor(options: PickupManagerOptions) {
+    this.#options = options;
+  }
+
+  /** Null as long as it is not exhausted. */
+  get exhaustion(): Exhaustion | null {
+    return this.#exhaustion;
+  }
+
+  /** The next runner that fits, with its message held; null where the pool is exhausted for this request. */
+  async next(): Promise<Candidate | null> {
+    const { messages, queue, policy } = this.#options;
+    while (this.#exhaustion === null) {
+      if (this.#looks >= policy.looks_max) {
+        this.#exhaustion = 'uncertain';
+        break;
+      }
+      this.#looks += 1;
+      const [received] = await messages.receive(queue, { max: 1, wait_ms: 0 });
+      const candidate = received === undefined ? this.#foundEmpty() : await this.#sort(received);
+      if (candidate !== null) return candidate;
+    }
+    return null;
+  }
+
+  /** Runners that were requeued a moment ago are idle all the same, and not for this request. */
+  #foundEmpty(): null {
+    this.#exhaustion ??= this.#requeued > 0 ? 'local' : 'global';
+    return null;
+  }
+
+  /** Passes a message on, requeues it or discards it. */
+  async #sort(message: ReceivedMessage): Promise<Candidate | null> {
+    const { messages, queue, policy, counts, requirements, classes, clock } = this.#options;
+    const read = readRunnerMessage(message.body);
+    if ('fault' in read) {
+      await messages.discard([{ queue, message, reason: read.fault, expired: false }]);
+      return null;
+    }
+    const candidate = { runner: read.message, queue, receipt: message.receipt };
+    // Another claim worker found the pool exhausted while this message was on its way.
+    if (this.#isExhausted()) return await this.#requeue(candidate);
+    if (this.#sight(read.message) > policy.tolerance) {
+      this.#exhaustion = 'local';
+      return await this.#requeue(candidate);
+    }
+    const resourceClass = classes.get(read.message.resource_class);
+    const verdict = classify(read.message, requirements, resourceClass, clock.now());
+    if (verdict.verdict === 'requeue') return await this.#requeue(candidate);
+    if (verdict.verdict === 'discard') {
+      const expired = read.message.threshold <= clock.now();
+      await messages.discard([{ queue, message, reason: verdict.reason, expired }]);
+      return null;
+    }
+    counts.picked += 1;
+    return candidate;
+  }
+
+  async #requeue(candidate: Candidate): Promise<null> {
+    this.#requeued += 1;
+    await this.#options.messages.requeue([candidate], this.#options.policy.requeue_delay_ms);
+    return null;
+  }
+
+  #sight({ id }: RunnerMessage): number {
+    const sightings = (this.#sightings.get(id) ?? 0) + 1;
+    this.#sightings.set(id, sightings);
+    return sightings;
+  }
+
+  #isExhausted(): boolean {
+    return this.#exhaustion !== null;
+  }
+}

@@ -1,0 +1,132 @@
+import type { RunnerMessage } from '../../domain/runner/runner.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { MessageQueue, OutgoingMessage, ReceivedMessage } from '../../queue/port.ts';
+import type { BackendCounts } from '../port/backend.ts';
+import { writeRunnerMessage } from './message.ts';
+import type { PickupPolicy } from './policy.ts';
+
+/** A message that this process holds, with the runner that it speaks of: nobody else gets it meanwhile. */
+export interface Candidate {
+  readonly runner: RunnerMessage;
+  /** Where it was found. */
+  readonly queue: string;
+  readonly receipt: string;
+}
+
+export interface ReceiveCall {
+  /** 1 to `CALL_MAX`. */
+  readonly max: number;
+  /** Milliseconds; 0 is a short poll. */
+  readonly wait_ms: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Messages of one call to a queue service. */
+export const CALL_MAX = 10;
+
+export interface PoolMessagesOptions {
+  readonly queue: MessageQueue;
+  readonly queueOf: (runner: RunnerMessage) => string;
+  readonly policy: PickupPolicy;
+  readonly counts: BackendCounts;
+  readonly log: Logger;
+}
+
+/** A message that is of no use to anybody. */
+export interface Discard {
+  readonly queue: string;
+  readonly message: ReceivedMessage;
+  readonly reason: string;
+  /** It was sound once, and its runner's time is over: what happens every day. */
+  readonly expired: boolean;
+}
+
+/** The queues of a pool, with every call counted as the service behind counts it: ten messages a call. */
+export class PoolMessages {
+  readonly #options: PoolMessagesOptions;
+
+  constructor(options: PoolMessagesOptions) {
+    this.#options = options;
+  }
+
+  async receive(queue: string, { max, wait_ms, signal }: ReceiveCall): Promise<ReceivedMessage[]> {
+    this.#options.counts.operations += 1;
+    const { visibility_ms } = this.#options.policy;
+    const wait = signal === undefined ? { wait_ms } : { wait_ms, signal };
+    return await this.#options.queue.receive(queue, { max, visibility_ms, ...wait });
+  }
+
+  async send(runners: readonly RunnerMessage[], delayMs: number): Promise<void> {
+    const byQueue = Map.groupBy(runners, this.#options.queueOf);
+    for (const [queue, group] of byQueue) {
+      this.#count(group.length);
+      await this.#options.queue.send(
+        queue,
+        group.map((runner) => outgoing(runner, delayMs)),
+      );
+    }
+  }
+
+  /** Each is logged: nobody sees it again. */
+  async discard(discards: readonly Discard[]): Promise<void> {
+    for (const { queue, message, reason, expired } of discards) {
+      const level = expired ? 'debug' : 'warn';
+      this.#options.log[level]({ queue, message_id: message.id, reason }, 'A message of the pool is discarded');
+    }
+    for (const [queue, group] of Map.groupBy(discards, ({ queue }) => queue)) {
+      await this.delete(
+        queue,
+        group.map(({ message }) => message.receipt),
+      );
+    }
+    this.#options.counts.discarded += discards.length;
+  }
+
+  /** They are of no more use. */
+  async delete(queue: string, receipts: readonly string[]): Promise<void> {
+    if (receipts.length === 0) return;
+    this.#count(receipts.length);
+    await this.#options.queue.delete(queue, receipts);
+  }
+
+  async drop(candidates: readonly Candidate[]): Promise<void> {
+    for (const [queue, group] of Map.groupBy(candidates, ({ queue }) => queue)) {
+      await this.delete(
+        queue,
+        group.map(({ receipt }) => receipt),
+      );
+    }
+  }
+
+  /**
+   * Gives them back for others. Sent anew before they are deleted: a crash in between leaves them twice, which does no
+   * harm, and a message that is only handed back would die of being received too often.
+   */
+  async requeue(candidates: readonly Candidate[], delayMs: number): Promise<void> {
+    if (candidates.length === 0) return;
+    await this.send(
+      candidates.map(({ runner }) => runner),
+      delayMs,
+    );
+    await this.drop(candidates);
+    this.#options.counts.requeued += candidates.length;
+  }
+
+  /** Holds them for longer. */
+  async extend(candidates: readonly Candidate[]): Promise<void> {
+    for (const [queue, group] of Map.groupBy(candidates, ({ queue }) => queue)) {
+      this.#count(group.length);
+      const receipts = group.map(({ receipt }) => receipt);
+      await this.#options.queue.extend(queue, receipts, this.#options.policy.visibility_ms);
+    }
+  }
+
+  #count(messages: number): void {
+    this.#options.counts.operations += Math.ceil(messages / CALL_MAX);
+  }
+}
+
+function outgoing(runner: RunnerMessage, delayMs: number): OutgoingMessage {
+  const body = writeRunnerMessage(runner);
+  return delayMs > 0 ? { body, delay_ms: delayMs } : { body };
+}
