@@ -1,6 +1,7 @@
 import type { Demand, Requirements } from '../domain/runner/requirements.ts';
 import type { ResourceClass, UsageClass } from '../domain/runner/resource-class.ts';
 import type { Runner } from '../domain/runner/runner.ts';
+import type { PoolPolicy } from './context.ts';
 import type { PoolSample } from './port/history.ts';
 import type { ClassCensus, RunnerFilter, RunnerRequest } from './port/store.ts';
 
@@ -32,6 +33,8 @@ export interface PoolStatus {
   readonly backend: string;
   readonly provider: string;
   readonly max_runners: number;
+  /** What this process goes by. */
+  readonly policy: PoolPolicy;
   readonly parts: readonly PartStatus[];
   readonly obstacles: readonly LaunchObstacle[];
 }
