@@ -92,8 +92,9 @@ export class FakeProvider implements RunnerProvider {
 
   async *list(): AsyncIterable<readonly ProviderInstance[]> {
     this.calls.push({ method: 'list', ids: [] });
-    const { pageSize = 2, now } = this.#options;
-    const shown = [...this.instances.values()].filter(({ listed_from }) => listed_from <= now());
+    const { pageSize = 2 } = this.#options;
+    const now = this.#options.now();
+    const shown = [...this.instances.values()].filter(({ listed_from }) => listed_from <= now);
     for (let at = 0; at < shown.length; at += pageSize) {
       await Promise.resolve();
       yield shown.slice(at, at + pageSize).map((instance) => ({ ...instance }));

@@ -81,6 +81,8 @@ export interface Shortage {
   readonly wanted: number;
   /** Runners that are created and were planned for this shape. */
   readonly coming: number;
+  /** Idle runners that fit the shape, of which a request for several at once may still lack some; absent: none. */
+  readonly idle?: number;
   /** Milliseconds since the epoch of the request that waits longest. */
   readonly since: number;
 }
@@ -92,6 +94,8 @@ export interface NewBatch {
   readonly cpu: number;
   readonly memory_mib: number;
   readonly runner_ids: readonly string[];
+  /** Created runners of its shape that its planner saw: where there are others by now, it is left out. Absent: any. */
+  readonly coming?: number;
 }
 
 export interface Registration {
@@ -176,8 +180,11 @@ export interface RunnerStore {
 
   /** What waiting requests lack, by shape. */
   shortages(): Promise<Shortage[]>;
-  /** Writes the intent of launches: the runners exist from now on, as `created`. */
-  plan(batches: readonly NewBatch[]): Promise<void>;
+  /**
+   * Writes the intent of launches: the runners exist from now on, as `created`. A batch that is known stays as it is.
+   * Runners that would be more than `maxRunners`, all together that are not terminated, are left out.
+   */
+  plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void>;
   /** Batches to be launched now, with a lease; bounded by the budget of the provider, in runners. */
   takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]>;
   /** What a launch came to; the runners of the batch that are not named are ended. */

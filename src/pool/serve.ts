@@ -1,0 +1,79 @@
+import type { PoolContext } from './context.ts';
+import type { Served } from './port/backend.ts';
+import type { RunnerRequest } from './port/store.ts';
+import { waitingPages } from './waiting-pages.ts';
+
+const PAGE = 500;
+const PAGES_MAX = 20;
+/** What nobody idle could serve is looked for again after this; until then what arrives is handed over by the store. */
+const LOOK_AGAIN_MS = 2_000;
+
+/** Finds idle runners for requests that wait. */
+export class Server {
+  readonly #context: PoolContext;
+  readonly #onExhausted: () => void;
+  /** Shapes that found nothing, with the moment at which they are looked for again. */
+  #lookAgainAt = new Map<number, number>();
+
+  /** @param onExhausted told where requests were found that no idle runner can serve */
+  constructor(context: PoolContext, onExhausted: () => void = () => undefined) {
+    this.#context = context;
+    this.#onExhausted = onExhausted;
+  }
+
+  async runOnce(signal?: AbortSignal): Promise<'idle'> {
+    const now = this.#context.clock.now();
+    // Shapes that nobody asks for any more must not gather here.
+    this.#lookAgainAt = new Map([...this.#lookAgainAt].filter(([, at]) => at > now));
+    let exhausted = false;
+    for await (const page of waitingPages(this.#context.store, PAGE, PAGES_MAX)) {
+      if (signal?.aborted === true) break;
+      const due = page.filter((request) => this.#isDue(request));
+      if (due.length > 0 && (await this.#serve(due))) exhausted = true;
+    }
+    if (exhausted) this.#onExhausted();
+    return 'idle';
+  }
+
+  #isDue({ exhaustion, shape_id }: RunnerRequest): boolean {
+    if (exhaustion === null || exhaustion === 'uncertain') return true;
+    return !this.#lookAgainAt.has(shape_id);
+  }
+
+  /** Whether some are left that no idle runner can serve. */
+  async #serve(requests: readonly RunnerRequest[]): Promise<boolean> {
+    const { backend, store } = this.#context;
+    const served = await backend.serve(requests);
+    const known = new Map(requests.map((request) => [request.id, request]));
+    const noted: { request_id: string; exhaustion: NonNullable<Served['exhaustion']> }[] = [];
+    let exhausted = false;
+    for (const { request_id, grant, exhaustion } of served) {
+      const request = known.get(request_id);
+      if (request === undefined) continue;
+      if (grant !== null) this.#count(request);
+      else if (exhaustion !== null) {
+        exhausted ||= exhaustion !== 'uncertain';
+        if (exhaustion !== request.exhaustion) noted.push({ request_id, exhaustion });
+        if (exhaustion !== 'uncertain') this.#postpone(request);
+      }
+    }
+    if (noted.length > 0) await store.noteExhausted(noted);
+    this.#countExhausted(noted);
+    return exhausted;
+  }
+
+  #postpone({ shape_id }: RunnerRequest): void {
+    this.#lookAgainAt.set(shape_id, this.#context.clock.now() + LOOK_AGAIN_MS);
+  }
+
+  #count({ resource_class, created_at }: RunnerRequest): void {
+    const seconds = Math.max(0, this.#context.clock.now() - created_at) / 1_000;
+    this.#context.metrics?.pickup(resource_class, 'idle', seconds);
+  }
+
+  #countExhausted(noted: readonly { exhaustion: NonNullable<Served['exhaustion']> }[]): void {
+    for (const [type, ones] of Map.groupBy(noted, ({ exhaustion }) => exhaustion)) {
+      this.#context.metrics?.exhausted(type, ones.length);
+    }
+  }
+}

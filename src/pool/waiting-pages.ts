@@ -1,0 +1,17 @@
+import type { RunnerRequest, RunnerStore } from './port/store.ts';
+
+/** Requests that wait, page by page in the order of their turn; at most so many pages. */
+export async function* waitingPages(
+  store: Pick<RunnerStore, 'waiting'>,
+  pageSize: number,
+  pagesMax: number,
+): AsyncGenerator<readonly RunnerRequest[]> {
+  let last: RunnerRequest | undefined;
+  for (let page = 0; page < pagesMax; page += 1) {
+    const requests = await store.waiting(pageSize, last === undefined ? undefined : { rank: last.rank, id: last.id });
+    if (requests.length === 0) return;
+    yield requests;
+    if (requests.length < pageSize) return;
+    last = requests.at(-1)!;
+  }
+}
