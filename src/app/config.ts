@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { ConfigurationError } from './failure.ts';
+import { ec2Faults } from './pool/ec2.ts';
 import { poolFaults } from './pool/policy.ts';
 import type { Setting } from './setting.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from './settings.ts';
@@ -173,7 +174,7 @@ function contradictions(values: SettingValues, given: ReadonlyMap<SettingKey, Gi
     );
   }
   const { pathname = '/', search = '' } = values.hostUrl === null ? {} : new URL(values.hostUrl);
-  faults.push(...poolFaults(values));
+  faults.push(...poolFaults(values), ...ec2Faults(values));
   if (search !== '') faults.push('HOST_URL: must be a base URL without a query');
   if (pathname.includes('//')) faults.push('HOST_URL: must be a base URL without empty path segments');
   return faults;

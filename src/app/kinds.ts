@@ -49,6 +49,13 @@ export interface ServerKindsOptions extends KindsOptions {
 
 /** Runs Heddle's own kinds and those of the configured modules in this process. */
 export async function startKinds(options: ServerKindsOptions): Promise<void> {
+  const kinds = await kindsOfServer(options);
+  runKinds(kinds, options);
+  options.log.info({ kinds: kinds.map(({ name }) => name) }, `This process runs tasks of ${kinds.length} kinds`);
+}
+
+/** Heddle's own kinds and those of the configured modules, as a server and its runners run them. */
+export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDefinition[]> {
   const { settings, engine, clock, log, stopping, findings, models, notices, shared, ssrf } = options;
   const { defaultScanRoot, followedNames, remote } = options;
   const loaded = await loadKinds(settings.kindModules, process.cwd());
@@ -62,10 +69,8 @@ export async function startKinds(options: ServerKindsOptions): Promise<void> {
   ];
   const names = new Set(loaded.map(({ name }) => name));
   // A module's kind takes the place of Heddle's own.
-  const kinds = [...loaded, ...own.filter(({ name }) => !names.has(name))];
   if (loaded.length > 0) surviveStrayRejections(log, stopping);
-  runKinds(kinds, options);
-  log.info({ kinds: kinds.map(({ name }) => name) }, `This process runs tasks of ${kinds.length} kinds`);
+  return [...loaded, ...own.filter(({ name }) => !names.has(name))];
 }
 
 /** One worker for all kinds; those with a concurrency of their own get one each, so that it holds. */

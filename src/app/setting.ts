@@ -194,18 +194,21 @@ interface ListOptions {
   /** The item as it is kept; null where it is not allowed. */
   item?: (text: string) => string | null;
   allowed?: string;
+  /** Neither faults nor listings show its items. */
+  secret?: boolean;
 }
 
 /** A comma-separated list. */
 export function list(declaration: Declaration<readonly string[]> & ListOptions): Setting<readonly string[]> {
-  const { item = (given: string) => given, allowed = 'a comma-separated list' } = declaration;
+  const { item = (given: string) => given, allowed = 'a comma-separated list', secret = false } = declaration;
   return setting(declaration, {
     allowed,
+    secret,
     parse: (given) => {
       const items = itemsOf(given).map(item);
       return items.includes(null) ? null : { value: items as string[] };
     },
-    show: (value) => value.join(','),
+    show: (value) => (secret ? value.map(() => REDACTED) : value).join(','),
   });
 }
 

@@ -1,6 +1,7 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
+import { POOL_EC2_SETTING_GROUPS } from './pool-ec2-settings.ts';
 import { POOL_SETTING_GROUPS } from './pool-settings.ts';
 import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
 import { SCAN_SETTING_GROUPS } from './scan-settings.ts';
@@ -197,6 +198,7 @@ export const SETTING_GROUPS = {
     }),
   },
   ...POOL_SETTING_GROUPS,
+  ...POOL_EC2_SETTING_GROUPS,
   ...SCAN_SETTING_GROUPS,
   ...REMOTE_CLIENT_SETTING_GROUPS,
   HTTP: {

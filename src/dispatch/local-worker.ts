@@ -36,6 +36,8 @@ export interface LocalWorkerOptions {
     | 'heartbeat'
   >;
   switchboard: Switchboard;
+  /** Where it looks for tasks; the lanes of the switchboard's kinds by default. */
+  lanes?: readonly string[];
   holder: string;
   /** Executors under way at once, 24 by default. Those that return at once do not count. */
   concurrency?: number;
@@ -105,7 +107,7 @@ export class LocalWorker {
     this.#concurrency = options.concurrency ?? 24;
     this.#maxSet = options.maxSet ?? 1000;
     this.#claimsMax = options.claimsUnderWay ?? 2;
-    this.#lanes = options.switchboard.lanes();
+    this.#lanes = options.lanes ?? options.switchboard.lanes();
     this.#ahead = new FetchAhead(this.#maxSet * this.#claimsMax, clock.monotonic());
     this.#outbox = new ReportOutbox({
       engine,

@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { ConfigurationError } from '../../../src/app/failure.ts';
+import { ec2SettingsOf } from '../../../src/app/pool/ec2.ts';
 import { poolPolicyOf } from '../../../src/app/pool/policy.ts';
 import type { SettingValues } from '../../../src/app/settings.ts';
 import { DEFAULT_RESOURCE_CLASSES } from '../../../src/domain/runner/resource-class.ts';
@@ -56,7 +57,7 @@ describe('the settings of the runner pool', () => {
       [runnerPulseMs, runnerRequeueDelayMs, runnerVisibilityMs, runnerFrequencyTolerance],
       [5_000, 3_000, 30_000, 5],
     );
-    assert.equal(poolPolicyOf(load({ HEDDLE_POOL_PROVIDER: 'ec2' })).max_runners, 100);
+    assert.equal(poolPolicyOf(load({ HEDDLE_POOL_PROVIDER: 'none' })).max_runners, 100);
   });
 
   it('are read in every form: short, JSON, a file, the configuration file', () => {
@@ -80,6 +81,36 @@ describe('the settings of the runner pool', () => {
       { resource_class: 'large', usage_class: 'on-demand', count: 2, ...always },
       { resource_class: 'xlarge', usage_class: 'spot', count: 1, ...always },
     ]);
+  });
+
+  it('describe launches on EC2, and keep the environment of runners to themselves', () => {
+    const loaded = loadConfiguration({
+      flags: {},
+      environment: {
+        HEDDLE_POOL_PROVIDER: 'ec2',
+        HEDDLE_POOL_EC2_REGION: 'eu-central-1',
+        HEDDLE_POOL_EC2_IMAGE: 'ami-1',
+        HEDDLE_POOL_EC2_INSTANCE_TYPES: 'large=m7i.large,xlarge=m7i.xlarge,large=m6i.large',
+        HEDDLE_POOL_EC2_ENVIRONMENT: 'DATABASE_URL=postgresql://heddle:hidden@db/heddle?sslmode=require',
+      },
+      workingDirectory: directory,
+    });
+    const { parameters, ...others } = ec2SettingsOf(loaded.values);
+    assert.deepEqual(others, {
+      region: 'eu-central-1',
+      endpoint: null,
+      pool: 'heddle',
+      template: null,
+      subnet_ids: [],
+      instance_types: { large: ['m7i.large', 'm6i.large'], xlarge: ['m7i.xlarge'] },
+    });
+    assert.match(
+      parameters!.user_data,
+      /export DATABASE_URL='postgresql:\/\/heddle:hidden@db\/heddle\?sslmode=require'/,
+    );
+    assert.doesNotMatch(JSON.stringify(loaded.effective), /hidden/);
+    const template = { HEDDLE_POOL_PROVIDER: 'ec2', HEDDLE_POOL_EC2_REGION: 'x', HEDDLE_POOL_EC2_TEMPLATE: 'lt-1:7' };
+    assert.deepEqual(ec2SettingsOf(load(template)).template, { id: 'lt-1', version: '7' });
   });
 
   const corpus = JSON.parse(readFileSync(join(import.meta.dirname, 'bad-settings.json'), 'utf8')) as [
