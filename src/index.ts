@@ -1,7 +1,7 @@
 /** What modules with kinds and with events import: `import { defineKind } from 'heddle'`. */
 export { FinalFailure } from './kinds/definition/final-failure.ts';
 export { PartialFailure } from './kinds/definition/partial-failure.ts';
-export type { EarlierResult, KindContext, KindTask } from './kinds/definition/context.ts';
+export type { EarlierResult, KindContext, KindRunner, KindTask } from './kinds/definition/context.ts';
 export { defineKind } from './kinds/definition/define-kind.ts';
 export type {
   KindDefinition,
@@ -16,6 +16,7 @@ export type {
   NodeOptions,
   Parent,
   Placed,
+  RequirementsOptions,
   TaskNode,
   TaskOptions,
 } from './kinds/definition/nodes.ts';

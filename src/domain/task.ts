@@ -1,5 +1,6 @@
 import type { CompletionPolicy } from './completion-policy.ts';
 import type { JsonObject, JsonValue } from './json.ts';
+import type { Demand } from './runner/requirements.ts';
 import type { TaskId, WorkflowId } from './ids.ts';
 import type { ContainerState, TaskState } from './task-state.ts';
 
@@ -76,6 +77,8 @@ export interface NewTask {
   retry: RetryPolicy | null;
   /** Of a task of a batch: which of its ends let tasks start that require its success. `FailOnFailure` where absent. */
   policy?: CompletionPolicy;
+  /** It runs on runners of its own, which it waits for; absent: wherever its kind runs. */
+  requirements?: Demand;
   dependencies: readonly NewDependency[];
 }
 
@@ -111,6 +114,8 @@ export interface TaskDetail extends Task {
   rules: readonly Rule[];
   dedupe: readonly DedupeMatcher[];
   retry: RetryPolicy | null;
+  /** Absent where it runs wherever its kind does. */
+  requirements?: Demand;
 }
 
 export interface Dependency {

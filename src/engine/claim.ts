@@ -10,29 +10,16 @@ import {
 import type { SubmissionRows } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
 import { withInputs } from './flow/hand-out.ts';
+import { claimableLaneIds, isRunnerLane, WEBHOOK_LANE } from './lanes.ts';
 import type { ClaimAlong, ClaimedTask, ClaimRequest, Report, TransitionOutcome } from './port.ts';
 import { distinctRounds, noteIgnored, outcomesOf, report, settleInput } from './report.ts';
+import { withRunners } from './runners/hand-out.ts';
 
 /** How often a claimer's presence on its lanes is written down, ms. */
 const PRESENCE_INTERVAL_MS = 10_000;
 
 /** Claimers whose presence is remembered at most. */
 const SEEN_MAX = 10_000;
-
-const WEBHOOK_LANE = 0;
-
-/** Lane names to the numbers that tables use: `webhook`, or `kind:NAME`. */
-export async function laneIds(context: EngineContext, lanes: readonly string[]): Promise<number[]> {
-  const kinds = lanes.filter((lane) => lane !== 'webhook').map(kindOfLane);
-  const ids = new Map(kinds.map((kind, index) => [kind, index]));
-  const known = await context.kinds.ids(kinds);
-  return lanes.map((lane) => (lane === 'webhook' ? WEBHOOK_LANE : known[ids.get(kindOfLane(lane))!]!));
-}
-
-function kindOfLane(lane: string): string {
-  if (!lane.startsWith('kind:')) throw new Error(`a lane is "webhook" or "kind:NAME", not "${lane}"`);
-  return lane.slice('kind:'.length);
-}
 
 /** Up to 17 workflows: more than 16 stand for many. */
 export function workflowsOf(rows: readonly { workflow_id: string }[]): string[] {
@@ -71,7 +58,7 @@ export class Claims {
   /** Takes tasks that the caller runs itself; they are running when this returns. */
   async claim(request: ClaimRequest): Promise<ClaimedTask[]> {
     const { database, settings } = this.#context;
-    const lanes = await laneIds(this.#context, request.lanes);
+    const lanes = await claimableLaneIds(this.#context, request.lanes);
     await this.#markSeen(lanes, request.holder);
     const claimed = await claimTasks(
       database,
@@ -82,7 +69,8 @@ export class Claims {
       request.lease_ms ?? null,
       this.#context.now(),
     );
-    return this.#handOut(claimed);
+    const tasks = await this.#handOut(claimed);
+    return lanes.some(isRunnerLane) ? withRunners(this.#context, tasks) : tasks;
   }
 
   /** Reports a set and claims what is next in one round trip; sets that need more than one take the long way. */
@@ -92,11 +80,13 @@ export class Claims {
   ): Promise<{ outcomes: TransitionOutcome[]; claimed: ClaimedTask[] }> {
     const context = this.#context;
     const rounds = distinctRounds(reports);
-    if (rounds.length !== 1 || reports.some(({ result, notices }) => result !== undefined || notices !== undefined)) {
+    const lanes = await claimableLaneIds(context, request.lanes);
+    const isPlain = reports.every(({ result, notices }) => result === undefined && notices === undefined);
+    // Which kinds stand in the lane of a runner is known too late to lock them before the tasks that are reported.
+    if (rounds.length !== 1 || !isPlain || lanes.some(isRunnerLane)) {
       const outcomes = await report(context, reports);
       return { outcomes, claimed: await this.claim(request) };
     }
-    const lanes = await laneIds(context, request.lanes);
     await this.#markSeen(lanes, request.holder);
     const order = rounds[0]!.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
     const set = order.map((index) => reports[index]!);
@@ -127,7 +117,7 @@ export class Claims {
     const context = this.#context;
     const { request } = along;
     try {
-      const lanes = await laneIds(context, request.lanes);
+      const lanes = await claimableLaneIds(context, request.lanes);
       await this.#markSeen(lanes, request.holder);
       const { claimTimeoutMs } = context.settings;
       const { stored, claimed } = await submitAndClaim(
@@ -194,6 +184,8 @@ export class Claims {
   async #markSeen(lanes: readonly number[], holder: string): Promise<void> {
     const now = this.#context.clock.monotonic();
     const due = lanes.filter((lane) => {
+      // A runner shows itself to the pool.
+      if (isRunnerLane(lane)) return false;
       const seenAt = this.#seenAt.get(`${lane}:${holder}`);
       return seenAt === undefined || now - seenAt >= PRESENCE_INTERVAL_MS;
     });

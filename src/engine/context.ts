@@ -4,6 +4,7 @@ import type { Metrics } from '../runtime/metrics.ts';
 import type { Random } from '../runtime/random.ts';
 import type { MessageQueue } from '../queue/port.ts';
 import type { Database } from '../store/database.ts';
+import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { Observer } from './observe.ts';
 import type { Offers } from './offers.ts';
@@ -32,6 +33,8 @@ export interface EngineContext {
   observer: Pick<Observer, keyof Observer>;
   offers: Offers;
   settings: EngineSettings;
+  /** Classes of runner that the pool has; null: not known here, and any name is taken. */
+  resourceClasses: KnownClasses;
   /** Where tasks of kinds go whose workers read queues; without it nothing is dispatched. */
   queue: Pick<MessageQueue, 'sendIn'> | undefined;
   /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */

@@ -3,9 +3,10 @@ import { encodeStartTask } from '../domain/parse/encode.ts';
 import type { MessageQueue } from '../queue/port.ts';
 import { derivedId } from '../runtime/derived-id.ts';
 import { claimForQueue, findDispatchable, markWorkersSeen, type ClaimRow } from '../store/claims.ts';
-import { laneIds, workflowsOf } from './claim.ts';
+import { workflowsOf } from './claim.ts';
 import type { EngineContext } from './context.ts';
 import { resolveInputs } from './flow/resolve.ts';
+import { laneIds } from './lanes.ts';
 import { report } from './report.ts';
 import { inTransaction } from './transaction.ts';
 

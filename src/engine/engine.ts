@@ -1,4 +1,5 @@
 import { HeddleError } from '../domain/errors.ts';
+import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import { newId, type Random } from '../runtime/random.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -6,13 +7,14 @@ import type { Metrics } from '../runtime/metrics.ts';
 import type { MessageQueue } from '../queue/port.ts';
 import type { Database, Queryable } from '../store/database.ts';
 import { Kinds } from '../store/kinds.ts';
-import { Claims, laneIds } from './claim.ts';
+import { Claims } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
 import { progress } from './counters.ts';
 import { dispatch, workersSeen } from './dispatch.ts';
 import { explain } from './explain.ts';
 import { explainContainer } from './explain-container.ts';
 import { heartbeat, release } from './heartbeat.ts';
+import { laneIds } from './lanes.ts';
 import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
 import { Offers } from './offers.ts';
@@ -37,6 +39,8 @@ export interface EngineOptions extends Partial<EngineSettings> {
   random: Random;
   log: Logger;
   metrics?: Metrics;
+  /** Classes of runner that the pool has; any name is taken where they are not known. */
+  resourceClasses?: KnownClasses;
   /** Where tasks of kinds go whose workers read queues; without it `dispatch` finds nothing to do. */
   queue?: Pick<MessageQueue, 'sendIn'>;
 }
@@ -151,6 +155,7 @@ function contextOf(options: EngineOptions): EngineContext {
       archiveAfterMs: options.archiveAfterMs ?? DEFAULTS.archiveAfterMs,
       deleteAfterMs: options.deleteAfterMs ?? DEFAULTS.deleteAfterMs,
     },
+    resourceClasses: options.resourceClasses ?? null,
     queue: options.queue,
     now: () => (clock === systemClock ? null : new Date(clock.now()).toISOString()),
   };

@@ -3,9 +3,11 @@ import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
-import type { NoticeAction, WorkflowNotification } from '../domain/notification/notification.ts';
+import type { WorkflowNotification } from '../domain/notification/notification.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
+import type { TaskNotices } from './notices/port.ts';
+import type { TaskRunner } from './runners/port.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -27,8 +29,9 @@ export type {
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
-export type { BadEnd, Notices, Telling, TellingTask } from './notices/port.ts';
+export type { BadEnd, Notices, TaskNotices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
+export type { TaskRunner } from './runners/port.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
 export interface Submission {
@@ -114,7 +117,7 @@ export interface SubmitResult {
 }
 
 export interface ClaimRequest {
-  /** `webhook`, or `kind:NAME` for each kind that the claimer runs. */
+  /** `webhook`, `kind:NAME` for each kind that the claimer runs, or `runner:NUMBER` of the runner that it is. */
   lanes: readonly string[];
   limit: number;
   /** Who claims: shown by explain, never compared. */
@@ -147,6 +150,8 @@ export interface ClaimedTask {
   /** The container it stands in; null for a task of a batch. */
   container_id: string | null;
   local_id: string | null;
+  /** Those that its requirements got it, the one that claimed it among them; absent where it needs none. */
+  runners?: readonly TaskRunner[];
 }
 
 /** What a worker or a webhook target says of a task. A null attempt speaks for the current one. */
@@ -172,16 +177,6 @@ export interface Report {
   notices?: TaskNotices;
   /** Where the claim said that the task belongs; spares the report from looking it up. */
   workflow?: { id: WorkflowId; linked: boolean };
-}
-
-/** Notices that a task's success sends off. */
-export interface TaskNotices {
-  actions: readonly NoticeAction[];
-  /**
-   * Only the first such task of a workflow sends its own, once again after each retry of the workflow; the member `sent`
-   * of the result of any other becomes false.
-   */
-  once_per_workflow: boolean;
 }
 
 /**

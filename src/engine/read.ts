@@ -1,3 +1,4 @@
+import type { Demand } from '../domain/runner/requirements.ts';
 import { TASK_STATES, taskStateOf, type TaskState } from '../domain/task-state.ts';
 import type { Task, TaskDetail, WorkflowSummary } from '../domain/task.ts';
 import { countDeliveries } from '../store/deliveries.ts';
@@ -18,7 +19,13 @@ export async function getTask(context: EngineContext, id: string): Promise<TaskD
     rules: row.rules?.list ?? [],
     dedupe: row.dedupe ?? [],
     retry: row.retry,
+    ...(row.requirements === null ? {} : { requirements: demandOf(row.requirements) }),
   };
+}
+
+/** As it was asked for. */
+function demandOf({ on_demand: _taken, ...demand }: reads.StoredDemand): Demand {
+  return demand;
 }
 
 export async function listTasks(context: EngineContext, filter: TaskFilter): Promise<Task[]> {

@@ -12,7 +12,7 @@ const COUNT_LISTENERS: Statement = {
     where datname = current_database() and application_name like 'heddle%listen%'`,
 };
 
-/** What one commit set in motion. Lanes are ids: 0 is webhooks, others are kinds. */
+/** What one commit set in motion. Lanes are ids: 0 is webhooks, those below are runners, those above kinds. */
 export interface Signal {
   lanes?: readonly number[];
   deliveries?: boolean;

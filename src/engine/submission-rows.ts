@@ -128,6 +128,7 @@ export class RowBuilder {
       row.s = true;
       if (task.actions.length > 0) row.a = true;
       if (task.actions.some((action) => action.trigger === 'start')) row.h = true;
+      else if (task.requirements !== undefined) row.nr = true;
       if (task.rules.length > 0) row.r = this.#shapesOf(task);
       this.rows.specs.push(spec);
     }
@@ -136,13 +137,14 @@ export class RowBuilder {
 
   #specOf(task: NewTask, reads: TaskReads | undefined): SpecRow | null {
     const isPlain = task.actions.length === 0 && task.rules.length === 0 && task.dedupe.length === 0;
-    if (isPlain && task.retry === null && reads === undefined) return null;
+    if (isPlain && task.retry === null && task.requirements === undefined && reads === undefined) return null;
     const spec: SpecRow = { i: task.id };
     if (task.actions.length > 0) spec.actions = task.actions.map(storedAction);
     if (task.rules.length > 0) spec.rules = { list: task.rules, shapes: this.#shapesOf(task) };
     if (task.dedupe.length > 0) spec.dedupe = task.dedupe;
     if (task.retry !== null) spec.retry = task.retry;
     if (reads !== undefined) spec.reads = storedReads(reads);
+    if (task.requirements !== undefined) spec.requirements = task.requirements;
     return spec;
   }
 

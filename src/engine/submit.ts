@@ -13,6 +13,7 @@ import type { EngineContext } from './context.ts';
 import { DependencyPlanner } from './dependency-planner.ts';
 import { deduplicate, probesOf, type AskedProbe } from './deduplicate.ts';
 import type { Submission, SubmitResult } from './port.ts';
+import { requireClassesOf } from './runners/check.ts';
 import { RowBuilder, vocabularyOf, type Vocabulary } from './submission-rows.ts';
 
 const ROUTE = 'POST /task';
@@ -23,7 +24,8 @@ const CLAIM_ALONG_TASKS_MAX = 64;
  * Stores workflows, all or none of them. Submissions without idempotency keys and dedupe strategies share one
  * statement; any other makes the call a transaction in which each is looked at in turn.
  *
- * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body
+ * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body; VALIDATION_FAILED where a class of runner
+ * is not known
  */
 export async function submit(
   context: EngineContext,
@@ -31,6 +33,7 @@ export async function submit(
   submissions: readonly Submission[],
 ): Promise<SubmitResult[]> {
   if (submissions.length === 0) return [];
+  for (const { tasks } of submissions) requireClassesOf(tasks, context.resourceClasses);
   const results = submissions.every(isPlain)
     ? await submitPlain(context, claims, submissions)
     : await submitInTurn(context, submissions);

@@ -1,8 +1,10 @@
+import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { ApiToken } from '../domain/token.ts';
 import type { Engine } from '../engine/port.ts';
 import type { Findings } from '../engine/findings/port.ts';
 import type { Models } from '../engine/models/port.ts';
 import type { Jobs } from '../engine/schedule/port.ts';
+import type { PoolOperations } from '../pool/pool-port.ts';
 import type { BreakerState } from '../runtime/breaker.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -51,6 +53,8 @@ export interface HttpConfig {
   metricsPublic: boolean;
   /** Says why a webhook address is not allowed; null where it is. */
   ssrf: (url: string) => string | null;
+  /** Classes of runner that the pool has; null or absent where they are not known, and any name is taken. */
+  resourceClasses?: KnownClasses;
   /** Where the built page lies; null where there is none. */
   pageDirectory: string | null;
   version: string;
@@ -121,6 +125,7 @@ export interface ServerDependencies {
   findings: Omit<Findings, 'retain'>;
   models: Omit<Models, 'retain' | 'latestRuns'>;
   executors: Executors;
+  pool: PoolOperations;
   queues: Queues;
   tokens: TokenReader;
   definitions: DefinitionRepository;

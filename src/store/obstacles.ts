@@ -31,14 +31,14 @@ const HOLDERS: Statement = {
 const LAST_CLAIMER: Statement = {
   name: 'explain.last_claimer',
   text: `select max(c.seen_at) as seen_at from task t
-    left join claimer c on c.lane = case when t.starts_by_webhook then 0 else t.kind_id end
+    left join claimer c on c.lane = lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id)
     where t.id = $1`,
 };
 
 const AHEAD: Statement = {
   name: 'explain.ahead',
   text: `select count(*) as n from (
-    select 1 from task t join ready r on r.lane = case when t.starts_by_webhook then 0 else t.kind_id end
+    select 1 from task t join ready r on r.lane = lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id)
       and (r.rank, r.task_id) < (-t.priority, t.id)
     where t.id = $1 limit 10000) x`,
 };

@@ -105,6 +105,7 @@ export interface TaskRow {
   gg?: string;
   ga?: number;
   v?: boolean;
+  nr?: boolean;
 }
 
 export interface EdgeRow {
@@ -124,6 +125,7 @@ export interface SpecRow {
   dedupe?: unknown;
   retry?: unknown;
   reads?: unknown;
+  requirements?: unknown;
 }
 
 export interface WorkflowRow {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json.ts';
 import type { Action, DedupeMatcher, Dependency, RetryPolicy, Rule, Task, WorkflowSummary } from '../domain/task.ts';
+import type { Demand } from '../domain/runner/requirements.ts';
 import { taskStateOf, TASK_STATE_CODE, type ContainerState, type TaskState } from '../domain/task-state.ts';
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
@@ -10,11 +11,11 @@ export const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as 
 
 const GET_TASK: Statement = {
   name: 'tasks.get',
-  text: `select ${TASK_COLUMNS}, s.actions, s.rules, s.dedupe, s.retry
+  text: `select ${TASK_COLUMNS}, s.actions, s.rules, s.dedupe, s.retry, s.requirements
     from task_all t join kind k on k.id = t.kind_id
     left join lateral (
-      select actions, rules, dedupe, retry from task_spec where task_id = t.id
-      union all select actions, rules, dedupe, retry from archive_task_spec where task_id = t.id limit 1) s on true
+      select actions, rules, dedupe, retry, requirements from task_spec where task_id = t.id
+      union all select actions, rules, dedupe, retry, requirements from archive_task_spec where task_id = t.id limit 1) s on true
     where t.id = $1`,
 };
 
@@ -91,7 +92,7 @@ const COUNT_BY_STATE: Statement = {
 
 const COUNT_READY_BY_LANE: Statement = {
   name: 'tasks.count_ready_by_lane',
-  text: `select case when r.lane = 0 then 'webhook' else 'kind:' || k.name end as lane, count(*) as n
+  text: `select case when r.lane = 0 then 'webhook' when r.lane < 0 then 'runners' else 'kind:' || k.name end as lane, count(*) as n
     from ready r left join kind k on k.id = r.lane group by 1 order by n desc limit $1`,
 };
 
@@ -134,7 +135,11 @@ export interface TaskSpecRecord {
   rules: { list: Rule[] } | null;
   dedupe: DedupeMatcher[] | null;
   retry: RetryPolicy | null;
+  requirements: StoredDemand | null;
 }
+
+/** `on_demand`: a spot runner was taken away from it, and it asks for no other. */
+export type StoredDemand = Demand & { on_demand?: true };
 
 export function taskOf(row: TaskRecord): Task {
   return {

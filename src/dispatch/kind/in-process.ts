@@ -34,5 +34,6 @@ export function engineNodes(engine: Pick<Engine, 'createNodes'>): NodeSink {
 
 function kindTaskOf(task: ClaimedTask): KindTask {
   const { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, metadata: input } = task;
-  return { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, input };
+  const { runners = [] } = task;
+  return { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, input, runners };
 }

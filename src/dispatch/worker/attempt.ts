@@ -54,7 +54,7 @@ export class Attempt implements RunHost {
     // The root container's id is the workflow's.
     const workflow_id: string = root_container_id;
     const { id, kind, name, local_id, attempt, timeout_secs, input, parent_id: container_id } = task;
-    return { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, input };
+    return { id, kind, name, workflow_id, container_id, local_id, attempt, timeout_secs, input, runners: [] };
   }
 
   get signal(): AbortSignal {

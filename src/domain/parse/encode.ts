@@ -3,6 +3,7 @@ import type { CreateTaskCollectionMessage, ManagerMessage, StartTaskMessage } fr
 import type { NewNode, NewTaskNode } from '../workflow.ts';
 import { encodeActions } from './actions.ts';
 import { encodeWorkflowNotifications } from './notification.ts';
+import { encodeDemand } from '../runner/parse-requirements.ts';
 import { isGeneratorKind, TIMEOUT_DEFAULT_SECS } from './node.ts';
 import { encodeRetry } from './retry.ts';
 import { encodeRule } from './rules.ts';
@@ -41,6 +42,7 @@ function encodeTask({ task, disabled, generates }: NewTaskNode): JsonObject {
     ...(task.priority === 0 ? {} : { priority: task.priority }),
     ...(task.delay_ms === 0 ? {} : { delay: task.delay_ms / 1000 }),
     ...(task.retry === null ? {} : { retry: encodeRetry(task.retry) }),
+    ...(task.requirements === undefined ? {} : { requirements: encodeDemand(task.requirements) }),
     ...(task.rules.length === 0 ? {} : { rules: task.rules.map(encodeRule) }),
     ...(task.actions.length === 0 ? {} : encodeActions(task.actions)),
     ...(disabled ? { disabled } : {}),

@@ -6,6 +6,8 @@ import { readInput } from './json-value.ts';
 import type { Members } from './members.ts';
 import { readRetry } from './retry.ts';
 import { readRules } from './rules.ts';
+import { STARTS_ELSEWHERE } from '../runner/check-requirements.ts';
+import { readRequirements } from '../runner/parse-requirements.ts';
 
 export const CONTAINER_MEMBERS = ['id', 'local_id', 'mode', 'policy', 'children'] as const;
 export const TASK_MEMBERS = [
@@ -22,6 +24,7 @@ export const TASK_MEMBERS = [
   'disabled',
   'generator',
   'rules',
+  'requirements',
   'on_start',
   'on_success',
   'on_failure',
@@ -74,6 +77,9 @@ export function readTask(node: Members, id: string, localId: string | null): New
   node.refuseOthers(TASK_MEMBERS);
   node.requireAll('kind');
   const kind = node.text('kind', KIND_CHARS_MAX) ?? '';
+  // Which classes there are is known where it is stored.
+  const requirements = readRequirements(node, null);
+  if (requirements !== null && node.has('on_start')) node.fault('requirements', STARTS_ELSEWHERE);
   return {
     type: 'task',
     policy: readPolicy(node),
@@ -94,6 +100,7 @@ export function readTask(node: Members, id: string, localId: string | null): New
       rules: readRules(node),
       dedupe: [],
       retry: readRetry(node),
+      ...(requirements === null ? {} : { requirements }),
       dependencies: [],
     },
   };

@@ -48,3 +48,13 @@ export interface Notices {
   /** The same tasks, however they ended, by state. */
   countBefore(id: TaskId): Promise<Partial<Record<TaskState, number>>>;
 }
+
+/** Notices that a task's success sends off. */
+export interface TaskNotices {
+  actions: readonly NoticeAction[];
+  /**
+   * Only the first such task of a workflow sends its own, once again after each retry of the workflow; the member `sent`
+   * of the result of any other becomes false.
+   */
+  once_per_workflow: boolean;
+}

@@ -1,3 +1,5 @@
+import { placeOf } from '../../domain/parse/path.ts';
+import type { NewNode } from '../../domain/workflow.ts';
 import type { Queryable } from '../../store/database.ts';
 import type { Moved } from '../../store/transitions.ts';
 import { adoptNodes, placeNodes, storeNodes, type Placement } from '../../store/trees.ts';
@@ -5,6 +7,7 @@ import type { EngineContext } from '../context.ts';
 import { planCreated, resolveOutside, type ReadsOutcome } from '../flow/outside-reads.ts';
 import type { FlowPlan, TaskReads } from '../flow/plan.ts';
 import type { NodeCreation, NodeCreationResult } from '../port.ts';
+import { treeClassFaults } from '../runners/check.ts';
 import { vocabularyOf, type Vocabulary } from '../submission-rows.ts';
 import { flatten, idOf } from './flatten.ts';
 import { tasksOf } from './submit-workflows.ts';
@@ -33,7 +36,7 @@ export async function createNodes(
   if (creations.length === 0) return [];
   const tasks = creations.map(({ node }) => ({ tasks: tasksOf(node) }));
   const vocabulary = await vocabularyOf(context, tasks);
-  const plans = creations.map(({ node }) => planCreated(node));
+  const plans = creations.map(({ node }) => planOf(node, context));
   const { results, moves } = await context.database.transaction((tx) =>
     createAll(context, tx, creations, { vocabulary, plans }),
   );
@@ -44,6 +47,13 @@ export async function createNodes(
   );
   context.observer.created(created, created);
   return results;
+}
+
+/** What the pool does not have is as wrong as an expression that is. */
+function planOf(node: NewNode, { resourceClasses }: EngineContext): FlowPlan {
+  const plan = planCreated(node);
+  plan.faults.push(...treeClassFaults(node, placeOf(null, 'task'), resourceClasses));
+  return plan;
 }
 
 async function createAll(

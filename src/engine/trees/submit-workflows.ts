@@ -13,6 +13,7 @@ import { requireSoundFlow } from '../flow/check.ts';
 import type { TaskReads } from '../flow/plan.ts';
 import { requireTemplates } from '../notices/check.ts';
 import type { WorkflowSubmission, WorkflowSubmitResult } from '../port.ts';
+import { requireKnownClasses } from '../runners/check.ts';
 import { vocabularyOf, type Vocabulary } from '../submission-rows.ts';
 import { flatten, isTask } from './flatten.ts';
 import { TreeRowBuilder } from './tree-rows.ts';
@@ -27,7 +28,7 @@ export function tasksOf(root: NewNode): NewTask[] {
  * Stores workflows that are trees, all or none of them; those that were stored before stay as they are.
  *
  * @throws HeddleError IDEMPOTENCY_MISMATCH where a key was used with another body; VALIDATION_FAILED where an expression or a
- * template is wrong
+ * template is wrong, or a class of runner is not known
  */
 export async function submitWorkflows(
   context: EngineContext,
@@ -35,6 +36,7 @@ export async function submitWorkflows(
 ): Promise<WorkflowSubmitResult[]> {
   if (submissions.length === 0) return [];
   for (const { notify, root } of submissions) if (notify !== undefined) requireTemplates(notify, root);
+  for (const { root } of submissions) requireKnownClasses(root, placeOf(null, 'root'), context.resourceClasses);
   const tasks = submissions.map(({ root }) => tasksOf(root));
   const flows = new Map<NewNode, Map<string, TaskReads>>(
     submissions.map(({ root }) => [root, requireSoundFlow(root, placeOf(null, 'root'))]),

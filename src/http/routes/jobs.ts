@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { HeddleError } from '../../domain/errors.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
+import { requireKnownClasses } from '../../engine/runners/check.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { readIdempotencyKey } from '../submit/submission.ts';
 import { requireFit } from '../validation/check.ts';
@@ -70,6 +71,7 @@ function requireCallable(workflow: unknown, { newId, config }: RouteContext): vo
   if (!parsed.ok) return;
   const place = placeOf(null, 'workflow');
   requireAllowedAddresses(parsed.root, placeOf(place, 'root'), config.ssrf);
+  requireKnownClasses(parsed.root, placeOf(place, 'root'), config.resourceClasses ?? null);
   requireAllowedNotifications(parsed.notify, place, config.ssrf);
 }
 

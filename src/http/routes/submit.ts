@@ -62,6 +62,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
     newId: context.newId,
     definitions: context.definitions,
     ssrf: context.config.ssrf,
+    resourceClasses: context.config.resourceClasses ?? null,
   });
   const result = await context.operations.submit(submission);
   void reply.header('x-batch-id', result.workflow_id);

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
@@ -9,8 +8,10 @@ import { Faults } from '../../domain/parse/faults.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import { readCreatedNode } from '../../domain/parse/workflow.ts';
 import type { NewNode } from '../../domain/workflow.ts';
+import { requireKnownClasses } from '../../engine/runners/check.ts';
 import type { Heartbeat, HeartbeatResult, Report, TransitionOutcome } from '../../engine/port.ts';
 import { Coalescer } from '../../runtime/coalescer.ts';
+import { hangUpOf } from '../live/hang-up.ts';
 import { WorkClaims } from '../live/work-claims.ts';
 import { Uuid } from '../wire/basics.ts';
 import {
@@ -100,15 +101,6 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
       return { tasks: claimed.map(workToWire) };
     },
   });
-}
-
-/** Aborts when the caller is gone before it was answered. */
-function hangUpOf(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }
 
 const STOP = 'stop its work: nothing that is said of it counts any more';
@@ -284,6 +276,7 @@ nothing twice.`,
       const nodes = readNodes(given, context.newId);
       nodes.forEach((node, index) => {
         requireAllowedAddresses(node, placeOf(placeOf(null, 'nodes'), index), context.config.ssrf);
+        requireKnownClasses(node, placeOf(placeOf(null, 'nodes'), index), context.config.resourceClasses ?? null);
       });
       const task = await requireTask(engine, idOf(request.params));
       if (task.attempt !== attempt) throw staleAttempt();

@@ -8,6 +8,7 @@ import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import { requireSoundFlow } from '../../engine/flow/check.ts';
 import { requireTemplates } from '../../engine/notices/check.ts';
+import { requireKnownClasses } from '../../engine/runners/check.ts';
 import type { Engine } from '../../engine/port.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
@@ -69,6 +70,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   requireAllowedNotifications(notify, null, context.config.ssrf);
   // Here, too: what is wrong must not fail the submissions that it would be stored with.
   requireSoundFlow(root, placeOf(null, 'root'));
+  requireKnownClasses(root, placeOf(null, 'root'), context.config.resourceClasses ?? null);
   requireTemplates(notify, root);
   const result = await context.operations.submitWorkflow({
     name,

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts';
+import { parseDemand } from '../../domain/runner/parse-requirements.ts';
 import type { Action, ActionTrigger, NewDependency, NewTask } from '../../domain/task.ts';
 import { actionFromWire, type NewActionOrReference } from '../wire/action.ts';
 import { TIMEOUT_DEFAULT_SECS } from '../wire/basics.ts';
@@ -32,9 +33,15 @@ export function buildTask(
     rules: (dto.rules ?? []).map((rule) => ruleFromWire(resolved(resolveRule(rule, '', found, NO_FAULTS)))),
     dedupe: (dto.dedupe_strategy ?? []).map(dedupeFromWire),
     retry: dto.retry === undefined ? null : retryFromWire(dto.retry),
+    ...requirementsOf(dto),
     ...(dto.policy === undefined ? {} : { policy: dto.policy }),
     dependencies,
   };
+}
+
+/** Checked before. */
+function requirementsOf({ requirements }: NewTaskDto): Pick<NewTask, 'requirements'> {
+  return requirements === undefined ? {} : { requirements: parseDemand(requirements, null) };
 }
 
 function actionsOf(dto: NewTaskDto, found: References): Action[] {

@@ -1,15 +1,28 @@
+import { placeOf } from '../../domain/parse/path.ts';
+import { requirementFaults } from '../../domain/runner/check-requirements.ts';
+import type { KnownClasses } from '../../domain/runner/parse-requirements.ts';
 import { elementPath } from '../../runtime/json/path.ts';
 import type { FaultList } from '../validation/explain.ts';
 import type { NewActionOrReference } from '../wire/action.ts';
 import { METADATA_MAX_BYTES } from '../wire/new-task.ts';
 import { ruleFault } from '../wire/rule.ts';
 import type { ActionCheck } from './check-action.ts';
-import type { ReadTask } from './read-tasks.ts';
+import { TASKS_PATH, type ReadTask } from './read-tasks.ts';
 import { resolveAction, resolveRule, type References } from './references.ts';
 
 /** What a schema cannot say of one task: sizes in bytes, addresses, rules that need other fields. */
-export function checkTask(task: ReadTask, found: References, actions: ActionCheck, faults: FaultList): void {
+export function checkTask(
+  task: ReadTask,
+  found: References,
+  actions: ActionCheck,
+  classes: KnownClasses,
+  faults: FaultList,
+): void {
   const { dto, path } = task;
+  if (dto.requirements !== undefined) {
+    const place = placeOf(placeOf(null, TASKS_PATH), task.index);
+    faults.addAll(requirementFaults(dto.requirements, place, classes, dto.on_start !== undefined));
+  }
   if (dto.metadata !== undefined) checkMetadataSize(dto.metadata, `${path}.metadata`, faults);
   const checkAction = (action: NewActionOrReference, at: string): void => {
     const body = resolveAction(action, at, found, faults);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { HeddleError } from '../../domain/errors.ts';
 import { canonicalJson, type JsonValue } from '../../domain/json.ts';
+import type { KnownClasses } from '../../domain/runner/parse-requirements.ts';
 import type { IdempotencyKey, Submission } from '../../engine/port.ts';
 import { MAX_DETAILS } from '../../runtime/json/parse.ts';
 import type { DefinitionRepository } from '../ports.ts';
@@ -21,6 +22,8 @@ export interface SubmissionContext {
   newId: () => string;
   definitions: DefinitionRepository;
   ssrf: (url: string) => string | null;
+  /** Classes that the pool has. */
+  resourceClasses?: KnownClasses;
 }
 
 /** From a request's body to what the engine takes; throws VALIDATION_FAILED with every fault, up to a bound. */
@@ -31,7 +34,7 @@ export async function buildSubmission(body: unknown, context: SubmissionContext)
   const actions = new ActionCheck(context.ssrf);
   for (const task of tasks) {
     if (faults.full) break;
-    checkTask(task, found, actions, faults);
+    checkTask(task, found, actions, context.resourceClasses ?? null, faults);
   }
   const links = linkDependencies(tasks, faults.faults.length === 0, faults);
   if (faults.faults.length > 0) {

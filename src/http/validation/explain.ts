@@ -39,6 +39,11 @@ export class FaultList {
     return this.faults.length >= this.#limit;
   }
 
+  /** Faults that have their paths already. */
+  addAll(faults: readonly string[]): void {
+    this.faults.push(...faults.slice(0, this.#limit - this.faults.length));
+  }
+
   add(path: string, message: string): void {
     if (!this.full) this.faults.push(`${path === '' ? 'body' : path}: ${message}`);
   }

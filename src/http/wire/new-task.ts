@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/completion-policy.ts';
 import { NewActionOrReference } from './action.ts';
 import { Count, Metadata, oneOf, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS } from './basics.ts';
+import { RequirementsDto } from './requirements.ts';
 import { RetryDto } from './retry.ts';
 import { DedupeDto, RuleOrReference } from './rule.ts';
 
@@ -56,6 +57,7 @@ export const NewTaskDto = Type.Object(
       Type.Number({ minimum: 0, maximum: DELAY_MAX_SECS, default: 0, description: 'Seconds before it may start.' }),
     ),
     retry: Type.Optional(RetryDto),
+    requirements: Type.Optional(RequirementsDto),
     policy: Type.Optional(
       Type.Unsafe<CompletionPolicy>(
         oneOf([...COMPLETION_POLICIES], {

@@ -17,6 +17,7 @@ import { NewActionDto } from './action.ts';
 import { Metadata, oneOf } from './basics.ts';
 import { DELAY_MAX_SECS } from './new-task.ts';
 import { WorkflowNotificationDto } from './notification.ts';
+import { RequirementsDto } from './requirements.ts';
 import { RetryDto } from './retry.ts';
 import { RuleDto } from './rule.ts';
 
@@ -77,6 +78,7 @@ export const NewTreeTaskDto = Type.Object(
       Type.Number({ minimum: 0, maximum: DELAY_MAX_SECS, default: 0, description: 'Seconds before it may start.' }),
     ),
     retry: Type.Optional(RetryDto),
+    requirements: Type.Optional(RequirementsDto),
     rules: Type.Optional(
       Type.Array(RuleDto, {
         maxItems: 16,

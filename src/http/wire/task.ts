@@ -5,6 +5,7 @@ import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
 import type { SubmittedTask } from '../../engine/port.ts';
 import { ActionDto, actionToWire } from './action.ts';
 import { Count, isoTime, isoTimeOrNull, Metadata, nullable, Status, Timestamp, Uuid } from './basics.ts';
+import { DemandDto, demandToWire } from './requirements.ts';
 import { RetryDto, retryToWire } from './retry.ts';
 import { DedupeDto, dedupeToWire, RuleDto, ruleToWire } from './rule.ts';
 import { shownInput } from './shown-input.ts';
@@ -42,6 +43,7 @@ export const TaskDto = Type.Object(
     rules: Type.Array(RuleDto),
     dedupe_strategy: Type.Array(DedupeDto),
     retry: nullable(RetryDto),
+    requirements: nullable(DemandDto),
   },
   { additionalProperties: false, title: 'TaskDto' },
 );
@@ -80,6 +82,7 @@ export function taskToWire(task: TaskDetail): TaskDto {
     rules: task.rules.map(ruleToWire),
     dedupe_strategy: task.dedupe.map(dedupeToWire),
     retry: task.retry === null ? null : retryToWire(task.retry),
+    requirements: task.requirements === undefined ? null : demandToWire(task.requirements),
   };
 }
 

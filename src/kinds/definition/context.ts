@@ -19,6 +19,17 @@ export interface KindTask {
   readonly timeout_secs: number;
   /** With the values of its expressions, before the schema made of it what `run` gets. */
   readonly input: JsonObject;
+  /** The runners that it has to itself, by number, the one it runs on among them; none where it stated no requirements. */
+  readonly runners: readonly KindRunner[];
+}
+
+/** A runner of the pool that a task has. */
+export interface KindRunner {
+  readonly id: string;
+  readonly number: number;
+  readonly instance_type: string;
+  /** Where it is reached; null where it did not say. */
+  readonly address: string | null;
 }
 
 /** What a task that came before left behind. */

@@ -1,4 +1,5 @@
 import type { CompletionPolicy, ContainerMode } from '../../domain/workflow.ts';
+import type { UsageClass } from '../../domain/runner/resource-class.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { KindDefinition, RetryOptions } from './define-kind.ts';
 
@@ -37,6 +38,22 @@ export interface RuleMatcher {
   fields: readonly string[];
 }
 
+/** What a task asks of the runners that it is to have to itself. */
+export interface RequirementsOptions {
+  /** Size of the runner, as the pool names it. */
+  resource_class: string;
+  /** `on-demand` by default; `spot` runners may be taken away at any moment. */
+  usage_class?: UsageClass;
+  /** Patterns, `*` for any text; none: any type of the class. */
+  allowed_instance_types?: readonly string[];
+  /** Least processors. */
+  cpu?: number;
+  /** Least memory, MiB. */
+  memory_mib?: number;
+  /** Runners wanted together; 1 by default. */
+  count?: number;
+}
+
 export interface TaskOptions extends NodeOptions {
   /** The local id by default, else the key, else the kind. */
   name?: string;
@@ -46,6 +63,8 @@ export interface TaskOptions extends NodeOptions {
   delay_secs?: number;
   retry?: RetryOptions;
   rules?: readonly (ConcurrencyRule | CapacityRule)[];
+  /** It runs on a runner of the pool, and waits until it has one. */
+  requirements?: RequirementsOptions;
   /** Stored, but never run. */
   disabled?: boolean;
   /** Whether it makes nodes itself; by default what its kind says. */

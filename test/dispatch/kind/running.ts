@@ -35,6 +35,7 @@ export function kindTask(kind: string, changes: Partial<KindTask> = {}): KindTas
     attempt: 1,
     timeout_secs: 60,
     input: {},
+    runners: [],
     ...changes,
   };
 }

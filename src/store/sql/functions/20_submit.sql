@@ -20,10 +20,10 @@ end $$;
 
 -- Inserts tasks of stored workflows; returns the lanes where tasks became ready. Keys are short since every task repeats
 -- them. p_tasks: i id, w workflow, k kind, n name, l local id, t timeout, b deadline basis, p priority,
--- d delay in ms, m metadata, e expected count, g open gates, x linked, h starts by a webhook, s has a spec, a has actions,
--- r rules [[shape, max], ...]; z, f and c: state, reason and cause of one that ended at once, because a stored parent had or
--- because it is disabled. In trees: cc container, q position, y policy, sl sealed, gn may generate, gg generator,
--- ga its attempt, v computed input.
+-- d delay in ms, m metadata, e expected count, g open gates, x linked, h starts by a webhook, nr needs a runner, s has a
+-- spec, a has actions, r rules [[shape, max], ...]; z, f and c: state, reason and cause of one that ended at once, because a
+-- stored parent had or because it is disabled. In trees: cc container, q position, y policy, sl sealed, gn may generate,
+-- gg generator, ga its attempt, v computed input.
 create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz)
 returns integer[] language plpgsql as $$
 declare
@@ -37,23 +37,25 @@ begin
   v_deduped := exists (select 1 from dedupe_shape where kind_id = any(p_kinds));
 
   if p_specs is not null then
-    insert into task_spec (task_id, actions, rules, dedupe, retry, reads)
-    select s.i, s.actions, s.rules, s.dedupe, s.retry, s.reads
-    from json_to_recordset(p_specs) as s(i uuid, actions jsonb, rules jsonb, dedupe jsonb, retry jsonb, reads jsonb);
+    insert into task_spec (task_id, actions, rules, dedupe, retry, reads, requirements)
+    select s.i, s.actions, s.rules, s.dedupe, s.retry, s.reads, s.requirements
+    from json_to_recordset(p_specs)
+      as s(i uuid, actions jsonb, rules jsonb, dedupe jsonb, retry jsonb, reads jsonb, requirements jsonb);
   end if;
   with stored as (
     insert into task (id, workflow_id, kind_id, state, priority, open_gates, timeout_secs, deadline_basis, linked,
       has_spec, has_actions, starts_by_webhook, slot_version, expected_count, created_at, updated_at, run_at, ended_at, cause, wants,
       rule_slots, rule_max, name, local_id, reason, metadata, container_id, position, policy, sealed, generates, generator_id,
-      generator_attempt, computed)
+      generator_attempt, computed, needs_runner)
     select t.i, t.w, t.k, coalesce(t.z, case when t.g > 0 then 0 else 1 end), coalesce(t.p, 0),
       coalesce(t.g, 0), t.t, coalesce(t.b, 0), coalesce(t.x, false), coalesce(t.s, false), coalesce(t.a, false), coalesce(t.h, false),
       coalesce(sv.version, 0), t.e, v_now, v_now, case when t.d > 0 then v_now + t.d * interval '1 millisecond' end,
       case when t.z >= 10 then v_now end, t.c, sv.wants, rs.slots, rs.maxima, t.n, t.l, t.f, coalesce(t.m, '{}'),
-      t.cc, t.q, coalesce(t.y, 0), coalesce(t.sl, false), coalesce(t.gn, false), t.gg, t.ga, coalesce(t.v, false)
+      t.cc, t.q, coalesce(t.y, 0), coalesce(t.sl, false), coalesce(t.gn, false), t.gg, t.ga, coalesce(t.v, false),
+      coalesce(t.nr, false)
     from json_to_recordset(p_tasks) as t(i uuid, w uuid, k integer, n text, l text, t integer, b smallint, p smallint,
       d bigint, m jsonb, e bigint, g integer, x boolean, h boolean, s boolean, a boolean, r jsonb, z smallint, f text, c uuid,
-      cc uuid, q integer, y smallint, sl boolean, gn boolean, gg uuid, ga integer, v boolean)
+      cc uuid, q integer, y smallint, sl boolean, gn boolean, gg uuid, ga integer, v boolean, nr boolean)
     left join lateral (
       select kind.slot_version as version, (
         select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.m, '{}'))))
@@ -65,7 +67,7 @@ begin
         array_agg((rule.value ->> 1)::bigint order by rule.ord) as maxima
       from jsonb_array_elements(t.r) with ordinality rule(value, ord)
       join shape sh on sh.id = (rule.value ->> 0)::integer) rs on t.r is not null
-    returning id, state, run_at, -priority as rank, case when starts_by_webhook then 0 else kind_id end as lane
+    returning id, state, run_at, -priority as rank, lane_of(starts_by_webhook, needs_runner, kind_id) as lane
   ), later as (
     insert into delayed (run_at, task_id) select t.run_at, t.id from stored t where t.state = 1 and t.run_at is not null
   ), now as (

@@ -74,7 +74,7 @@ begin
       from decided c
       where t.id = c.child_id
       returning t.id, c.fails, c.opens, t.run_at, -t.priority as rank,
-        case when t.starts_by_webhook then 0 else t.kind_id end as lane
+        lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
     ), now as (
       insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.opens and m.run_at <= p_now
       on conflict do nothing returning lane
@@ -103,7 +103,7 @@ $$;
 create or replace function make_ready(p_ids uuid[], p_now timestamptz)
 returns integer[] language sql as $$
   with fresh as (
-    select t.id, t.run_at, -t.priority as rank, case when t.starts_by_webhook then 0 else t.kind_id end as lane
+    select t.id, t.run_at, -t.priority as rank, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
     from task t where t.id = any(p_ids)
   ), later as (
     insert into delayed (run_at, task_id) select f.run_at, f.id from fresh f where f.run_at > p_now on conflict do nothing

@@ -67,7 +67,7 @@ begin
       run_at = case when t.state = 0 and t.open_gates = 1 then greatest(t.run_at, p_now) else t.run_at end,
       updated_at = p_now
     where t.id = any(p_ids) and t.sealed and (t.state + 0) < 10
-    returning t.id, t.state, t.run_at, -t.priority as rank, case when t.starts_by_webhook then 0 else t.kind_id end as lane
+    returning t.id, t.state, t.run_at, -t.priority as rank, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
   ), now as (
     insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.state = 1 and m.run_at <= p_now
     on conflict do nothing returning lane

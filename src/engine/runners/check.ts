@@ -1,0 +1,44 @@
+import { HeddleError } from '../../domain/errors.ts';
+import { placeOf, type Place } from '../../domain/parse/path.ts';
+import { classFaults } from '../../domain/runner/check-requirements.ts';
+import type { KnownClasses } from '../../domain/runner/parse-requirements.ts';
+import type { NewTask } from '../../domain/task.ts';
+import type { NewNode } from '../../domain/workflow.ts';
+
+const FAULTS_MAX = 100;
+
+/** What the tasks of a tree ask of runners that the pool does not have, each with its path. */
+export function treeClassFaults(root: NewNode, at: Place, classes: KnownClasses): string[] {
+  const faults: string[] = [];
+  if (classes === null) return faults;
+  const pending: { node: NewNode; place: Place }[] = [{ node: root, place: at }];
+  for (let next = pending.pop(); next !== undefined && faults.length < FAULTS_MAX; next = pending.pop()) {
+    const { node, place } = next;
+    if (node.type === 'task') {
+      faults.push(...classFaults(node.task.requirements, place, classes));
+      continue;
+    }
+    const children = placeOf(place, 'children');
+    for (const [index, child] of node.children.entries()) {
+      pending.push({ node: child, place: placeOf(children, index) });
+    }
+  }
+  return faults.sort();
+}
+
+/** @throws HeddleError VALIDATION_FAILED that names each class that is not known, and those that are */
+export function requireKnownClasses(root: NewNode, place: Place, classes: KnownClasses): void {
+  const details = treeClassFaults(root, place, classes);
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
+}
+
+/** The same of the tasks of a batch. */
+export function requireClassesOf(tasks: readonly NewTask[], classes: KnownClasses): void {
+  if (classes === null) return;
+  const details: string[] = [];
+  for (const [index, { requirements }] of tasks.entries()) {
+    if (requirements === undefined || details.length >= FAULTS_MAX) continue;
+    details.push(...classFaults(requirements, placeOf(placeOf(null, 'tasks'), index), classes));
+  }
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
+}
