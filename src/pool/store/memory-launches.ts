@@ -1,0 +1,159 @@
+import type { LaunchBatch, LaunchedRunner } from '../port/provider.ts';
+import type { LaunchRate, NewBatch, Shortage } from '../port/store.ts';
+import type { MemoryMoves } from './memory-moves.ts';
+import { byNumber, compareText, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
+import type { MemoryTables } from './memory-tables.ts';
+
+interface Budget {
+  tokens: number;
+  refilledAt: number;
+}
+
+/** Intents of launches, and what became of them. */
+export class MemoryLaunches {
+  readonly #tables: MemoryTables;
+  readonly #moves: MemoryMoves;
+  readonly #budgets = new Map<string, Budget>();
+
+  constructor(tables: MemoryTables, moves: MemoryMoves) {
+    this.#tables = tables;
+    this.#moves = moves;
+  }
+
+  shortages(): Shortage[] {
+    return [...this.#tables.shapes.values()].flatMap(({ id, requirements, types, singles, gangs, coming }) => {
+      const waiting = [...singles.items, ...gangs.items];
+      if (waiting.length === 0) return [];
+      const wanted = waiting.reduce((sum, { count }) => sum + count, 0);
+      const since = waiting.reduce((earliest, { created_at }) => Math.min(earliest, created_at), Infinity);
+      const idle = [...types].reduce((sum, type) => sum + type.idle.size, 0);
+      return [{ shape_id: id, requirements, wanted, coming, idle, since }];
+    });
+  }
+
+  plan(batches: readonly NewBatch[], maxRunners: number): void {
+    const { live } = this.#tables;
+    let room = maxRunners - live.size;
+    // All of a set go by what is coming before it.
+    const wanted = batches.filter(({ id, requirements, coming }) => {
+      const isKnown = this.#tables.batches.has(id);
+      return !isKnown && (coming === undefined || coming === this.#tables.shapeOf(requirements).coming);
+    });
+    for (const batch of wanted) {
+      if (room > 0 && batch.runner_ids.length > 0) this.#write(batch, batch.runner_ids.slice(0, room));
+      room -= batch.runner_ids.length;
+    }
+  }
+
+  take(provider: string, limit: number, leaseMs: number, rate: LaunchRate): LaunchBatch[] {
+    const { now } = this.#tables;
+    const due = this.#due(provider, now).slice(0, limit);
+    const budget = this.#refill(provider, rate, now);
+    const taken: LaunchBatch[] = [];
+    for (const batch of due) {
+      // Whom a launch names is settled by its first try; later ones are the same call.
+      if (batch.tries === 0) for (const row of batch.runners) if (row.state === 'terminated') leave(batch, row);
+      if (![...batch.runners].some(({ state }) => state === 'created')) {
+        batch.next_try_at = null;
+        continue;
+      }
+      if (budget.tokens < Math.min(batch.runners.size, rate.burst)) break;
+      budget.tokens -= batch.runners.size;
+      taken.push(callOf(batch));
+      batch.next_try_at = now + leaseMs;
+      batch.tries += 1;
+    }
+    return taken;
+  }
+
+  launched(batchId: string, answer: readonly LaunchedRunner[], missing: string | null): void {
+    const batch = this.#tables.batches.get(batchId);
+    if (batch === undefined) return;
+    this.#note(batch.shape, missing);
+    for (const [row, instance] of this.#pair(batch, answer)) this.#start(row, instance);
+    batch.next_try_at = null;
+    const left = [...batch.runners].filter(({ state, provider_id }) => state === 'created' && provider_id === null);
+    if (left.length > 0) this.#moves.end(left, missing ?? 'its provider did not start it');
+    const heard = [...batch.runners].filter(
+      ({ state, type, seen_at }) => state === 'created' && type !== null && seen_at !== null,
+    );
+    this.#moves.arrive(heard);
+  }
+
+  launchFailed(batchId: string, reason: string, retryAt: number | null): void {
+    const batch = this.#tables.batches.get(batchId);
+    if (batch === undefined || batch.next_try_at === null) return;
+    batch.next_try_at = retryAt;
+    this.#note(batch.shape, reason);
+    if (retryAt !== null) return;
+    const left = [...batch.runners].filter(({ state, provider_id }) => state === 'created' && provider_id === null);
+    this.#moves.end(left, reason);
+  }
+
+  #write({ id, provider, cpu, memory_mib, requirements }: NewBatch, runnerIds: readonly string[]): void {
+    const { batches, now } = this.#tables;
+    const batch: BatchRow = {
+      ...{ id, provider, cpu, memory_mib, shape: this.#tables.shapeOf(requirements) },
+      ...{ planned_at: now, next_try_at: now, tries: 0, runners: new Set<RunnerRow>() },
+    };
+    batches.set(id, batch);
+    for (const runnerId of runnerIds) this.#tables.addRunner(runnerId, batch);
+  }
+
+  #due(provider: string, now: number): BatchRow[] {
+    const all = [...this.#tables.batches.values()];
+    const due = all.filter((batch) => batch.provider === provider && (batch.next_try_at ?? Infinity) <= now);
+    return due.sort((one, other) => one.next_try_at! - other.next_try_at! || compareText(one.id, other.id));
+  }
+
+  #refill(provider: string, { per_second, burst }: LaunchRate, now: number): Budget {
+    const budget = this.#budgets.get(provider) ?? { tokens: burst, refilledAt: now };
+    budget.tokens = Math.min(burst, budget.tokens + (per_second * (now - budget.refilledAt)) / 1_000);
+    budget.refilledAt = now;
+    this.#budgets.set(provider, budget);
+    return budget;
+  }
+
+  /** An instance belongs to who has its name already, else to whom it was started for, else to any of the batch. */
+  #pair(batch: BatchRow, answer: readonly LaunchedRunner[]): Map<RunnerRow, LaunchedRunner> {
+    const pairs = new Map<RunnerRow, LaunchedRunner>();
+    const nameless: LaunchedRunner[] = [];
+    for (const instance of answer) {
+      const held = this.#tables.runnerAt(batch.provider, instance.provider_id);
+      const meant = this.#tables.runners.get(instance.runner_id);
+      if (held !== undefined) pairs.set(held, instance);
+      else if (meant?.batch === batch && meant.provider_id === null) pairs.set(meant, instance);
+      else nameless.push(instance);
+    }
+    const spare = [...batch.runners].filter((row) => row.provider_id === null && !pairs.has(row));
+    spare.sort(
+      (one, other) => Number(one.state === 'terminated') - Number(other.state === 'terminated') || byNumber(one, other),
+    );
+    for (const [at, row] of spare.entries()) if (at < nameless.length) pairs.set(row, nameless[at]!);
+    return pairs;
+  }
+
+  #start(row: RunnerRow, { provider_id, instance_type, cpu, memory_mib }: LaunchedRunner): void {
+    if (row.type !== null) return;
+    const { resource_class, usage_class } = row.shape.requirements;
+    this.#tables.nameAt(row, provider_id);
+    row.type = this.#tables.typeOf({ resource_class, usage_class, instance_type, cpu, memory_mib });
+    row.gone_at = null;
+    if (row.state === 'created') row.threshold = this.#tables.now + this.#tables.options.times.register_ms;
+  }
+
+  #note({ singles, gangs }: ShapeRow, reason: string | null): void {
+    for (const request of [...singles.items, ...gangs.items]) request.reason = reason;
+  }
+}
+
+function leave(batch: BatchRow, row: RunnerRow): void {
+  batch.runners.delete(row);
+  row.batch = null;
+}
+
+function callOf(batch: BatchRow): LaunchBatch {
+  const { id, shape, cpu, memory_mib, planned_at, tries } = batch;
+  const runner_ids = [...batch.runners].sort(byNumber).map((row) => row.id);
+  return { id, requirements: shape.requirements, cpu, memory_mib, runner_ids, planned_at, tries };
+}

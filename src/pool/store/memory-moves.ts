@@ -1,0 +1,136 @@
+import type { RunnerRow, RequestRow, TypeRow } from './memory-rows.ts';
+import { byIdleTime, byTurn, compareText, isHeld } from './memory-rows.ts';
+import type { MemoryTables } from './memory-tables.ts';
+
+/** What happens to runners and requests together: claims, arrivals and ends. */
+export class MemoryMoves {
+  readonly #tables: MemoryTables;
+
+  constructor(tables: MemoryTables) {
+    this.#tables = tables;
+  }
+
+  /** Why a runner cannot be claimed now; null where it can. */
+  obstacleOf(row: RunnerRow | undefined): 'gone' | 'silent' | null {
+    const { now, options } = this.#tables;
+    if (row?.state !== 'idle' || row.draining || row.threshold <= now) return 'gone';
+    return row.seen_at === null || row.seen_at <= now - options.times.fresh_ms ? 'silent' : null;
+  }
+
+  /** Idle runners for a request, as many as it asks for, most recently used first; null where there are fewer. */
+  pick(request: RequestRow): RunnerRow[] | null {
+    const types = [...request.shape.types].filter((type) => !this.#isHeldBack(type, request));
+    const heads = types.flatMap((type) => this.#newest(type, request.count));
+    if (heads.length < request.count) return null;
+    // Of one type they are in order already, newest first.
+    if (types.length > 1) heads.sort((one, other) => byIdleTime(other, one));
+    return heads.slice(0, request.count);
+  }
+
+  /** Claims runners for a request. */
+  grant(request: RequestRow, runners: readonly RunnerRow[]): void {
+    const { now, options } = this.#tables;
+    this.#tables.settle(request, 'granted', null);
+    for (const row of runners) {
+      this.#tables.move(row, 'claimed', request);
+      row.epoch += 1;
+      row.confirm_by = now + options.times.confirm_ms;
+      row.threshold = now + options.times.claim_ms;
+    }
+  }
+
+  /** Runners that are free: they end where nobody may have them again, go to who waits, or are idle. */
+  arrive(rows: readonly RunnerRow[]): void {
+    const { now, options } = this.#tables;
+    const free = rows.toSorted((one, other) => compareText(one.id, other.id));
+    for (const row of free) {
+      if (row.draining) this.#terminate(row, row.reason ?? 'drained');
+      else if (options.max_uses !== null && row.uses >= options.max_uses) this.#terminate(row, 'used up');
+      else if (row.type !== null) {
+        row.threshold = now + options.times.idle_ms;
+        this.#tables.move(row, 'idle', null);
+      }
+    }
+    for (const row of free) if (row.state === 'idle') this.#handOver(row);
+  }
+
+  /** Ends runners that are live; returns how many requests wait again. */
+  end(rows: readonly RunnerRow[], reason: string): number {
+    const held = new Set(rows.flatMap((row) => (row.request !== null && isHeld(row.state) ? [row.request] : [])));
+    const broken = [...held].filter((request) => !this.#hasBegun(request) || rows.includes(firstOf(request)));
+    for (const row of rows) this.#terminate(row, reason);
+    const mates = broken.flatMap((request) => [...request.runners]);
+    let waiting = 0;
+    for (const request of broken) {
+      if (this.#hasBegun(request)) this.#tables.settle(request, 'ended', reason);
+      else {
+        this.#tables.settle(request, 'waiting', null);
+        waiting += 1;
+      }
+    }
+    this.arrive(mates);
+    return waiting;
+  }
+
+  /** Ends a request; its runners are free. */
+  endRequest(request: RequestRow, reason: string | null): void {
+    const runners = [...request.runners];
+    this.#tables.settle(request, 'ended', reason);
+    this.arrive(runners);
+  }
+
+  #terminate(row: RunnerRow, reason: string): void {
+    row.reason = reason;
+    this.#tables.move(row, 'terminated', null);
+    row.threshold = this.#tables.now;
+  }
+
+  #handOver(row: RunnerRow): void {
+    if (row.type === null || this.obstacleOf(row) !== null) return;
+    const { shapes } = row.type;
+    const singles = [...shapes].flatMap(({ singles }) => singles.items[0] ?? []).sort(byTurn);
+    const gangs = [...shapes].flatMap(({ gangs }) => gangs.items).sort(byTurn);
+    const [single] = singles;
+    for (const gang of gangs) {
+      if (single !== undefined && byTurn(single, gang) < 0) break;
+      const runners = this.pick(gang);
+      if (runners !== null) this.grant(gang, runners);
+      else if (this.#isImpatient(gang)) return;
+      if (row.request !== null) return;
+    }
+    if (single !== undefined) this.grant(single, [row]);
+  }
+
+  /** A request for several at once that has waited for long, and whose turn is earlier, wants runners of this type. */
+  #isHeldBack(type: TypeRow, request: RequestRow): boolean {
+    for (const { gangs } of type.shapes) {
+      for (const gang of gangs.items) {
+        if (byTurn(gang, request) >= 0) break;
+        if (this.#isImpatient(gang)) return true;
+      }
+    }
+    return false;
+  }
+
+  #isImpatient(gang: RequestRow): boolean {
+    return gang.created_at <= this.#tables.now - this.#tables.options.times.patience_ms;
+  }
+
+  #newest({ idle }: TypeRow, count: number): RunnerRow[] {
+    const found: RunnerRow[] = [];
+    for (let at = idle.size - 1; at >= 0 && found.length < count; at -= 1) {
+      const row = idle.items[at]!;
+      if (this.obstacleOf(row) === null) found.push(row);
+    }
+    return found;
+  }
+
+  #hasBegun(request: RequestRow): boolean {
+    return request.source === 'task' && this.#tables.options.tasks?.hasBegun(request) === true;
+  }
+}
+
+/** The runner that runs the task. */
+export function firstOf(request: RequestRow): RunnerRow {
+  return [...request.runners].reduce((first, row) => (row.number < first.number ? row : first));
+}

@@ -1,0 +1,50 @@
+import type { RunnerMessage } from '../../domain/runner/runner.ts';
+import type { ClassCensus, Grant, GrantedRunner, Orders, RunnerRequest } from '../port/store.ts';
+import { firstOf } from './memory-moves.ts';
+import { byNumber, isHeld, type RequestRow, type RunnerRow } from './memory-rows.ts';
+import type { MemoryTables } from './memory-tables.ts';
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+export function requestOf({ shape, runners: _, ended_at: __, ...request }: RequestRow): RunnerRequest {
+  return { ...request, shape_id: shape.id };
+}
+
+export function grantOf(request: RequestRow): Grant {
+  return { request_id: request.id, runners: [...request.runners].sort(byNumber).map(grantedOf) };
+}
+
+export function messageOf({ id, type, threshold }: RunnerRow): RunnerMessage {
+  const { resource_class, usage_class, instance_type, cpu, memory_mib } = type!;
+  return { id, resource_class, usage_class, instance_type, cpu, memory_mib, threshold };
+}
+
+export function ordersOf(row: RunnerRow): Orders {
+  const { id, number, state, epoch, request, threshold, draining } = row;
+  const held = isHeld(state) ? request : null;
+  const isFirst = held?.source === 'task' && firstOf(held) === row;
+  return {
+    ...{ runner_id: id, number, state, epoch, threshold, draining, request_id: held?.id ?? null },
+    task_id: isFirst ? held.run : null,
+    peers: held === null ? [] : [...held.runners].sort(byNumber).map(grantedOf),
+  };
+}
+
+/** One line for each class and usage that has something to count. */
+export function censusOf({ live, waiting }: MemoryTables): ClassCensus[] {
+  const counted = new Map<string, Mutable<ClassCensus>>();
+  const lineOf = ({ resource_class, usage_class }: { resource_class: string; usage_class: string }) => {
+    const key = `${resource_class} ${usage_class}`;
+    const none = { created: 0, idle: 0, claimed: 0, running: 0, waiting: 0 };
+    const line = counted.get(key) ?? { resource_class, usage_class, ...none };
+    counted.set(key, line);
+    return line;
+  };
+  for (const { state, shape } of live) if (state !== 'terminated') lineOf(shape.requirements)[state] += 1;
+  for (const { count, shape } of waiting.items) lineOf(shape.requirements).waiting += count;
+  return [...counted.values()];
+}
+
+function grantedOf({ id, number, epoch, type, address }: RunnerRow): GrantedRunner {
+  return { id, number, epoch, instance_type: type?.instance_type ?? '', address };
+}

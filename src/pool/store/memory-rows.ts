@@ -1,0 +1,101 @@
+import type { Requirements } from '../../domain/runner/requirements.ts';
+import type { Runner, RunnerType } from '../../domain/runner/runner.ts';
+import type { RequestState, RunnerState } from '../../domain/runner/state.ts';
+import type { Exhaustion, NewRequest } from '../port/store.ts';
+import type { SortedList } from './sorted-list.ts';
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Requests that are alike. */
+export interface ShapeRow {
+  readonly id: number;
+  readonly requirements: Requirements;
+  readonly types: Set<TypeRow>;
+  /** Those that wait for one runner, and those that wait for several at once, in the order of their turn. */
+  readonly singles: SortedList<RequestRow>;
+  readonly gangs: SortedList<RequestRow>;
+  /** Runners that are created for it. */
+  coming: number;
+}
+
+/** Runners that are alike. */
+export interface TypeRow extends RunnerType {
+  readonly shapes: Set<ShapeRow>;
+  /** Who became idle last comes last. */
+  readonly idle: SortedList<RunnerRow>;
+}
+
+export interface RunnerRow extends Mutable<Omit<Runner, keyof RunnerType | 'request_id'>> {
+  /** Null before it is launched. */
+  type: TypeRow | null;
+  readonly shape: ShapeRow;
+  batch: BatchRow | null;
+  request: RequestRow | null;
+  confirm_by: number | null;
+  offered_at: number | null;
+  /** The first look that found it silent, or missing at its provider. */
+  silent_at: number | null;
+  missing_at: number | null;
+  gone_at: number | null;
+}
+
+export interface RequestRow extends Mutable<NewRequest> {
+  readonly shape: ShapeRow;
+  rank: number;
+  state: RequestState;
+  readonly created_at: number;
+  granted_at: number | null;
+  ended_at: number | null;
+  exhaustion: Exhaustion | null;
+  reason: string | null;
+  /** Those that are claimed or run for it. */
+  readonly runners: Set<RunnerRow>;
+}
+
+export interface BatchRow {
+  readonly id: string;
+  readonly provider: string;
+  readonly shape: ShapeRow;
+  readonly cpu: number;
+  readonly memory_mib: number;
+  readonly planned_at: number;
+  readonly runners: Set<RunnerRow>;
+  /** Null: it is over. */
+  next_try_at: number | null;
+  tries: number;
+}
+
+export function byTurn(one: RequestRow, other: RequestRow): number {
+  return one.rank - other.rank || compareText(one.id, other.id);
+}
+
+/** Who became idle last comes last; of those of one moment the greatest id comes first. */
+export function byIdleTime(one: RunnerRow, other: RunnerRow): number {
+  return one.state_since - other.state_since || compareText(other.id, one.id);
+}
+
+export function byNumber(one: RunnerRow, other: RunnerRow): number {
+  return one.number - other.number;
+}
+
+export function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+export function isHeld(state: RunnerState): boolean {
+  return state === 'claimed' || state === 'running';
+}
+
+export function runnerOf(row: RunnerRow): Runner {
+  const { requirements } = row.shape;
+  const { resource_class, usage_class, instance_type, cpu, memory_mib } = row.type ?? {
+    ...requirements,
+    instance_type: '',
+  };
+  const { id, number, provider, provider_id, state, epoch, uses, threshold, created_at, state_since, seen_at } = row;
+  return {
+    ...{ id, number, provider, provider_id, state, epoch, uses, threshold, created_at, state_since, seen_at },
+    ...{ resource_class, usage_class, instance_type, cpu: cpu ?? 0, memory_mib: memory_mib ?? 0 },
+    ...{ address: row.address, draining: row.draining, reason: row.reason, request_id: row.request?.id ?? null },
+  };
+}

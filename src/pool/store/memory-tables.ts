@@ -1,0 +1,189 @@
+import { faultOf, mismatchOf } from '../../domain/runner/classify.ts';
+import { patternsOf, shapeKeyOf, type Requirements } from '../../domain/runner/requirements.ts';
+import type { ResourceClass } from '../../domain/runner/resource-class.ts';
+import type { RunnerType } from '../../domain/runner/runner.ts';
+import type { RequestState, RunnerState } from '../../domain/runner/state.ts';
+import type { NewRequest, PoolTimes } from '../port/store.ts';
+import {
+  byIdleTime,
+  byTurn,
+  type BatchRow,
+  type RequestRow,
+  type RunnerRow,
+  type ShapeRow,
+  type TypeRow,
+} from './memory-rows.ts';
+import { SortedList } from './sorted-list.ts';
+
+/** What a store is told of tasks, which it does not hold. */
+export interface TaskStates {
+  /** The attempt that this request was made for is under way. */
+  hasBegun(request: NewRequest): boolean;
+  /** The attempt that this request was made for is over, or will never be. */
+  isOver(request: NewRequest): boolean;
+}
+
+export interface MemoryStoreOptions {
+  readonly times: PoolTimes;
+  readonly classes: readonly ResourceClass[];
+  /** Claims after which a runner ends; null: any number. */
+  readonly max_uses: number | null;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  readonly tasks?: TaskStates;
+  /** Told of each runner whose orders changed, and of `null` where requests and idle runners may meet. */
+  notify?(runnerId: string | null): void;
+}
+
+/** Lane -1 is that of tasks without a runner. */
+const FIRST_NUMBER = 2;
+
+/** Rows and their indexes: what changes the state of a row changes it here. */
+export class MemoryTables {
+  readonly options: MemoryStoreOptions;
+  readonly runners = new Map<string, RunnerRow>();
+  /** Those that are not terminated. */
+  readonly live = new Set<RunnerRow>();
+  readonly requests = new Map<string, RequestRow>();
+  readonly batches = new Map<string, BatchRow>();
+  readonly shapes = new Map<string, ShapeRow>();
+  readonly types = new Map<string, TypeRow>();
+  readonly waiting = new SortedList<RequestRow>(byTurn);
+  readonly byProviderId = new Map<string, RunnerRow>();
+  /** The turn of the last request of each tenant. */
+  readonly tenants = new Map<string, number>();
+  highestRank = 0;
+  #numbers = FIRST_NUMBER;
+
+  constructor(options: MemoryStoreOptions) {
+    this.options = options;
+  }
+
+  get now(): number {
+    return this.options.now();
+  }
+
+  shapeOf(words: Requirements): ShapeRow {
+    const key = shapeKeyOf(words);
+    const known = this.shapes.get(key);
+    if (known !== undefined) return known;
+    const { resource_class, usage_class, cpu, memory_mib } = words;
+    const allowed_instance_types = patternsOf(words.allowed_instance_types);
+    const shape: ShapeRow = {
+      id: this.shapes.size + 1,
+      requirements: { resource_class, usage_class, allowed_instance_types, cpu, memory_mib },
+      types: new Set(),
+      singles: new SortedList(byTurn),
+      gangs: new SortedList(byTurn),
+      coming: 0,
+    };
+    this.shapes.set(key, shape);
+    for (const type of this.types.values()) this.#fit(shape, type);
+    return shape;
+  }
+
+  typeOf({ resource_class, usage_class, instance_type, cpu, memory_mib }: RunnerType): TypeRow {
+    const key = JSON.stringify([resource_class, usage_class, instance_type, cpu, memory_mib]);
+    const known = this.types.get(key);
+    if (known !== undefined) return known;
+    const idle = new SortedList<RunnerRow>(byIdleTime);
+    const type: TypeRow = { resource_class, usage_class, instance_type, cpu, memory_mib, shapes: new Set(), idle };
+    this.types.set(key, type);
+    for (const shape of this.shapes.values()) this.#fit(shape, type);
+    return type;
+  }
+
+  addRunner(id: string, batch: BatchRow): void {
+    const { now, options } = this;
+    const row: RunnerRow = {
+      ...{
+        id,
+        number: this.#numbers,
+        provider: batch.provider,
+        provider_id: null,
+        batch,
+        shape: batch.shape,
+        type: null,
+      },
+      ...{ state: 'created', epoch: 0, uses: 0, request: null, threshold: now + options.times.created_ms },
+      ...{ confirm_by: null, created_at: now, state_since: now, seen_at: null, offered_at: null, silent_at: null },
+      ...{ missing_at: null, gone_at: null, address: null, draining: false, reason: null },
+    };
+    this.#numbers += 1;
+    this.runners.set(id, row);
+    this.live.add(row);
+    batch.runners.add(row);
+    batch.shape.coming += 1;
+  }
+
+  addRequest(asked: NewRequest, rank: number): void {
+    const shape = this.shapeOf(asked);
+    const row: RequestRow = {
+      ...{ ...asked, allowed_instance_types: shape.requirements.allowed_instance_types, shape, rank, state: 'waiting' },
+      ...{ created_at: this.now, granted_at: null, ended_at: null, exhaustion: null, reason: null, runners: new Set() },
+    };
+    this.requests.set(row.id, row);
+    this.#index(row);
+  }
+
+  /** Its provider's name of it: one instance is one runner. */
+  nameAt(row: RunnerRow, providerId: string): void {
+    row.provider_id = providerId;
+    this.byProviderId.set(providerKey(row.provider, providerId), row);
+  }
+
+  runnerAt(provider: string, providerId: string): RunnerRow | undefined {
+    return this.byProviderId.get(providerKey(provider, providerId));
+  }
+
+  /** Brings a runner into another state, or anew into the same; it is held for `request` from now on. */
+  move(row: RunnerRow, state: RunnerState, request: RequestRow | null): void {
+    if (row.state === 'idle') row.type?.idle.delete(row);
+    if (row.state === 'created' && state !== 'created') row.shape.coming -= 1;
+    row.request?.runners.delete(row);
+    row.state = state;
+    row.state_since = this.now;
+    row.request = request;
+    row.confirm_by = null;
+    row.offered_at = null;
+    request?.runners.add(row);
+    if (state === 'idle') row.type?.idle.add(row);
+    if (state === 'terminated') this.live.delete(row);
+    this.options.notify?.(row.id);
+  }
+
+  /** Brings a request into another state. */
+  settle(row: RequestRow, state: RequestState, reason: string | null): void {
+    if (row.state === 'waiting') {
+      this.waiting.delete(row);
+      listOf(row).delete(row);
+    }
+    row.state = state;
+    row.reason = reason;
+    row.granted_at = state === 'waiting' ? null : state === 'granted' ? this.now : row.granted_at;
+    row.ended_at = state === 'ended' ? this.now : null;
+    if (state !== 'ended') row.exhaustion = null;
+    if (state === 'waiting') this.#index(row);
+  }
+
+  #index(row: RequestRow): void {
+    this.waiting.add(row);
+    listOf(row).add(row);
+    this.options.notify?.(null);
+  }
+
+  #fit(shape: ShapeRow, type: TypeRow): void {
+    const resourceClass = this.options.classes.find(({ name }) => name === type.resource_class);
+    if (faultOf(type, resourceClass) !== null || mismatchOf(type, shape.requirements) !== null) return;
+    shape.types.add(type);
+    type.shapes.add(shape);
+  }
+}
+
+function listOf({ count, shape }: RequestRow): SortedList<RequestRow> {
+  return count === 1 ? shape.singles : shape.gangs;
+}
+
+function providerKey(provider: string, providerId: string): string {
+  return `${provider} ${providerId}`;
+}

@@ -1,0 +1,318 @@
+import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
+import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';
+import type {
+  ClassCensus,
+  Claimed,
+  Exhaustion,
+  Grant,
+  LaunchRate,
+  NewBatch,
+  NewRequest,
+  Orders,
+  Registration,
+  RunnerFilter,
+  RunnerRequest,
+  RunnerStore,
+  Shortage,
+  SweepResult,
+} from '../port/store.ts';
+import { MemoryLaunches } from './memory-launches.ts';
+import { MemoryMoves } from './memory-moves.ts';
+import { censusOf, grantOf, messageOf, ordersOf, requestOf } from './memory-reads.ts';
+import { byNumber, byTurn, compareText, isHeld, runnerOf, type RequestRow, type RunnerRow } from './memory-rows.ts';
+import { MemoryTables, type MemoryStoreOptions } from './memory-tables.ts';
+import { MemoryUpkeep } from './memory-upkeep.ts';
+
+export type { MemoryStoreOptions, TaskStates } from './memory-tables.ts';
+
+/**
+ * Runners and requests in this process, for tests: what the store of PostgreSQL is held against. Every method does its
+ * work before it returns, so each is one transaction.
+ */
+export class MemoryRunnerStore implements RunnerStore {
+  readonly #tables: MemoryTables;
+  readonly #moves: MemoryMoves;
+  readonly #launches: MemoryLaunches;
+  readonly #upkeep: MemoryUpkeep;
+
+  constructor(options: MemoryStoreOptions) {
+    this.#tables = new MemoryTables(options);
+    this.#moves = new MemoryMoves(this.#tables);
+    this.#launches = new MemoryLaunches(this.#tables, this.#moves);
+    this.#upkeep = new MemoryUpkeep(this.#tables, this.#moves);
+  }
+
+  ask(requests: readonly NewRequest[]): Promise<void> {
+    return answered(() => {
+      const tables = this.#tables;
+      // A tenant that comes back starts where the others are: turns are not saved up.
+      const start = tables.waiting.items[0]?.rank ?? tables.highestRank;
+      for (const request of requests) {
+        if (tables.requests.has(request.id)) continue;
+        const rank = Math.max(tables.tenants.get(request.tenant) ?? 0, start) + request.count;
+        tables.tenants.set(request.tenant, rank);
+        tables.highestRank = Math.max(tables.highestRank, rank);
+        tables.addRequest(request, rank);
+      }
+    });
+  }
+
+  request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null> {
+    return answered(() => {
+      const row = this.#tables.requests.get(id);
+      if (row === undefined) return null;
+      return { ...requestOf(row), runners: [...row.runners].sort(byNumber).map(runnerOf) };
+    });
+  }
+
+  waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]> {
+    return answered(() => {
+      const { items } = this.#tables.waiting;
+      const isLater = ({ rank, id }: RequestRow): boolean =>
+        after === undefined || rank > after.rank || (rank === after.rank && id > after.id);
+      const from = after === undefined ? 0 : items.findIndex(isLater);
+      return from < 0 ? [] : items.slice(from, from + limit).map(requestOf);
+    });
+  }
+
+  granted(limit: number): Promise<RunnerRequest[]> {
+    return answered(() => {
+      const granted = [...this.#tables.requests.values()].filter(({ state }) => state === 'granted');
+      granted.sort((one, other) => other.granted_at! - one.granted_at! || compareText(other.id, one.id));
+      return granted.slice(0, limit).map(requestOf);
+    });
+  }
+
+  withdraw(requestIds: readonly string[], reason: string): Promise<void> {
+    return answered(() => {
+      for (const request of this.#requestsOf(requestIds)) {
+        if (request.state !== 'ended') this.#moves.endRequest(request, reason);
+      }
+    });
+  }
+
+  noteExhausted(exhausted: readonly { request_id: string; exhaustion: Exhaustion }[]): Promise<void> {
+    return answered(() => {
+      for (const { request_id, exhaustion } of exhausted) {
+        const request = this.#tables.requests.get(request_id);
+        if (request?.state === 'waiting') request.exhaustion = exhaustion;
+      }
+    });
+  }
+
+  claimIdle(limit: number, requestIds?: readonly string[]): Promise<Grant[]> {
+    return answered(() => {
+      const asked =
+        requestIds === undefined ? [...this.#tables.waiting.items] : this.#requestsOf(requestIds).sort(byTurn);
+      const grants: Grant[] = [];
+      // For one runner of a shape that has none left, no later request of it finds one either.
+      const exhausted = new Set<number>();
+      for (const request of asked) {
+        if (grants.length >= limit) break;
+        if (request.state !== 'waiting' || exhausted.has(request.shape.id)) continue;
+        const runners = this.#moves.pick(request);
+        if (runners !== null) {
+          this.#moves.grant(request, runners);
+          grants.push(grantOf(request));
+        } else if (request.count === 1) exhausted.add(request.shape.id);
+      }
+      return grants;
+    });
+  }
+
+  claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
+    return answered(() => {
+      const request = this.#tables.requests.get(requestId);
+      if (request?.state !== 'waiting') return { grant: null, answers: runnerIds.map(() => 'settled' as const) };
+      const rows = runnerIds.map((id) => this.#tables.runners.get(id));
+      const answers = rows.map((row) => this.#moves.obstacleOf(row) ?? 'claimed');
+      const claimed = new Set(rows.filter((row) => row !== undefined));
+      const isWhole = claimed.size === request.count && answers.every((answer) => answer === 'claimed');
+      if (!isWhole) return { grant: null, answers };
+      this.#moves.grant(request, [...claimed]);
+      return { grant: grantOf(request), answers };
+    });
+  }
+
+  unoffered(limit: number, before: number): Promise<RunnerMessage[]> {
+    return answered(() => {
+      const { live, now } = this.#tables;
+      const isDue = (row: RunnerRow): boolean => row.state === 'idle' && (row.offered_at ?? -Infinity) < before;
+      const due = [...live].filter((row) => isDue(row) && row.threshold > now).slice(0, limit);
+      for (const row of due) row.offered_at = now;
+      return due.map(messageOf);
+    });
+  }
+
+  shortages(): Promise<Shortage[]> {
+    return answered(() => this.#launches.shortages());
+  }
+
+  plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void> {
+    return answered(() => this.#launches.plan(batches, maxRunners ?? Infinity));
+  }
+
+  takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]> {
+    return answered(() => this.#launches.take(provider, limit, leaseMs, rate));
+  }
+
+  launched(batchId: string, runners: readonly LaunchedRunner[], missing: string | null): Promise<void> {
+    return answered(() => this.#launches.launched(batchId, runners, missing));
+  }
+
+  launchFailed(batchId: string, reason: string, retryAt: number | null): Promise<void> {
+    return answered(() => this.#launches.launchFailed(batchId, reason, retryAt));
+  }
+
+  register(registration: Registration): Promise<Orders | null> {
+    return answered(() => {
+      const row = this.#registered(registration);
+      if (row === undefined || row.state === 'terminated') return null;
+      this.#tables.nameAt(row, registration.provider_id);
+      row.address = registration.address;
+      row.seen_at = this.#tables.now;
+      if (row.state === 'created' && row.type !== null) this.#moves.arrive([row]);
+      return ordersOf(row);
+    });
+  }
+
+  pulse(runnerId: string): Promise<Orders | null> {
+    return answered(() => {
+      const row = this.#liveRow(runnerId);
+      if (row === undefined) return null;
+      row.seen_at = this.#tables.now;
+      return ordersOf(row);
+    });
+  }
+
+  confirm(runnerId: string, epoch: number): Promise<boolean> {
+    return answered(() => {
+      const row = this.#liveRow(runnerId);
+      if (row?.epoch !== epoch || !isHeld(row.state)) return false;
+      if (row.state === 'claimed') {
+        this.#tables.move(row, 'running', row.request);
+        row.uses += 1;
+        row.threshold = Infinity;
+      }
+      return true;
+    });
+  }
+
+  release(runnerId: string, epoch: number | null): Promise<boolean> {
+    return answered(() => {
+      const row = this.#liveRow(runnerId);
+      if (row === undefined || (epoch !== null && row.epoch !== epoch)) return false;
+      if (row.request === null) return row.state === 'idle' && epoch !== null;
+      const { request } = row;
+      if (request.source === 'task' || request.runners.size === 1) this.#moves.endRequest(request, null);
+      else this.#moves.arrive([row]);
+      return true;
+    });
+  }
+
+  drain(runnerIds: readonly string[], reason: string): Promise<number> {
+    return answered(() => {
+      const rows = this.#liveRows(runnerIds).filter(({ draining }) => !draining);
+      for (const row of rows) {
+        row.draining = true;
+        row.reason = reason;
+        this.#tables.options.notify?.(row.id);
+      }
+      const free = rows.filter(({ state }) => !isHeld(state));
+      this.#moves.end(free, reason);
+      return rows.length;
+    });
+  }
+
+  terminate(runnerIds: readonly string[], reason: string): Promise<number> {
+    return answered(() => {
+      const rows = this.#liveRows(runnerIds);
+      this.#moves.end(rows, reason);
+      return rows.length;
+    });
+  }
+
+  sweep(
+    limit: number,
+    keep: readonly { resource_class: string; usage_class: string; count: number }[],
+  ): Promise<SweepResult> {
+    return answered(() => this.#upkeep.sweep(limit, keep));
+  }
+
+  leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {
+    return answered(() => {
+      const leaving = [...this.#tables.runners.values()].filter(
+        (row) =>
+          row.state === 'terminated' && row.provider === provider && row.provider_id !== null && row.gone_at === null,
+      );
+      return leaving.slice(0, limit).map(({ id, provider_id }) => ({ id, provider_id: provider_id! }));
+    });
+  }
+
+  gone(runnerIds: readonly string[]): Promise<void> {
+    return answered(() => {
+      for (const id of runnerIds) {
+        const row = this.#tables.runners.get(id);
+        if (row?.state === 'terminated') row.gone_at ??= this.#tables.now;
+      }
+    });
+  }
+
+  reconcile(provider: string, listed: readonly ProviderInstance[]): Promise<{ orphans: string[]; vanished: number }> {
+    return answered(() => this.#upkeep.reconcile(provider, listed));
+  }
+
+  census(): Promise<ClassCensus[]> {
+    return answered(() => censusOf(this.#tables));
+  }
+
+  list(filter: RunnerFilter, { offset, limit }: { offset: number; limit: number }): Promise<Runner[]> {
+    return answered(() => {
+      const { runners, live } = this.#tables;
+      const { ids, state, resource_class: name } = filter;
+      const some = ids === undefined ? (filter.ended === false ? live : runners.values()) : this.#runnersOf(ids);
+      const matches = (row: RunnerRow): boolean =>
+        (state === undefined || row.state === state) &&
+        (filter.ended !== false || row.state !== 'terminated') &&
+        (name === undefined || row.shape.requirements.resource_class === name);
+      const rows = [...some].filter(matches).sort((one, other) => byNumber(other, one));
+      return rows.slice(offset, offset + limit).map(runnerOf);
+    });
+  }
+
+  forget(before: number, limit: number): Promise<number> {
+    return answered(() => this.#upkeep.forget(before, limit));
+  }
+
+  /** The one that is meant; of a batch the one with this instance, else one that has none. */
+  #registered({ runner_id, batch_id, provider_id }: Registration): RunnerRow | undefined {
+    if (runner_id !== null) return this.#tables.runners.get(runner_id);
+    const batch = batch_id === null ? undefined : this.#tables.batches.get(batch_id);
+    if (batch === undefined) return undefined;
+    const rows = [...batch.runners].sort(byNumber);
+    const own = rows.find((row) => row.provider_id === provider_id);
+    return own ?? rows.find((row) => row.state === 'created' && row.provider_id === null);
+  }
+
+  #liveRow(id: string): RunnerRow | undefined {
+    const row = this.#tables.runners.get(id);
+    return row?.state === 'terminated' ? undefined : row;
+  }
+
+  #liveRows(ids: readonly string[]): RunnerRow[] {
+    return this.#runnersOf(ids).filter(({ state }) => state !== 'terminated');
+  }
+
+  #runnersOf(ids: readonly string[]): RunnerRow[] {
+    return [...new Set(ids)].flatMap((id) => this.#tables.runners.get(id) ?? []);
+  }
+
+  #requestsOf(ids: readonly string[]): RequestRow[] {
+    return [...new Set(ids)].flatMap((id) => this.#tables.requests.get(id) ?? []);
+  }
+}
+
+/** What is thrown becomes a rejection, as of a store elsewhere. */
+function answered<T>(run: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(run()));
+}
