@@ -1,0 +1,101 @@
+import type { RunnerMessage } from '../../../src/domain/runner/runner.ts';
+import type { Claimed, Grant, RunnerRequest, RunnerStore } from '../../../src/pool/port/store.ts';
+import type { KnownType, KnownTypes } from '../../../src/pool/port/types.ts';
+import { shardOf } from '../../../src/pool/backends/shards.ts';
+
+let ids = 0;
+
+/** Ids that grow. */
+export function nextId(): string {
+  ids += 1;
+  return `018bcfe5-6800-7000-8000-${ids.toString(16).padStart(12, '0')}`;
+}
+
+/** Far beyond every test. */
+export const NEVER = Date.UTC(2999, 0, 1);
+
+export function runnerOf(words: Partial<RunnerMessage> = {}): RunnerMessage {
+  return {
+    id: nextId(),
+    resource_class: 'large',
+    usage_class: 'on-demand',
+    instance_type: 'a.large',
+    cpu: 2,
+    memory_mib: 4_096,
+    threshold: NEVER,
+    ...words,
+  };
+}
+
+export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
+  const id = nextId();
+  return {
+    id,
+    resource_class: 'large',
+    usage_class: 'on-demand',
+    allowed_instance_types: [],
+    cpu: null,
+    memory_mib: null,
+    count: 1,
+    tenant: 'acme',
+    source: 'holder',
+    run: 'somebody',
+    attempt: null,
+    expires_at: null,
+    state: 'waiting',
+    shape_id: 1,
+    rank: 1,
+    created_at: 0,
+    granted_at: null,
+    exhaustion: null,
+    reason: null,
+    ...words,
+  };
+}
+
+/** Who has which runner: as much of a store as a backend over queues needs, in a few lines that are plainly right. */
+export class ClaimBook implements Pick<RunnerStore, 'claim'>, KnownTypes {
+  readonly idle = new Map<string, RunnerMessage>();
+  readonly silent = new Set<string>();
+  /** Requests that have ended. */
+  readonly over = new Set<string>();
+  readonly holders = new Map<string, string>();
+  readonly claims: string[][] = [];
+  readonly #types = new Map<string, RunnerMessage>();
+
+  /** Makes runners idle. */
+  add(...runners: readonly RunnerMessage[]): readonly RunnerMessage[] {
+    for (const runner of runners) {
+      this.idle.set(runner.id, runner);
+      this.#types.set(`${shardOf(runner)} ${runner.memory_mib}`, runner);
+    }
+    return runners;
+  }
+
+  claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
+    this.claims.push([...runnerIds]);
+    const isSettled = this.over.has(requestId) || [...this.holders.values()].includes(requestId);
+    const answers = runnerIds.map((id): Claimed => {
+      if (isSettled) return 'settled';
+      if (this.silent.has(id)) return 'silent';
+      return this.idle.has(id) ? 'claimed' : 'gone';
+    });
+    if (answers.some((answer) => answer !== 'claimed')) return Promise.resolve({ grant: null, answers });
+    const runners = runnerIds.map((id) => {
+      const { instance_type } = this.idle.get(id)!;
+      this.idle.delete(id);
+      this.holders.set(id, requestId);
+      return { id, number: 2, epoch: 1, instance_type, address: null };
+    });
+    return Promise.resolve({ grant: { request_id: requestId, runners }, answers });
+  }
+
+  list(): Promise<KnownType[]> {
+    return Promise.resolve(
+      [...this.#types].map(([key, type]) => {
+        const idle = [...this.idle.values()].filter((each) => `${shardOf(each)} ${each.memory_mib}` === key);
+        return { ...type, idle: idle.length };
+      }),
+    );
+  }
+}
