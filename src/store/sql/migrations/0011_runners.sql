@@ -51,6 +51,7 @@ create table runner_batch (
 );
 
 create index runner_batch_due on runner_batch (provider, next_try_at) where next_try_at is not null;
+create index runner_batch_over on runner_batch (planned_at) where next_try_at is null;
 
 -- How many runners may be launched now; refilled as time goes by.
 create table runner_budget (

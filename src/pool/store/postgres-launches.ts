@@ -1,0 +1,216 @@
+import { isUuid } from '../../domain/ids.ts';
+import type { Requirements } from '../../domain/runner/requirements.ts';
+import { USAGE_CLASS_CODES, type UsageClass } from '../../domain/runner/resource-class.ts';
+import type { Runner, RunnerMessage, RunnerType } from '../../domain/runner/runner.ts';
+import { RUNNER_STATE_CODES } from '../../domain/runner/state.ts';
+import type { Database, Queryable } from '../../store/database.ts';
+import {
+  classOfBatch,
+  noteLaunched,
+  noteLaunchFailed,
+  planLaunches,
+  readShortages,
+  takeBatches,
+  takeUnoffered,
+} from '../../store/runners/launches.ts';
+import type { RunnerMoment } from '../../store/runners/moment.ts';
+import { listRunners, readCensus, readSamples, readTypes } from '../../store/runners/reads.ts';
+import {
+  forgetRunners,
+  noteGone,
+  readLeaving,
+  reconcileListing,
+  sweepRunners,
+  takeSample,
+} from '../../store/runners/upkeep.ts';
+import type { PoolHistory, PoolSample } from '../port/history.ts';
+import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';
+import type {
+  ClassCensus,
+  LaunchRate,
+  NewBatch,
+  RunnerFilter,
+  RunnerStore,
+  Shortage,
+  SweepResult,
+} from '../port/store.ts';
+import type { KnownType, KnownTypes } from '../port/types.ts';
+import { runnerOfRow, usageOf } from './runner-of-row.ts';
+
+/** Ids of what runners and requests are alike in; what is new is written, with what fits what. */
+export interface RunnerKinds {
+  /** One for each, in order. */
+  shapeIds(tx: Queryable, requirements: readonly Requirements[]): Promise<number[]>;
+  /** One for each, in order. */
+  typeIds(tx: Queryable, types: readonly RunnerType[]): Promise<number[]>;
+}
+
+export interface LaunchStoreOptions {
+  readonly database: Database;
+  readonly kinds: RunnerKinds;
+  /** The moment that statements work with, and the times of the pool. */
+  readonly moment: () => RunnerMoment;
+}
+
+/** The part of a store that launches, upkeep and those who look at the pool use. */
+export type LaunchStore = Pick<
+  RunnerStore,
+  | 'unoffered'
+  | 'shortages'
+  | 'plan'
+  | 'takeBatches'
+  | 'launched'
+  | 'launchFailed'
+  | 'sweep'
+  | 'leaving'
+  | 'gone'
+  | 'reconcile'
+  | 'census'
+  | 'list'
+  | 'forget'
+>;
+
+/** Most rows that one listing ends; the next listing ends the rest. */
+const VANISHED_MAX = 1_000;
+/** Most types that a pool is expected to have had. */
+const TYPES_MAX = 10_000;
+/** Longest text that tells why a launch failed. */
+const REASON_MAX = 2_000;
+const INSTANCE_STATES = { gone: 0, stopping: 1, pending: 2, running: 2 } as const;
+
+export class PostgresLaunches implements LaunchStore, PoolHistory {
+  readonly #database: Database;
+  readonly #kinds: RunnerKinds;
+  readonly #moment: () => RunnerMoment;
+
+  constructor({ database, kinds, moment }: LaunchStoreOptions) {
+    this.#database = database;
+    this.#kinds = kinds;
+    this.#moment = moment;
+  }
+
+  async unoffered(limit: number, before: number): Promise<RunnerMessage[]> {
+    const rows = await takeUnoffered(this.#database, limit, iso(before), this.#moment().now);
+    return rows.map((row) => ({ ...row, usage_class: usageOf(row.usage_class) }));
+  }
+
+  async shortages(): Promise<Shortage[]> {
+    return readShortages(this.#database, this.#moment());
+  }
+
+  async plan(batches: readonly NewBatch[], maxRunners: number | null = null): Promise<void> {
+    if (batches.length === 0) return;
+    await this.#database.transaction(async (tx) => {
+      const shapeIds = await this.#kinds.shapeIds(
+        tx,
+        batches.map(({ requirements }) => requirements),
+      );
+      const rows = batches.map(({ id, provider, cpu, memory_mib, runner_ids, coming = null }, index) => {
+        return { id, provider, shape_id: shapeIds[index]!, cpu, memory_mib, coming, runner_ids };
+      });
+      await planLaunches(tx, rows, maxRunners, this.#moment());
+    });
+  }
+
+  async takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]> {
+    return takeBatches(this.#database, provider, limit, leaseMs, rate, this.#moment().now);
+  }
+
+  async launched(batchId: string, runners: readonly LaunchedRunner[], missing: string | null): Promise<void> {
+    await this.#database.transaction(async (tx) => {
+      const batch = await classOfBatch(tx, batchId);
+      if (batch === null) return;
+      const usageClass = usageOf(batch.usage_class);
+      const types = runners.map(({ instance_type, cpu, memory_mib }) => {
+        return { resource_class: batch.resource_class, usage_class: usageClass, instance_type, cpu, memory_mib };
+      });
+      const typeIds = types.length === 0 ? [] : await this.#kinds.typeIds(tx, types);
+      const rows = runners.map(({ runner_id, provider_id }, index) => {
+        return { runner_id, provider_id, type_id: typeIds[index]! };
+      });
+      await noteLaunched(tx, batchId, rows, missing?.slice(0, REASON_MAX) ?? null, this.#moment());
+    });
+  }
+
+  async launchFailed(batchId: string, reason: string, retryAt: number | null): Promise<void> {
+    const retry = retryAt === null ? null : iso(retryAt);
+    await noteLaunchFailed(this.#database, batchId, reason.slice(0, REASON_MAX), retry, this.#moment());
+  }
+
+  sweep(
+    limit: number,
+    keep: readonly { resource_class: string; usage_class: string; count: number }[],
+  ): Promise<SweepResult> {
+    const kept = keep.map(({ resource_class, usage_class, count }) => {
+      return { resource_class, usage_class: USAGE_CLASS_CODES[usage_class as UsageClass], count };
+    });
+    return sweepRunners(this.#database, limit, kept, this.#moment());
+  }
+
+  leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {
+    return readLeaving(this.#database, provider, limit);
+  }
+
+  async gone(runnerIds: readonly string[]): Promise<void> {
+    if (runnerIds.length > 0) await noteGone(this.#database, runnerIds, this.#moment().now);
+  }
+
+  reconcile(provider: string, listed: readonly ProviderInstance[]): Promise<{ orphans: string[]; vanished: number }> {
+    const rows = listed.map(({ provider_id, runner_id, batch_id, state }) => {
+      return { provider_id, runner_id: tagOf(runner_id), batch_id: tagOf(batch_id), state: INSTANCE_STATES[state] };
+    });
+    return reconcileListing(this.#database, provider, rows, VANISHED_MAX, this.#moment());
+  }
+
+  async census(): Promise<ClassCensus[]> {
+    const rows = await readCensus(this.#database);
+    return rows.map((row) => ({ ...row, usage_class: usageOf(row.usage_class) }));
+  }
+
+  async list(filter: RunnerFilter, page: { offset: number; limit: number }): Promise<Runner[]> {
+    const { state, resource_class = null, ids = null, ended } = filter;
+    const stateCode = state === undefined ? null : RUNNER_STATE_CODES[state];
+    const rows = await listRunners(
+      this.#database,
+      { state: stateCode, resource_class, ended: ended !== false, ids },
+      page,
+    );
+    return rows.map(runnerOfRow);
+  }
+
+  forget(before: number, limit: number): Promise<number> {
+    return forgetRunners(this.#database, iso(before), limit);
+  }
+
+  async sample(): Promise<void> {
+    await takeSample(this.#database, this.#moment().now);
+  }
+
+  async samples(from: number, limit: number): Promise<PoolSample[]> {
+    const rows = await readSamples(this.#database, iso(from), limit);
+    return rows.map((row) => ({ ...row, usage_class: usageOf(row.usage_class) }));
+  }
+}
+
+/** What backends that keep runners apart by type are told of. */
+export class PostgresTypes implements KnownTypes {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async list(): Promise<readonly KnownType[]> {
+    const rows = await readTypes(this.#database, TYPES_MAX);
+    return rows.map((row) => ({ ...row, usage_class: usageOf(row.usage_class) }));
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Tags are set by whoever can start instances; one that is no id names nobody. */
+function tagOf(tag: string | null): string | null {
+  return tag !== null && isUuid(tag) ? tag : null;
+}

@@ -1,0 +1,182 @@
+-- Launches: intents that are written before the call, batches that one process at a time takes, and what became of them.
+-- p_times: as in the functions that claim, with created_ms and register_ms.
+
+-- Writes batches with their runners, those that are known stay as they are. `coming` of a batch: created runners of its
+-- shape that its planner saw; where there are others by now, somebody else made up for the same shortage. p_max: most
+-- runners that are not terminated; batches get as many of their runners as there is room for. Returns how many runners.
+create or replace function runner_plan(p_batches jsonb, p_max integer, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql as $$
+declare
+  v_now timestamptz;
+  v_room bigint;
+  v_planned integer;
+begin
+  -- Who plans counts what others have planned.
+  perform pg_advisory_xact_lock(hashtextextended('heddle.runner_plan', 0));
+  v_now := coalesce(p_now, clock_timestamp());
+  if p_max is not null then v_room := p_max - (select count(*) from runner where state < 4); end if;
+  with given as (
+    select b.* from jsonb_to_recordset(p_batches) with ordinality
+      b(id uuid, provider text, shape_id integer, cpu integer, memory_mib integer, coming integer, runner_ids uuid[], ord bigint)
+  ), wanted as (
+    select g.*, coalesce(sum(cardinality(g.runner_ids)) over (order by g.ord
+      rows between unbounded preceding and 1 preceding), 0) as before
+    from given g
+    where not exists (select 1 from runner_batch b where b.id = g.id)
+      and (g.coming is null
+        or g.coming = (select count(*) from runner r where r.shape_id = g.shape_id and r.state = 0))
+  ), batches as (
+    insert into runner_batch (id, provider, shape_id, cpu, memory_mib, planned_at, next_try_at)
+    select w.id, w.provider, w.shape_id, w.cpu, w.memory_mib, v_now, v_now from wanted w
+    where cardinality(w.runner_ids) > 0 and (v_room is null or w.before < v_room)
+    on conflict do nothing returning id
+  ), made as (
+    insert into runner (id, provider, batch_id, shape_id, state, threshold, created_at, state_since)
+    select u.id, w.provider, w.id, w.shape_id, 0, after_ms(v_now, p_times, 'created_ms'), v_now, v_now
+    from batches b join wanted w on w.id = b.id, unnest(w.runner_ids) with ordinality u(id, n)
+    where v_room is null or w.before + u.n <= v_room
+    order by w.ord, u.n
+    returning 1
+  )
+  select count(*) into v_planned from made;
+  return v_planned;
+end $$;
+
+-- Hands out batches that are due, for p_lease_ms: who does not say what became of one within it leaves it to the next. The
+-- budget of the provider, in runners, is one for all processes; a batch above p_burst passes where the budget is full, and
+-- the debt is paid before the next one. `tries`: those before this one.
+create or replace function runner_take_batches(p_provider text, p_limit integer, p_lease_ms bigint, p_per_second double precision,
+  p_burst double precision, p_now timestamptz)
+returns table (id uuid, requirements jsonb, cpu integer, memory_mib integer, runner_ids uuid[], planned_at timestamptz,
+  tries integer)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_tokens double precision;
+  v_due uuid[];
+  v_dead uuid[];
+  v_taken uuid[];
+  v_cost bigint;
+begin
+  if not exists (select 1 from runner_batch b where b.provider = p_provider and b.next_try_at <= v_now) then return; end if;
+  insert into runner_budget (provider, tokens, refilled_at) values (p_provider, p_burst, v_now) on conflict do nothing;
+  select g.tokens, greatest(g.refilled_at, coalesce(p_now, clock_timestamp())) into v_tokens, v_now
+  from runner_budget g where g.provider = p_provider for update;
+  select least(p_burst, v_tokens + p_per_second * extract(epoch from v_now - g.refilled_at)) into v_tokens
+  from runner_budget g where g.provider = p_provider;
+
+  v_due := array(select b.id from runner_batch b where b.provider = p_provider and b.next_try_at <= v_now
+    order by b.next_try_at, b.id limit p_limit for update skip locked);
+  -- A second try is the same call as the first, so whom it names is settled when it is taken first: those that ended before
+  -- are none of its business, those that end later are launched and left.
+  update runner r set batch_id = null
+  where r.batch_id = any(v_due) and r.state = 4
+    and exists (select 1 from runner_batch b where b.id = r.batch_id and b.tries = 0);
+  v_dead := array(select u.id from unnest(v_due) u(id)
+    where not exists (select 1 from runner r where r.batch_id = u.id and r.state = 0));
+  update runner_batch b set next_try_at = null, reason = coalesce(b.reason, 'its runners ended before they were launched')
+  where b.id = any(v_dead);
+
+  select array_agg(c.id), sum(c.size) into v_taken, v_cost from (
+    select p.id, p.size, bool_and(v_tokens - p.before >= least(p.size, p_burst)) over (order by p.ord) as affordable
+    from (
+      select s.*, coalesce(sum(s.size) over (order by s.ord rows between unbounded preceding and 1 preceding), 0) as before
+      from (
+        select u.id, u.ord, (select count(*) from runner r where r.batch_id = u.id) as size
+        from unnest(v_due) with ordinality u(id, ord) where u.id <> all(v_dead)) s) p) c
+  where c.affordable;
+  if v_taken is null then return; end if;
+  update runner_budget g set tokens = v_tokens - v_cost, refilled_at = v_now where g.provider = p_provider;
+  return query
+    with taken as (
+      update runner_batch b set next_try_at = v_now + p_lease_ms * interval '1 millisecond', tries = b.tries + 1
+      where b.id = any(v_taken)
+      returning b.id, b.shape_id, b.cpu, b.memory_mib, b.planned_at, b.tries - 1 as before
+    )
+    select t.id, s.requirements, t.cpu, t.memory_mib,
+      array(select r.id from runner r where r.batch_id = t.id order by r.number), t.planned_at, t.before
+    from taken t join runner_shape s on s.id = t.shape_id
+    order by array_position(v_taken, t.id);
+end $$;
+
+-- Tells requests of a shape what its last launch failed of; null: it did not. Who is busy with one of them decides about it
+-- anyway, so none is waited for.
+create or replace function runner_note_launch(p_shape integer, p_reason text)
+returns void language plpgsql as $$
+begin
+  update runner_request q set reason = p_reason
+  where q.id = any(array(
+    select w.id from runner_request w where w.shape_id = p_shape and w.state = 0 and w.reason is distinct from p_reason
+    order by w.rank, w.id limit 1000 for no key update skip locked));
+end $$;
+
+-- What a launch came to: [{runner_id, provider_id, type_id}]. An instance belongs to the runner that has its provider_id
+-- already (its agent spoke before the answer came), else to the one it was started for, else to one of the batch that has
+-- none. Runners without an instance end. Those that ended meanwhile get theirs too, so that it is terminated.
+create or replace function runner_launched(p_batch uuid, p_runners jsonb, p_missing text, p_now timestamptz, p_times jsonb)
+returns void language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_batch runner_batch;
+  v_left uuid[];
+  v_heard uuid[];
+begin
+  select * into v_batch from runner_batch b where b.id = p_batch for update;
+  if not found then return; end if;
+  perform runner_note_launch(v_batch.shape_id, p_missing);
+  perform 1 from runner r where r.batch_id = p_batch order by r.id for update;
+
+  with answer as (
+    select distinct on (a.provider_id) a.*
+    from jsonb_to_recordset(p_runners) with ordinality a(runner_id uuid, provider_id text, type_id integer, ord bigint)
+    order by a.provider_id, a.ord
+  ), held as (
+    select a.ord, r.id from answer a join runner r on r.provider = v_batch.provider and r.provider_id = a.provider_id
+  ), meant as (
+    select distinct on (r.id) a.ord, r.id from answer a join runner r on r.id = a.runner_id
+    where r.batch_id = p_batch and r.provider_id is null and a.ord not in (select h.ord from held h)
+    order by r.id, a.ord
+  ), nameless as (
+    select a.ord, row_number() over (order by a.ord) as n from answer a
+    where a.ord not in (select h.ord from held h union all select m.ord from meant m)
+  ), spare as (
+    select r.id, row_number() over (order by r.state, r.number) as n from runner r
+    where r.batch_id = p_batch and r.provider_id is null and r.id not in (select m.id from meant m)
+  ), pairs as (
+    select ord, id from held union all select ord, id from meant
+    union all select n.ord, s.id from nameless n join spare s on s.n = n.n
+  )
+  update runner r set provider_id = a.provider_id, type_id = a.type_id, gone_at = null,
+    threshold = case when r.state = 0 then after_ms(v_now, p_times, 'register_ms') else r.threshold end
+  from pairs p join answer a on a.ord = p.ord
+  where r.id = p.id and r.type_id is null;
+
+  update runner_batch b set next_try_at = null, reason = p_missing where b.id = p_batch;
+  v_left := array(select r.id from runner r where r.batch_id = p_batch and r.state = 0 and r.provider_id is null order by r.id);
+  if cardinality(v_left) > 0 then
+    perform runner_end(v_left, coalesce(p_missing, 'its provider did not start it'), v_now, p_times);
+  end if;
+  v_heard := array(select r.id from runner r join runner_pulse l on l.runner_id = r.id
+    where r.batch_id = p_batch and r.state = 0 and r.type_id is not null order by r.id);
+  if cardinality(v_heard) > 0 then perform runner_arrive(v_heard, v_now, p_times); end if;
+end $$;
+
+-- A launch that failed: the same batch again at p_retry_at, or never where that is null; then its runners end.
+create or replace function runner_launch_failed(p_batch uuid, p_reason text, p_retry_at timestamptz, p_now timestamptz,
+  p_times jsonb)
+returns void language plpgsql as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_shape integer;
+  v_left uuid[];
+begin
+  select b.shape_id into v_shape from runner_batch b where b.id = p_batch and b.next_try_at is not null for update;
+  if not found then return; end if;
+  update runner_batch b set next_try_at = p_retry_at, reason = p_reason where b.id = p_batch;
+  perform runner_note_launch(v_shape, p_reason);
+  if p_retry_at is not null then return; end if;
+  v_left := array(select r.id from runner r where r.batch_id = p_batch and r.state = 0 and r.provider_id is null
+    order by r.id for update);
+  if cardinality(v_left) > 0 then perform runner_end(v_left, p_reason, v_now, p_times); end if;
+end $$;

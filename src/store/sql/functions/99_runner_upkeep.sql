@@ -1,0 +1,208 @@
+-- What time, silence and the provider's listing end. Any number of servers may be at it at once: what one holds the others
+-- pass over, requests are locked before runners, both in the order of their ids, and every condition is looked at again
+-- under the lock. p_times: as in the functions that claim, with silent_ms and doubt_ms.
+
+-- Locks runners that are not terminated, with the requests that they have, without waiting; returns those that it got.
+create or replace function runner_lock_free(p_ids uuid[])
+returns uuid[] language plpgsql set enable_seqscan = off as $$
+declare
+  v_requests uuid[];
+begin
+  v_requests := array(
+    select q.id from runner_request q
+    where q.id = any(array(select r.request_id from runner r where r.id = any(p_ids) and r.request_id is not null))
+    order by q.id for update skip locked);
+  return array(
+    select r.id from runner r
+    where r.id = any(p_ids) and r.state < 4 and (r.request_id is null or r.request_id = any(v_requests))
+    order by r.id for update skip locked);
+end $$;
+
+-- Those of locked runners that give a sign of life at this moment: it is not waited for, and they are not silent. The signs of
+-- life of the others wait until this transaction has decided.
+create or replace function runner_speaking(p_ids uuid[])
+returns uuid[] language plpgsql set enable_seqscan = off as $$
+declare
+  v_quiet uuid[];
+begin
+  v_quiet := array(select l.runner_id from runner_pulse l where l.runner_id = any(p_ids)
+    order by l.runner_id for update skip locked);
+  return array(select l.runner_id from runner_pulse l where l.runner_id = any(p_ids) and l.runner_id <> all(v_quiet));
+end $$;
+
+-- Ends locked runners; returns how many of their requests wait again.
+create or replace function runner_end_counted(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql as $$
+declare
+  v_requests uuid[];
+begin
+  v_requests := array(select distinct r.request_id from runner r where r.id = any(p_ids) and r.request_id is not null);
+  perform runner_end(p_ids, p_reason, p_now, p_times);
+  return (select count(*) from runner_request q where q.id = any(v_requests) and q.state = 0);
+end $$;
+
+-- Why a runner is over, null where it is not. p_seen: its last sign of life. A silence counts from before the first look, so
+-- that a doubt that a sign of life has refuted never ends anybody.
+create or replace function runner_fate(p_state smallint, p_launched boolean, p_threshold timestamptz, p_confirm_by timestamptz,
+  p_doubted_at timestamptz, p_seen timestamptz, p_silent interval, p_doubt interval, p_now timestamptz)
+returns text language sql immutable as $$
+  select case
+    when p_state = 2 and least(p_confirm_by, p_threshold) <= p_now then 'unconfirmed'
+    when p_state = 0 and p_threshold <= p_now then case when p_launched then 'never registered' else 'never launched' end
+    when p_state in (1, 2, 3) and p_doubted_at <= p_now - p_doubt and p_seen < p_doubted_at and p_seen <= p_now - p_silent
+      then 'lost'
+  end
+$$;
+
+-- Requests of tasks that are over for the runner's part, of those given: the attempt that they are for has ended, or will not
+-- begin as things stand. Attempts that were canceled count as open until their worker has let go of them.
+create or replace function runner_requests_over(p_ids uuid[])
+returns table (id uuid, begun boolean) language sql stable set enable_seqscan = off as $$
+  select q.id, coalesce(t.attempt >= q.attempt, true)
+  from unnest(p_ids) u(id) join runner_request q on q.id = u.id left join task t on t.id = q.task_id
+  cross join lateral (select case when q.state = 0 then -1 else
+    -(select min(r.number) from runner r where r.request_id = q.id) end as lane) l
+  where q.task_id is not null and q.state < 2 and case
+    when t.id is null then true
+    when t.attempt = q.attempt - 1 then t.state <> 1 or not (
+      exists (select 1 from ready y where y.lane = l.lane and y.task_id = t.id)
+      or exists (select 1 from blocked b where b.lane = l.lane and b.lane < 0 and b.task_id = t.id))
+    when t.attempt = q.attempt and q.state = 1 then
+      case when t.state >= 10 then t.lease_id is null when t.state = 5 then t.paused_from in (0, 1) else t.state in (0, 1) end
+    else true
+  end
+$$;
+
+-- Ends requests of tasks that need no runner any more, and lets go of their runners; returns how many. Those that were never
+-- begun are removed, so that the same attempt can ask again when its task is resumed.
+create or replace function runner_release_over(p_limit integer, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql set enable_seqscan = off as $$
+declare
+  v_requests uuid[];
+  v_unbegun uuid[];
+  v_runners uuid[];
+begin
+  v_requests := array(
+    select o.id from runner_requests_over(
+      array(select q.id from runner_request q where q.state = 1 and q.task_id is not null)
+      || array(select q.id from runner_request q where q.state = 0 order by q.rank, q.id limit p_limit)) o
+    limit p_limit);
+  if cardinality(v_requests) = 0 then return 0; end if;
+  v_requests := array(select q.id from runner_request q where q.id = any(v_requests) and q.state < 2
+    order by q.id for update skip locked);
+  select array_agg(o.id), array_agg(o.id) filter (where not o.begun) into v_requests, v_unbegun
+  from runner_requests_over(v_requests) o;
+  if v_requests is null then return 0; end if;
+  update runner_request q set state = 2, ended_at = p_now, reason = 'what it was for is over' where q.id = any(v_requests);
+  v_runners := array(select r.id from runner r where r.request_id = any(v_requests) and r.state in (2, 3)
+    order by r.id for update);
+  if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, p_now, p_times); end if;
+  delete from runner_request q where q.id = any(v_unbegun);
+  return cardinality(v_runners);
+end $$;
+
+-- Ends idle runners past their time, oldest first; those that are to be kept get another round. One server at a time, for two
+-- that count at once would both find one too many. p_keep: [{resource_class, usage_class, count}].
+create or replace function runner_retire_idle(p_limit integer, p_keep jsonb, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql set enable_seqscan = off as $$
+declare
+  v_due uuid[];
+  v_kept uuid[];
+begin
+  v_due := array(select r.id from runner r where r.state < 4 and r.state = 1 and r.threshold <= p_now
+    order by r.threshold limit p_limit);
+  if cardinality(v_due) = 0 or not pg_try_advisory_xact_lock(hashtextextended('heddle.runner_retire', 0)) then return 0; end if;
+  v_due := runner_lock_free(v_due);
+  with due as (
+    select r.id, r.threshold, y.resource_class, y.usage_class from runner r join runner_type y on y.id = r.type_id
+    where r.id = any(v_due) and r.state = 1 and r.threshold <= p_now
+  ), kept as (
+    select k.resource_class, k.usage_class, (
+      select count(*) from runner i join runner_type y on y.id = i.type_id
+      where i.state = 1 and not i.draining and y.resource_class = k.resource_class and y.usage_class = k.usage_class)
+      - max(k.count) as surplus
+    from jsonb_to_recordset(p_keep) k(resource_class text, usage_class smallint, count integer)
+    group by k.resource_class, k.usage_class
+  ), ranked as (
+    select d.id, k.surplus, row_number() over (partition by d.resource_class, d.usage_class order by d.threshold, d.id) as n
+    from due d left join kept k using (resource_class, usage_class)
+  )
+  select array_agg(d.id order by d.id) filter (where d.surplus is null or d.n <= d.surplus),
+    array_agg(d.id) filter (where d.n > d.surplus)
+  into v_due, v_kept from ranked d;
+  -- A backend that keeps messages is to be told of the new threshold.
+  update runner r set threshold = after_ms(p_now, p_times, 'idle_ms'), offered_at = null where r.id = any(v_kept);
+  if v_due is null then return 0; end if;
+  perform runner_end(v_due, 'idle too long', p_now, p_times);
+  return cardinality(v_due);
+end $$;
+
+-- Looks for runners of which nothing was heard: notes the first look, returns those that a second one ends.
+create or replace function runner_doubt_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamptz)
+returns uuid[] language plpgsql set enable_seqscan = off as $$
+declare
+  v_doubted uuid[];
+  v_lost uuid[];
+begin
+  with silent as (
+    select r.id, coalesce(l.seen_at, r.state_since) as seen, r.doubted_at
+    from runner r left join runner_pulse l on l.runner_id = r.id
+    where r.state < 4 and r.state > 0 and coalesce(l.seen_at, r.state_since) <= p_now - p_silent
+  )
+  select array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at),
+    (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[:p_limit]
+  into v_doubted, v_lost from silent s;
+  if v_doubted is not null then
+    update runner r set doubted_at = p_now
+    where r.id = any(array(select d.id from runner d where d.id = any(v_doubted) and d.state in (1, 2, 3)
+      order by d.id for update skip locked));
+  end if;
+  return v_lost;
+end $$;
+
+-- Everything that is past its time, at most p_limit of each sort. Returns {ended: {reason: count}, requeued, expired,
+-- released}.
+create or replace function runner_sweep(p_limit integer, p_keep jsonb, p_now timestamptz, p_times jsonb)
+returns json language plpgsql set enable_seqscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_silent interval := after_ms(v_now, p_times, 'silent_ms') - v_now;
+  v_doubt interval := after_ms(v_now, p_times, 'doubt_ms') - v_now;
+  v_over uuid[];
+  v_speaking uuid[];
+  v_fate record;
+  v_ended jsonb := '{}';
+  v_requeued integer := 0;
+  v_expired integer;
+  v_released integer;
+  v_idle integer;
+begin
+  update runner_request q set state = 2, ended_at = v_now, reason = 'it got no runner in its time'
+  where q.id = any(array(select w.id from runner_request w where w.state = 0 and w.expires_at <= v_now
+    order by w.expires_at limit p_limit for update skip locked));
+  get diagnostics v_expired = row_count;
+  v_released := runner_release_over(p_limit, v_now, p_times);
+
+  v_over := runner_doubt_silent(p_limit, v_silent, v_doubt, v_now)
+    || array(select r.id from runner r where r.state = 2 and r.confirm_by <= v_now order by r.confirm_by limit p_limit)
+    || array(select r.id from runner r where r.state < 4 and r.state in (0, 2) and r.threshold <= v_now
+         order by r.threshold limit p_limit);
+  if cardinality(v_over) > 0 then
+    v_over := runner_lock_free(v_over);
+    v_speaking := runner_speaking(v_over);
+    for v_fate in
+      select f.fate, array_agg(f.id order by f.id) as ids from (
+        select r.id, runner_fate(r.state, r.provider_id is not null, r.threshold, r.confirm_by, r.doubted_at,
+          case when r.id = any(v_speaking) then v_now else coalesce(l.seen_at, r.state_since) end,
+          v_silent, v_doubt, v_now) as fate
+        from runner r left join runner_pulse l on l.runner_id = r.id where r.id = any(v_over)) f
+      where f.fate is not null group by f.fate order by f.fate
+    loop
+      v_requeued := v_requeued + runner_end_counted(v_fate.ids, v_fate.fate, v_now, p_times);
+      v_ended := v_ended || jsonb_build_object(v_fate.fate, cardinality(v_fate.ids));
+    end loop;
+  end if;
+  v_idle := runner_retire_idle(p_limit, p_keep, v_now, p_times);
+  if v_idle > 0 then v_ended := v_ended || jsonb_build_object('idle too long', v_idle); end if;
+  return json_build_object('ended', v_ended, 'requeued', v_requeued, 'expired', v_expired, 'released', v_released);
+end $$;
