@@ -1,36 +1,123 @@
--- What holds for a runner that can be claimed: it is idle, its time is not over, it is not drained and gave a sign of
--- life lately.
+-- Who gets which idle runner. One can be claimed while it is idle, its time is not over, it is not drained and gave a sign
+-- of life lately. Runners that others hold at this moment are passed over, and looked at again.
 
--- Claims idle runners, fresh ones, most recently used first, for one locked request. Null where there are not as many
--- as it asks for.
-create or replace function runner_pick(p_shape integer, p_count integer, p_skip integer, p_now timestamptz, p_fresh timestamptz)
-returns uuid[] language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-  v_ids uuid[];
+-- Locks idle runners of these types, most recently used first: p_count, or fewer where others hold them. p_slack: how many
+-- more are looked at. o_seen: how many there were to choose from, at most p_count + p_slack.
+create or replace function runner_pick(p_types integer[], p_count integer, p_slack integer, p_now timestamptz,
+  p_fresh timestamptz, out o_ids uuid[], out o_seen integer)
+language plpgsql as $$
 begin
   with heads as materialized (
     select c.id, c.state_since
-    from runner_fit f cross join lateral (
+    from unnest(p_types) t(id) cross join lateral (
       select r.id, r.state_since from runner r
-      where r.type_id = f.type_id and r.state = 1 and r.threshold > p_now and not r.draining
+      where r.type_id = t.id and r.state = 1 and r.threshold > p_now and not r.draining
         and exists (select 1 from runner_pulse p where p.runner_id = r.id and p.seen_at > p_fresh)
-      order by r.state_since desc limit p_count + p_skip) c
-    where f.shape_id = p_shape
-    order by c.state_since desc, c.id limit p_count + p_skip
-  )
-  select array_agg(x.id) into v_ids from (
+      order by r.state_since desc limit p_count + p_slack) c
+    order by c.state_since desc, c.id limit p_count + p_slack
+  ), locked as (
     select r.id from heads h join runner r on r.id = h.id
     where r.state = 1 and r.threshold > p_now and not r.draining
     order by h.state_since desc, h.id limit p_count
-    for update of r skip locked) x;
-  return v_ids;
+    for no key update of r skip locked
+  )
+  select (select array_agg(l.id) from locked l), (select count(*) from heads) into o_ids, o_seen;
+end $$;
+
+-- Of these types, those that a request of this turn may not have: a request for several at once that waits before it has
+-- lost its patience. p_others: requests whose turn is looked at elsewhere.
+create or replace function runner_barriers(p_types integer[], p_others uuid[], p_now timestamptz, p_times jsonb,
+  out o_types integer[], out o_ranks bigint[], out o_ids uuid[])
+language sql as $$
+  select array_agg(b.type_id), array_agg(b.rank), array_agg(b.id) from (
+    select distinct on (f.type_id) f.type_id, q.rank, q.id
+    from runner_request q join runner_fit f on f.shape_id = q.shape_id and f.type_id = any(p_types)
+    where q.state = 0 and q.count > 1 and q.id <> all(p_others)
+      and q.created_at <= p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond'
+      and (q.expires_at is null or q.expires_at > p_now)
+    order by f.type_id, q.rank, q.id) b
+$$;
+
+-- Claims idle runners for at most p_limit of locked requests that wait, given in the order of their turn. o_open: those that
+-- might have been served, had others not held what they looked at.
+create or replace function runner_match(p_requests uuid[], p_limit integer, p_now timestamptz, p_times jsonb,
+  out o_requests uuid[], out o_runners uuid[], out o_open uuid[])
+language plpgsql as $$
+declare
+  v_fresh timestamptz := p_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond';
+  v_count integer;
+  v_rank bigint;
+  v_types integer[];
+  v_barred integer[];
+  v_pick record;
+  v_slack integer;
+begin
+  o_requests := '{}';
+  o_runners := '{}';
+  o_open := '{}';
+  if cardinality(p_requests) = 1 then
+    select q.count, q.rank, array(select f.type_id from runner_fit f where f.shape_id = q.shape_id)
+    into v_count, v_rank, v_types from runner_request q where q.id = p_requests[1];
+    select array_agg(b.type_id) into v_barred
+    from runner_barriers(v_types, p_requests, p_now, p_times) g, unnest(g.o_types, g.o_ranks, g.o_ids) b(type_id, rank, id)
+    where (b.rank, b.id) < (v_rank, p_requests[1]);
+    if v_barred is not null then v_types := array(select u.t from unnest(v_types) u(t) where u.t <> all(v_barred)); end if;
+    if cardinality(v_types) = 0 then return; end if;
+    -- Most claims find one among the first few; one that does not looks further, and again.
+    foreach v_slack in array '{6, 60, 600, 600, 600}'::integer[] loop
+      v_pick := runner_pick(v_types, v_count, v_slack, p_now, v_fresh);
+      exit when v_pick.o_seen < v_count or cardinality(v_pick.o_ids) = v_count;
+    end loop;
+    if cardinality(v_pick.o_ids) = v_count then
+      o_requests := array_fill(p_requests[1], array[v_count]);
+      o_runners := v_pick.o_ids;
+    elsif v_pick.o_seen >= v_count then
+      o_open := p_requests;
+    end if;
+  else
+    select m.o_requests, m.o_runners, m.o_open into o_requests, o_runners, o_open
+    from runner_match_many(p_requests, p_limit, p_now, v_fresh, p_times) m;
+  end if;
+  if cardinality(o_runners) > 0 then perform runner_grants(o_requests, o_runners, p_now, p_times); end if;
 end $$;
 
 -- Gives locked idle runners to the requests whose turn it is; returns those that were given away.
 create or replace function runner_hand_over(p_ids uuid[], p_now timestamptz, p_times jsonb)
-returns uuid[] language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+returns uuid[] language plpgsql as $$
+declare
+  v_heads uuid[];
+  v_gangs boolean;
+  v_given uuid[];
 begin
-  return '{}';
+  select array_agg(h.id order by h.rank, h.id), bool_or(h.count > 1) into v_heads, v_gangs
+  from runner_heads(p_ids, p_now) h;
+  if v_heads is null then return '{}'; end if;
+  if v_gangs and not pg_try_advisory_xact_lock(7301, 1) then
+    v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.count = 1 order by q.rank, q.id);
+  end if;
+  v_heads := array(
+    select q.id from runner_request q where q.id = any(v_heads) and q.state = 0
+    order by q.rank, q.id limit case when v_gangs then null else cardinality(p_ids) end
+    for update skip locked);
+  if cardinality(v_heads) > 0 then
+    select array(select u.id from unnest(p_ids) u(id) join unnest(m.o_runners) o(id) on o.id = u.id) into v_given
+    from runner_match(v_heads, cardinality(p_ids), p_now, p_times) m;
+  end if;
+  if coalesce(cardinality(v_given), 0) < cardinality(p_ids) then perform pg_notify('heddle_pool', ''); end if;
+  return coalesce(v_given, '{}');
 end $$;
+
+-- The waiting requests that come first of those that runners of these types fit.
+create or replace function runner_heads(p_ids uuid[], p_now timestamptz)
+returns table (id uuid, rank bigint, count integer) language sql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+  select h.id, h.rank, h.count
+  from (
+    select distinct f.shape_id from runner r join runner_fit f on f.type_id = r.type_id
+    where r.id = any(p_ids) and r.state = 1) s
+  cross join lateral (
+    select q.id, q.rank, q.count from runner_request q
+    where q.shape_id = s.shape_id and q.state = 0 and (q.expires_at is null or q.expires_at > p_now)
+    order by q.rank, q.id limit cardinality(p_ids) + 16) h
+  order by h.rank, h.id limit cardinality(p_ids) + 16
+$$;

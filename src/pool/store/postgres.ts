@@ -1,0 +1,270 @@
+import { isUuid } from '../../domain/ids.ts';
+import type { ResourceClass } from '../../domain/runner/resource-class.ts';
+import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
+import { REQUEST_STATES } from '../../domain/runner/state.ts';
+import type { Database } from '../../store/database.ts';
+import { claimIdle, claimNamed, readHeads, type ServedRow } from '../../store/runners/claims.ts';
+import { Fits } from '../../store/runners/fits.ts';
+import type { RunnerMoment } from '../../store/runners/moment.ts';
+import { runnersOfRequests } from '../../store/runners/reads.ts';
+import {
+  askForRunners,
+  findRequest,
+  listGranted,
+  listWaiting,
+  noteExhausted,
+  withdrawRequests,
+  type RequestRow,
+} from '../../store/runners/requests.ts';
+import {
+  confirmRunner,
+  drainRunners,
+  noteBeat,
+  readOrders,
+  registerRunner,
+  releaseRunner,
+  terminateRunners,
+} from '../../store/runners/signals.ts';
+import type { Served } from '../port/backend.ts';
+import type { PoolHistory, PoolSample } from '../port/history.ts';
+import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';
+import {
+  EXHAUSTIONS,
+  type ClassCensus,
+  type Claimed,
+  type Exhaustion,
+  type Grant,
+  type LaunchRate,
+  type NewBatch,
+  type NewRequest,
+  type Orders,
+  type PoolTimes,
+  type Registration,
+  type RequestSource,
+  type RunnerFilter,
+  type RunnerRequest,
+  type RunnerStore,
+  type Shortage,
+  type SweepResult,
+} from '../port/store.ts';
+import { PostgresLaunches } from './postgres-launches.ts';
+import { runnerOfRow } from './runner-of-row.ts';
+
+export interface PostgresStoreOptions {
+  readonly database: Database;
+  readonly classes: readonly ResourceClass[];
+  readonly times: PoolTimes;
+  /** Claims after which a runner ends; null: any number. */
+  readonly max_uses: number | null;
+  /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
+  now(): string | null;
+}
+
+/** As tables hold them: the code is the place. */
+const SOURCES: readonly RequestSource[] = ['task', 'holder'];
+
+/** The one truth about runners and requests, in PostgreSQL. */
+export class PostgresRunnerStore implements RunnerStore, PoolHistory {
+  readonly #database: Database;
+  readonly #fits: Fits;
+  readonly #launches: PostgresLaunches;
+  readonly #moment: () => RunnerMoment;
+
+  constructor({ database, classes, times, max_uses, now }: PostgresStoreOptions) {
+    const timesText = JSON.stringify({ ...times, max_uses });
+    this.#database = database;
+    this.#fits = new Fits(classes);
+    this.#moment = () => ({ now: now(), times: timesText });
+    this.#launches = new PostgresLaunches({ database, kinds: this.#fits, moment: this.#moment });
+  }
+
+  async ask(requests: readonly NewRequest[]): Promise<void> {
+    if (requests.length === 0) return;
+    const stranger = requests.find(({ source, run }) => source === 'task' && !isUuid(run));
+    if (stranger !== undefined) {
+      throw new TypeError(`The request ${stranger.id} is a task's, and its run is no task's id: ${stranger.run}`);
+    }
+    await this.#database.transaction(async (tx) => {
+      const shapeIds = await this.#fits.shapeIds(tx, requests);
+      const rows = requests.map(({ id, tenant, count, source, run, attempt, expires_at }, index) => {
+        const expires = expires_at === null ? null : new Date(expires_at).toISOString();
+        const shape_id = shapeIds[index]!;
+        return { id, shape_id, tenant, count, source: SOURCES.indexOf(source), run, attempt, expires_at: expires };
+      });
+      await askForRunners(tx, rows, this.#moment().now);
+    });
+  }
+
+  async request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null> {
+    if (!isUuid(id)) return null;
+    const row = await findRequest(this.#database, id);
+    if (row === null) return null;
+    const runners = await runnersOfRequests(this.#database, [id]);
+    return { ...requestOf(row), runners: runners.map(runnerOfRow) };
+  }
+
+  async waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]> {
+    return (await listWaiting(this.#database, limit, after)).map(requestOf);
+  }
+
+  async granted(limit: number): Promise<RunnerRequest[]> {
+    return (await listGranted(this.#database, limit)).map(requestOf);
+  }
+
+  async withdraw(requestIds: readonly string[], reason: string): Promise<void> {
+    if (requestIds.length === 0) return;
+    await this.#offer(await withdrawRequests(this.#database, requestIds, reason, this.#moment()));
+  }
+
+  async noteExhausted(exhausted: readonly { request_id: string; exhaustion: Exhaustion }[]): Promise<void> {
+    if (exhausted.length === 0) return;
+    const codes = exhausted.map(({ exhaustion }) => EXHAUSTIONS.indexOf(exhaustion));
+    await noteExhausted(
+      this.#database,
+      exhausted.map(({ request_id }) => request_id),
+      codes,
+    );
+  }
+
+  async claimIdle(limit: number, requestIds?: readonly string[]): Promise<Grant[]> {
+    if (limit <= 0 || requestIds?.length === 0) return [];
+    const rows = await claimIdle(this.#database, limit, requestIds ?? null, this.#moment());
+    return rows.flatMap((row) => grantOf(row) ?? []);
+  }
+
+  /** Tries to serve these waiting requests with what is idle, and tells of each that still waits why. */
+  async serveIdle(requestIds: readonly string[]): Promise<Served[]> {
+    if (requestIds.length === 0) return [];
+    const rows = await claimIdle(this.#database, requestIds.length, requestIds, this.#moment());
+    const served = new Map(rows.map((row) => [row.request_id, row]));
+    return requestIds.map((request_id) => {
+      const row = served.get(request_id);
+      if (row === undefined) return { request_id, grant: null, exhaustion: null };
+      return {
+        request_id,
+        grant: grantOf(row),
+        exhaustion: row.exhaustion === null ? null : EXHAUSTIONS[row.exhaustion]!,
+      };
+    });
+  }
+
+  async claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
+    const { answers, runners } = await claimNamed(this.#database, requestId, runnerIds, this.#moment());
+    return { grant: runners === null ? null : { request_id: requestId, runners }, answers: answers as Claimed[] };
+  }
+
+  async register(registration: Registration): Promise<Orders | null> {
+    const orders = await registerRunner(this.#database, registration, this.#moment());
+    if (orders?.state !== 'idle' || !(await this.#offer([orders.runner_id]))) return orders;
+    return readOrders(this.#database, orders.runner_id);
+  }
+
+  pulse(runnerId: string): Promise<Orders | null> {
+    return noteBeat(this.#database, runnerId, this.#moment());
+  }
+
+  confirm(runnerId: string, epoch: number): Promise<boolean> {
+    return confirmRunner(this.#database, runnerId, epoch, this.#moment().now);
+  }
+
+  async release(runnerId: string, epoch: number | null): Promise<boolean> {
+    const { released, idle } = await releaseRunner(this.#database, runnerId, epoch, this.#moment());
+    await this.#offer(idle);
+    return released;
+  }
+
+  drain(runnerIds: readonly string[], reason: string): Promise<number> {
+    return drainRunners(this.#database, runnerIds, reason, this.#moment());
+  }
+
+  terminate(runnerIds: readonly string[], reason: string): Promise<number> {
+    return terminateRunners(this.#database, runnerIds, reason, this.#moment());
+  }
+
+  unoffered(limit: number, before: number): Promise<RunnerMessage[]> {
+    return this.#launches.unoffered(limit, before);
+  }
+
+  shortages(): Promise<Shortage[]> {
+    return this.#launches.shortages();
+  }
+
+  plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void> {
+    return this.#launches.plan(batches, maxRunners);
+  }
+
+  takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]> {
+    return this.#launches.takeBatches(provider, limit, leaseMs, rate);
+  }
+
+  launched(batchId: string, runners: readonly LaunchedRunner[], missing: string | null): Promise<void> {
+    return this.#launches.launched(batchId, runners, missing);
+  }
+
+  launchFailed(batchId: string, reason: string, retryAt: number | null): Promise<void> {
+    return this.#launches.launchFailed(batchId, reason, retryAt);
+  }
+
+  sweep(
+    limit: number,
+    keep: readonly { resource_class: string; usage_class: string; count: number }[],
+  ): Promise<SweepResult> {
+    return this.#launches.sweep(limit, keep);
+  }
+
+  leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {
+    return this.#launches.leaving(provider, limit);
+  }
+
+  gone(runnerIds: readonly string[]): Promise<void> {
+    return this.#launches.gone(runnerIds);
+  }
+
+  reconcile(provider: string, listed: readonly ProviderInstance[]): Promise<{ orphans: string[]; vanished: number }> {
+    return this.#launches.reconcile(provider, listed);
+  }
+
+  census(): Promise<ClassCensus[]> {
+    return this.#launches.census();
+  }
+
+  list(filter: RunnerFilter, page: { offset: number; limit: number }): Promise<Runner[]> {
+    return this.#launches.list(filter, page);
+  }
+
+  forget(before: number, limit: number): Promise<number> {
+    return this.#launches.forget(before, limit);
+  }
+
+  sample(): Promise<void> {
+    return this.#launches.sample();
+  }
+
+  samples(from: number, limit: number): Promise<PoolSample[]> {
+    return this.#launches.samples(from, limit);
+  }
+
+  /**
+   * A request and a runner that came at the same moment may not have seen each other. The later one to commit looks again,
+   * and waits for who is just looking. Returns whether somebody was served.
+   */
+  async #offer(idle: readonly string[]): Promise<boolean> {
+    if (idle.length === 0) return false;
+    const heads = await readHeads(this.#database, idle, this.#moment().now);
+    return heads.length > 0 && (await this.claimIdle(idle.length, heads)).length > 0;
+  }
+}
+
+function grantOf({ request_id, runners }: ServedRow): Grant | null {
+  return runners === null ? null : { request_id, runners };
+}
+
+function requestOf({ requirements, state, source, exhaustion, ...row }: RequestRow): RunnerRequest {
+  return {
+    ...row,
+    ...requirements,
+    state: REQUEST_STATES[state]!,
+    source: SOURCES[source]!,
+    exhaustion: exhaustion === null ? null : EXHAUSTIONS[exhaustion]!,
+  };
+}

@@ -1,0 +1,121 @@
+import type { Requirements } from '../../domain/runner/requirements.ts';
+import type { Queryable, Statement } from '../database.ts';
+import { numberArray, uuidArray } from '../transitions.ts';
+import type { RunnerMoment } from './moment.ts';
+
+const ASK: Statement = {
+  name: 'runners.ask',
+  text: `select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[], $7::integer[],
+    $8::timestamptz[], $9::timestamptz)`,
+};
+
+const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.rank, q.state, q.source, q.run, q.attempt,
+      q.exhaustion, q.reason, q.created_at, q.granted_at, q.expires_at`;
+
+const FIND: Statement = {
+  name: 'runners.find_request',
+  text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id where q.id = $1::uuid`,
+};
+
+const WAITING: Statement = {
+  name: 'runners.waiting',
+  text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id
+    where q.state = 0 and ($2::bigint is null or (q.rank, q.id) > ($2::bigint, $3::uuid))
+    order by q.rank, q.id limit $1`,
+};
+
+const GRANTED: Statement = {
+  name: 'runners.granted',
+  text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id
+    where q.state = 1 order by q.granted_at desc, q.id desc limit $1`,
+};
+
+const WITHDRAW: Statement = {
+  name: 'runners.withdraw',
+  text: `select runner_withdraw($1::uuid[], $2, $3::timestamptz, $4::jsonb) as idle`,
+};
+
+const NOTE_EXHAUSTED: Statement = {
+  name: 'runners.note_exhausted',
+  text: `select runner_note_exhausted($1::uuid[], $2::smallint[])`,
+};
+
+/** Codes and moments as tables hold them: sources 0 task, 1 holder; `expires_at` as ISO time. */
+export interface NewRequestRow {
+  readonly id: string;
+  readonly shape_id: number;
+  readonly tenant: string;
+  readonly count: number;
+  readonly source: number;
+  readonly run: string;
+  readonly attempt: number | null;
+  readonly expires_at: string | null;
+}
+
+/** Moments are milliseconds since the epoch. */
+export interface RequestRow extends Omit<NewRequestRow, 'expires_at'> {
+  readonly requirements: Requirements;
+  readonly rank: number;
+  readonly state: number;
+  readonly exhaustion: number | null;
+  readonly reason: string | null;
+  readonly created_at: number;
+  readonly granted_at: number | null;
+  readonly expires_at: number | null;
+}
+
+export async function askForRunners(
+  queryable: Queryable,
+  rows: readonly NewRequestRow[],
+  now: string | null,
+): Promise<void> {
+  await queryable.query(ASK, [
+    uuidArray(rows.map((row) => row.id)),
+    numberArray(rows.map((row) => row.shape_id)),
+    rows.map((row) => row.tenant),
+    numberArray(rows.map((row) => row.count)),
+    numberArray(rows.map((row) => row.source)),
+    rows.map((row) => row.run),
+    numberArray(rows.map((row) => row.attempt)),
+    rows.map((row) => row.expires_at),
+    now,
+  ]);
+}
+
+export async function findRequest(queryable: Queryable, id: string): Promise<RequestRow | null> {
+  const [row] = await queryable.query<RequestRow>(FIND, [id]);
+  return row ?? null;
+}
+
+/** In turn; after this turn where one is given. */
+export function listWaiting(
+  queryable: Queryable,
+  limit: number,
+  after: { readonly rank: number; readonly id: string } | undefined,
+): Promise<RequestRow[]> {
+  return queryable.query(WAITING, [limit, after?.rank ?? null, after?.id ?? null]);
+}
+
+/** The latest grant first. */
+export function listGranted(queryable: Queryable, limit: number): Promise<RequestRow[]> {
+  return queryable.query(GRANTED, [limit]);
+}
+
+/** Returns the runners that are idle because of it. */
+export async function withdrawRequests(
+  queryable: Queryable,
+  ids: readonly string[],
+  reason: string,
+  { now, times }: RunnerMoment,
+): Promise<string[]> {
+  const [row] = await queryable.query<{ idle: string[] }>(WITHDRAW, [uuidArray(ids), reason, now, times]);
+  return row!.idle;
+}
+
+export async function noteExhausted(
+  queryable: Queryable,
+  ids: readonly string[],
+  exhaustions: readonly number[],
+): Promise<void> {
+  await queryable.query(NOTE_EXHAUSTED, [uuidArray(ids), numberArray(exhaustions)]);
+}

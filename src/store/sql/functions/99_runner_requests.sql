@@ -1,0 +1,198 @@
+-- What requests for runners go through. The settings of 30_claim.sql hold for the same reason.
+
+-- Writes requests that are not known, with turns that are fair between tenants: each comes after the last one of its tenant
+-- and after the lowest that waits, by as many runners as it asks for. Those of a task that wants the same attempt once more
+-- wait again. Returns how many.
+create or replace function runner_ask(p_ids uuid[], p_shapes integer[], p_tenants text[], p_counts integer[],
+  p_sources smallint[], p_runs text[], p_attempts integer[], p_expires timestamptz[], p_now timestamptz)
+returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz;
+  v_base bigint;
+  v_asked integer;
+begin
+  insert into runner_tenant (tenant, rank)
+  select distinct u.t, 0 from unnest(p_tenants) u(t)
+  where not exists (select 1 from runner_tenant t where t.tenant = u.t) order by u.t on conflict do nothing;
+  perform 1 from runner_tenant t where t.tenant = any(p_tenants) order by t.tenant for update;
+  v_now := coalesce(p_now, clock_timestamp());
+  v_base := coalesce(
+    (select q.rank from runner_request q where q.state = 0 order by q.rank, q.id limit 1),
+    (select t.rank from runner_tenant t order by t.rank desc limit 1), 0);
+  with given as (
+    select distinct on (u.id) u.*
+    from unnest(p_ids, p_shapes, p_tenants, p_counts, p_sources, p_runs, p_attempts, p_expires) with ordinality
+      u(id, shape_id, tenant, count, source, run, attempt, expires_at, ord)
+    order by u.id, u.ord
+  ), fresh as (
+    select g.* from given g left join runner_request q on q.id = g.id
+    where q.id is null or q.state = 2 and q.source = 0 and exists (
+      select 1 from task t join ready y on y.lane = -1 and y.rank = -t.priority and y.task_id = t.id
+      where t.id = q.task_id and t.attempt + 1 = q.attempt)
+  ), turned as (
+    select f.*, greatest(t.rank, v_base) + sum(f.count) over (partition by f.tenant order by f.ord) as rank
+    from fresh f join runner_tenant t on t.tenant = f.tenant
+  ), stored as (
+    insert into runner_request as q (id, shape_id, tenant, count, rank, state, source, run, task_id, attempt, created_at, expires_at)
+    select t.id, t.shape_id, t.tenant, t.count, t.rank, 0, t.source, t.run,
+      case when t.source = 0 then t.run::uuid end, t.attempt, v_now, t.expires_at
+    from turned t order by t.id
+    on conflict (id) do update set state = 0, rank = excluded.rank, shape_id = excluded.shape_id, count = excluded.count,
+      created_at = excluded.created_at, granted_at = null, ended_at = null, reason = null, exhaustion = null
+    where q.state = 2 and q.source = 0
+    returning q.tenant, q.rank
+  ), last as (
+    update runner_tenant t set rank = s.rank
+    from (select s.tenant, max(s.rank) as rank from stored s group by s.tenant) s where t.tenant = s.tenant and t.rank < s.rank
+  )
+  select count(*) into v_asked from stored;
+  if v_asked > 0 then perform pg_notify('heddle_pool', ''); end if;
+  return v_asked;
+end $$;
+
+-- Ends requests; returns the runners that they had and that are idle now.
+create or replace function runner_withdraw(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
+returns uuid[] language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_ids uuid[];
+  v_runners uuid[];
+begin
+  v_ids := array(
+    select l.id from (select q.id, q.state from runner_request q where q.id = any(p_ids) order by q.id for update) l
+    where l.state < 2);
+  if cardinality(v_ids) = 0 then return '{}'; end if;
+  v_runners := array(
+    select r.id from runner r where r.request_id = any(v_ids) and r.request_id is not null and r.state in (2, 3)
+    order by r.id for update);
+  update runner_request q set state = 2, ended_at = v_now, reason = p_reason where q.id = any(v_ids);
+  if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, v_now, p_times); end if;
+  return array(select r.id from runner r where r.id = any(v_runners) and r.state = 1);
+end $$;
+
+create or replace function runner_note_exhausted(p_ids uuid[], p_exhaustions smallint[])
+returns void language sql as $$
+  update runner_request q set exhaustion = u.exhaustion
+  from (
+    select l.id from runner_request l where l.id = any(p_ids) and l.state = 0 order by l.id for update skip locked) l
+  join unnest(p_ids, p_exhaustions) u(id, exhaustion) on u.id = l.id
+  where q.id = l.id and q.exhaustion is distinct from u.exhaustion
+$$;
+
+-- The runners of a request, for its grant and for their agents.
+create or replace function runner_peers(p_request uuid)
+returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'number', r.number, 'epoch', r.epoch,
+    'instance_type', t.instance_type, 'address', r.address) order by r.number), '[]')
+  from runner r join runner_type t on t.id = r.type_id where r.request_id = p_request
+$$;
+
+-- Claims idle runners for requests that wait: for those given, else for those that some idle runner may fit. One row for
+-- each that was granted, in turn; where requests are given also for each that still waits, with why: 0 nobody of the
+-- class is idle, 1 those that are do not suffice, 2 others held what was looked at.
+create or replace function runner_claim_idle(p_limit integer, p_ids uuid[], p_now timestamptz, p_times jsonb)
+returns table (request_id uuid, runners jsonb, exhaustion smallint) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_heads uuid[];
+  v_granted uuid[];
+  v_open uuid[];
+  v_gangs boolean;
+begin
+  if p_ids is not null then
+    select array_agg(h.id), bool_or(h.count > 1) into v_heads, v_gangs
+    from (
+      select q.id, q.count from runner_request q
+      where q.id = any(p_ids) and q.state = 0 and (q.expires_at is null or q.expires_at > v_now)
+      order by q.rank, q.id) h;
+  else
+    select array_agg(h.id), bool_or(h.count > 1) into v_heads, v_gangs
+    from runner_servable(p_limit + 64, v_now) h;
+  end if;
+  if v_heads is null then return; end if;
+  -- Those who want several at once do so one after the other, or each would hold what the other lacks.
+  if v_gangs then perform pg_advisory_xact_lock(7301, 1); end if;
+  if p_ids is not null then
+    perform 1 from runner_request q where q.id = any(v_heads) order by q.id for update;
+    v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id);
+  else
+    v_heads := array(
+      select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id for update skip locked);
+  end if;
+  if cardinality(v_heads) = 0 then return; end if;
+  select m.o_requests, m.o_open into v_granted, v_open from runner_match(v_heads, p_limit, coalesce(p_now, clock_timestamp()), p_times) m;
+  return query
+    select u.id, runner_peers(u.id), null::smallint
+    from unnest(v_heads) with ordinality u(id, ord) where u.id = any(v_granted) order by u.ord;
+  if p_ids is not null and (cardinality(v_granted) = 0 or cardinality(v_heads) > 1) then
+    return query
+      select u.id, null::jsonb, case when u.id = any(v_open) then 2 else 1 - (not exists (
+          select 1 from runner_shape s join runner_type t on t.resource_class = s.resource_class
+          join runner r on r.type_id = t.id and r.state = 1 where s.id = q.shape_id and r.threshold > v_now))::integer
+        end::smallint
+      from unnest(v_heads) with ordinality u(id, ord) join runner_request q on q.id = u.id
+      where u.id <> all(v_granted) order by u.ord;
+  end if;
+end $$;
+
+-- Requests that wait and that an idle runner fits, in turn: what nobody can serve now is not in the way of the others.
+create or replace function runner_servable(p_limit integer, p_now timestamptz)
+returns table (id uuid, count integer) language sql as $$
+  select h.id, h.count
+  from (
+    select distinct f.shape_id from runner_type t join runner_fit f on f.type_id = t.id
+    where exists (select 1 from runner r where r.type_id = t.id and r.state = 1)) s
+  cross join lateral (
+    select q.id, q.rank, q.count from runner_request q
+    where q.shape_id = s.shape_id and q.state = 0 and (q.expires_at is null or q.expires_at > p_now)
+    order by q.rank, q.id limit p_limit) h
+  order by h.rank, h.id limit p_limit
+$$;
+
+-- Claims runners by name, as many as the request asks for, the first of those given that can be claimed: all or none. Answers
+-- for each: claimed; gone, it is not idle or not what the request asks for; silent; settled, it was not needed.
+create or replace function runner_claim(p_request uuid, p_ids uuid[], p_now timestamptz, p_times jsonb)
+returns jsonb language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_fresh timestamptz := v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond';
+  v_request runner_request;
+  v_answers text[];
+  v_taken uuid[];
+begin
+  select * into v_request from runner_request q where q.id = p_request for update;
+  if v_request.id is null or v_request.state <> 0 or v_request.expires_at <= v_now then
+    v_answers := array(
+      select case when r.id is null then 'settled' else 'claimed' end
+      from unnest(p_ids) with ordinality u(id, ord) left join runner r on r.id = u.id and r.request_id = p_request and r.state in (2, 3)
+      order by u.ord);
+    return jsonb_build_object('answers', v_answers,
+      'runners', case when 'claimed' = any(v_answers) then runner_peers(p_request) end);
+  end if;
+  perform 1 from runner r where r.id = any(p_ids) order by r.id for no key update;
+  v_answers := array(
+    select case
+      when r.id is null or r.state <> 1 or r.threshold <= v_now or r.draining or f.type_id is null then 'gone'
+      when p.seen_at is null or p.seen_at <= v_fresh then 'silent'
+      else 'settled' end
+    from unnest(p_ids) with ordinality u(id, ord)
+    left join runner r on r.id = u.id
+    left join runner_fit f on f.shape_id = v_request.shape_id and f.type_id = r.type_id
+    left join runner_pulse p on p.runner_id = r.id
+    order by u.ord);
+  v_taken := array(
+    select s.id from (
+      select u.id, min(u.ord) as ord from unnest(p_ids, v_answers) with ordinality u(id, answer, ord)
+      where u.answer = 'settled' group by u.id) s
+    order by s.ord limit v_request.count);
+  if cardinality(v_taken) < v_request.count then return jsonb_build_object('answers', v_answers, 'runners', null); end if;
+  perform runner_grant(p_request, v_taken, v_now, p_times);
+  v_answers := array(
+    select case when u.id = any(v_taken) then 'claimed' else u.answer end
+    from unnest(p_ids, v_answers) with ordinality u(id, answer, ord) order by u.ord);
+  return jsonb_build_object('answers', v_answers, 'runners', runner_peers(p_request));
+end $$;

@@ -1,0 +1,150 @@
+-- What agents say, and what they are told. The settings of 30_claim.sql hold for the same reason.
+
+-- What an agent is told; null where its runner is over.
+create or replace function runner_orders(p_id uuid)
+returns jsonb language sql stable as $$
+  select jsonb_build_object('runner_id', r.id, 'number', r.number,
+    'state', (array['created', 'idle', 'claimed', 'running'])[r.state + 1], 'epoch', r.epoch, 'request_id', r.request_id,
+    'task_id', case when r.number = (select min(m.number) from runner m where m.request_id = r.request_id) then q.task_id end,
+    'peers', case when r.request_id is null then '[]' else runner_peers(r.request_id) end,
+    'threshold', floor(extract(epoch from r.threshold) * 1000)::bigint, 'draining', r.draining)
+  from runner r left join runner_request q on q.id = r.request_id
+  where r.id = p_id and r.state < 4
+$$;
+
+create or replace function runner_heard(p_id uuid, p_now timestamptz)
+returns void language sql as $$
+  insert into runner_pulse as p (runner_id, seen_at) values (p_id, p_now)
+  on conflict (runner_id) do update set seen_at = greatest(p.seen_at, excluded.seen_at)
+$$;
+
+-- The first word of a runner, known by its id or by its batch; a batch whose answer is not known yet has a place for each
+-- instance. One that was launched arrives.
+create or replace function runner_register(p_id uuid, p_batch uuid, p_provider_id text, p_address text, p_now timestamptz,
+  p_times jsonb)
+returns jsonb language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_runner runner;
+begin
+  if p_id is not null then
+    select * into v_runner from runner r where r.id = p_id for update;
+  else
+    select * into v_runner from runner r where r.batch_id = p_batch and r.provider_id = p_provider_id for update;
+    if not found then
+      select * into v_runner from runner r
+      where r.batch_id = p_batch and r.provider_id is null and r.state = 0 order by r.id limit 1 for update;
+    end if;
+  end if;
+  if v_runner.id is null or v_runner.state = 4 or v_runner.provider_id <> p_provider_id then return null; end if;
+  if v_runner.provider_id is null or v_runner.address is distinct from p_address then
+    update runner r set provider_id = p_provider_id, address = p_address where r.id = v_runner.id;
+  end if;
+  perform runner_heard(v_runner.id, v_now);
+  if v_runner.state = 0 and v_runner.type_id is not null then
+    perform runner_arrive(array[v_runner.id], v_now, p_times);
+  end if;
+  return runner_orders(v_runner.id);
+end $$;
+
+-- A sign of life. One that spoke before its launch was known arrives; one that was silent may serve who waits.
+create or replace function runner_beat(p_id uuid, p_now timestamptz, p_times jsonb)
+returns jsonb language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_seen timestamptz;
+  v_state smallint;
+  v_type integer;
+begin
+  select r.state, r.type_id, p.seen_at into v_state, v_type, v_seen
+  from runner r left join runner_pulse p on p.runner_id = r.id where r.id = p_id;
+  if v_state is null or v_state = 4 then return null; end if;
+  perform runner_heard(p_id, v_now);
+  if v_state = 0 and v_type is not null and v_seen is not null then
+    perform 1 from runner r where r.id = p_id and r.state = 0 for update;
+    if found then perform runner_arrive(array[p_id], v_now, p_times); end if;
+  elsif v_state = 1 and v_seen <= v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond' then
+    perform pg_notify('heddle_pool', '');
+  end if;
+  return runner_orders(p_id);
+end $$;
+
+-- It has begun: from now on it has no end of its own.
+create or replace function runner_confirm(p_id uuid, p_epoch integer, p_now timestamptz)
+returns boolean language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+begin
+  update runner r set state = 3, uses = r.uses + 1, confirm_by = null, threshold = '9999-12-31', state_since = v_now
+  where r.id = p_id and r.epoch = p_epoch and r.state = 2 and r.threshold > v_now;
+  if not found then return exists (select 1 from runner r where r.id = p_id and r.epoch = p_epoch and r.state = 3); end if;
+  perform runner_heard(p_id, v_now);
+  return true;
+end $$;
+
+-- A runner is free. A request of a task is over with it, and so are its other runners; a holder's with its last one.
+-- p_epoch null: whatever it is. Returns whether it is free now, and the runners that are idle by this.
+create or replace function runner_release(p_id uuid, p_epoch integer, p_now timestamptz, p_times jsonb,
+  out o_released boolean, out o_idle uuid[])
+language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now timestamptz;
+  v_runner runner;
+  v_source smallint;
+  v_free uuid[];
+  v_locked boolean;
+begin
+  o_released := false;
+  o_idle := '{}';
+  v_locked := p_id = any(runner_lock(array[p_id]));
+  select * into v_runner from runner r where r.id = p_id;
+  if v_runner.id is null or v_runner.state in (0, 4) or v_runner.epoch <> p_epoch then return; end if;
+  o_released := true;
+  if v_runner.state = 1 then return; end if;
+  if not v_locked then raise serialization_failure using message = 'the runner was claimed meanwhile'; end if;
+  v_now := coalesce(p_now, clock_timestamp());
+  select q.source into v_source from runner_request q where q.id = v_runner.request_id;
+  v_free := case when v_source = 0
+    then array(select r.id from runner r where r.request_id = v_runner.request_id order by r.id) else array[p_id] end;
+  if p_epoch is not null then perform runner_heard(p_id, v_now); end if;
+  if not exists (select 1 from runner r where r.request_id = v_runner.request_id and r.id <> all(v_free)) then
+    update runner_request q set state = 2, ended_at = v_now where q.id = v_runner.request_id and q.state = 1;
+  end if;
+  perform runner_arrive(v_free, v_now, p_times);
+  o_idle := array(select r.id from runner r where r.id = any(v_free) and r.state = 1);
+end $$;
+
+-- Runners that nobody has end at once, the others when they are released. Returns how many of either.
+create or replace function runner_drain(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_free uuid[];
+  v_held uuid[];
+begin
+  select array_agg(l.id) filter (where l.state < 2), array_agg(l.id) filter (where l.state in (2, 3) and not l.draining)
+  into v_free, v_held
+  from (select r.id, r.state, r.draining from runner r where r.id = any(p_ids) order by r.id for update) l;
+  if v_free is not null then perform runner_end(v_free, p_reason, p_now, p_times); end if;
+  if v_held is not null then
+    update runner r set draining = true, reason = p_reason where r.id = any(v_held);
+    perform pg_notify('heddle_runner', u.id::text) from unnest(v_held) u(id);
+  end if;
+  return coalesce(cardinality(v_free), 0) + coalesce(cardinality(v_held), 0);
+end $$;
+
+create or replace function runner_terminate(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_locked uuid[] := runner_lock(p_ids);
+begin
+  if exists (select 1 from runner r where r.id = any(p_ids) and r.state < 4 and r.id <> all(v_locked)) then
+    raise serialization_failure using message = 'one of the runners was claimed meanwhile';
+  end if;
+  return runner_end(v_locked, p_reason, p_now, p_times);
+end $$;
