@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+
+import type {
+  CreateFleetCommandInput,
+  FleetLaunchTemplateOverridesRequest,
+  InstanceRequirementsRequest,
+  RunInstancesCommandInput,
+  _InstanceType,
+} from '@aws-sdk/client-ec2';
+
+import { allowsType } from '../../../domain/runner/classify.ts';
+import type { LaunchBatch } from '../../port/provider.ts';
+import type { Ec2Settings, Ec2Template } from './settings.ts';
+import { tagsOf } from './tags.ts';
+
+/** Most overrides that a fleet may name. */
+const OVERRIDES_MAX = 300;
+const PATTERNS_MAX = 400;
+
+/** The instance types of the class that the requirements allow; empty where EC2 is to choose. */
+export function typesOf(settings: Ec2Settings, { requirements }: LaunchBatch): string[] {
+  const named = settings.instance_types[requirements.resource_class] ?? [];
+  return named.filter((type) => allowsType(requirements.allowed_instance_types, type));
+}
+
+/** One instance of one type, by one call that answers at once. */
+export function runInstancesInput(
+  settings: Ec2Settings,
+  template: Ec2Template,
+  batch: LaunchBatch,
+  instanceType: string,
+): RunInstancesCommandInput {
+  const subnet = subnetOf(settings, batch);
+  const input: RunInstancesCommandInput = {
+    MinCount: 1,
+    MaxCount: 1,
+    ClientToken: batch.id,
+    LaunchTemplate: { ...reference(template), Version: template.version },
+    InstanceType: instanceType as _InstanceType,
+    TagSpecifications: tagsOf(settings.pool, batch.id, batch.runner_ids[0]!),
+  };
+  if (subnet !== null) input.SubnetId = subnet;
+  if (batch.requirements.usage_class === 'spot') {
+    input.InstanceMarketOptions = {
+      MarketType: 'spot',
+      SpotOptions: { SpotInstanceType: 'one-time', InstanceInterruptionBehavior: 'terminate' },
+    };
+  }
+  return input;
+}
+
+/** All of a batch, by one call that answers with what it got. */
+export function createFleetInput(
+  settings: Ec2Settings,
+  template: Ec2Template,
+  batch: LaunchBatch,
+  token: string,
+): CreateFleetCommandInput {
+  const spot = batch.requirements.usage_class === 'spot';
+  return {
+    Type: 'instant',
+    ClientToken: token,
+    LaunchTemplateConfigs: [
+      {
+        LaunchTemplateSpecification: { ...reference(template), Version: template.version },
+        Overrides: overridesOf(settings, batch),
+      },
+    ],
+    TargetCapacitySpecification: {
+      TotalTargetCapacity: batch.runner_ids.length,
+      DefaultTargetCapacityType: spot ? 'spot' : 'on-demand',
+    },
+    ...(spot
+      ? { SpotOptions: { AllocationStrategy: 'price-capacity-optimized', InstanceInterruptionBehavior: 'terminate' } }
+      : { OnDemandOptions: { AllocationStrategy: 'lowest-price' } }),
+    TagSpecifications: tagsOf(settings.pool, batch.id, batch.runner_ids.length === 1 ? batch.runner_ids[0]! : null),
+  };
+}
+
+/** One a subnet, times the types where they are named. */
+function overridesOf(settings: Ec2Settings, batch: LaunchBatch): FleetLaunchTemplateOverridesRequest[] {
+  const types = typesOf(settings, batch);
+  const places: readonly (string | null)[] = settings.subnet_ids.length === 0 ? [null] : settings.subnet_ids;
+  const kinds: FleetLaunchTemplateOverridesRequest[] =
+    types.length > 0
+      ? types.map((type) => ({ InstanceType: type as _InstanceType }))
+      : [{ InstanceRequirements: requirementsOf(batch) }];
+  return places
+    .flatMap((place) => kinds.map((kind) => (place === null ? kind : { ...kind, SubnetId: place })))
+    .slice(0, OVERRIDES_MAX);
+}
+
+/** Exactly the processors of the class, at least its memory, and of the types that are allowed. */
+function requirementsOf({ cpu, memory_mib, requirements }: LaunchBatch): InstanceRequirementsRequest {
+  const allowed = requirements.allowed_instance_types;
+  return {
+    VCpuCount: { Min: cpu, Max: cpu },
+    MemoryMiB: { Min: memory_mib },
+    ...(allowed.length > 0 ? { AllowedInstanceTypes: allowed.slice(0, PATTERNS_MAX) } : {}),
+  };
+}
+
+/** Another subnet for another batch, and the same one when the same batch is tried again. */
+function subnetOf({ subnet_ids }: Ec2Settings, { id }: LaunchBatch): string | null {
+  if (subnet_ids.length === 0) return null;
+  return subnet_ids[createHash('sha256').update(id).digest().readUInt32BE() % subnet_ids.length]!;
+}
+
+export function reference({ id }: Ec2Template): { LaunchTemplateId: string } | { LaunchTemplateName: string } {
+  return id.startsWith('lt-') ? { LaunchTemplateId: id } : { LaunchTemplateName: id };
+}

@@ -1,0 +1,315 @@
+/** The real client of EC2 against a server of this machine that speaks its protocol. */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+
+import * as sdk from '@aws-sdk/client-ec2';
+
+import type { LaunchBatch, LaunchFault, ProviderInstance } from '../../../../src/pool/port/provider.ts';
+import { Ec2Provider } from '../../../../src/pool/providers/ec2/provider.ts';
+import type { Ec2Settings } from '../../../../src/pool/providers/ec2/settings.ts';
+import { BATCH_TAG, POOL_TAG, RUNNER_TAG } from '../../../../src/pool/providers/ec2/tags.ts';
+import { newId } from '../../../../src/runtime/random.ts';
+import { listAt, textAt } from './query.ts';
+import { FakeEc2 } from './server.ts';
+
+const PARAMETERS = {
+  image_id: 'ami-1',
+  security_group_ids: ['sg-1'],
+  instance_profile: 'runner',
+  key_name: null,
+  user_data: '#!/bin/bash\nheddle worker --runner ec2\n',
+};
+
+function batchOf(count: number, extra: Partial<LaunchBatch['requirements']> = {}): LaunchBatch {
+  return {
+    id: newId(),
+    requirements: {
+      resource_class: 'large',
+      usage_class: 'on-demand',
+      allowed_instance_types: [],
+      cpu: null,
+      memory_mib: null,
+      ...extra,
+    },
+    cpu: 2,
+    memory_mib: 4_096,
+    runner_ids: Array.from({ length: count }, () => newId()),
+    planned_at: 0,
+    tries: 0,
+  };
+}
+
+async function all(provider: Ec2Provider): Promise<ProviderInstance[]> {
+  const listed: ProviderInstance[] = [];
+  for await (const page of provider.list()) listed.push(...page);
+  return listed;
+}
+
+describe('runners on EC2', () => {
+  let server: FakeEc2;
+  let endpoint: string;
+  let provider: Ec2Provider;
+
+  const open = (extra: Partial<Ec2Settings> = {}): Ec2Provider => {
+    const settings: Ec2Settings = {
+      region: 'eu-central-1',
+      endpoint,
+      pool: 'test',
+      template: null,
+      parameters: PARAMETERS,
+      subnet_ids: ['subnet-a', 'subnet-b'],
+      instance_types: {},
+      ...extra,
+    };
+    const client = new sdk.EC2Client({
+      region: settings.region,
+      endpoint,
+      maxAttempts: 1,
+      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    });
+    return new Ec2Provider({ settings, sdk, client });
+  };
+  const failsWith = (launch: Promise<unknown>, fault: LaunchFault): Promise<void> =>
+    assert.rejects(launch, { name: 'LaunchFailure', fault });
+
+  beforeEach(async () => {
+    server = new FakeEc2();
+    endpoint = await server.start();
+    provider = open();
+  });
+  afterEach(async () => {
+    await provider.close();
+    await server.stop();
+  });
+
+  test('several are an instant fleet over the subnets, tagged with the pool and the launch', async () => {
+    const batch = batchOf(3, { allowed_instance_types: ['m7i*', 'c7?'], usage_class: 'spot' });
+    const { launched, missing } = await provider.launch(batch);
+    assert.equal(missing, null);
+    assert.deepEqual(
+      launched.map(({ runner_id }) => runner_id),
+      batch.runner_ids,
+    );
+    assert.equal(new Set(launched.map(({ provider_id }) => provider_id)).size, 3);
+    assert.deepEqual(
+      launched.map(({ cpu, memory_mib }) => [cpu, memory_mib]),
+      Array(3).fill([2, 4_096]),
+    );
+    const { query } = server.calls.find(({ action }) => action === 'CreateFleet')!;
+    const overrides = listAt(query, 'LaunchTemplateConfigs.1.Overrides');
+    assert.deepEqual(
+      overrides.map((each) => textAt(each, 'SubnetId')),
+      ['subnet-a', 'subnet-b'],
+    );
+    assert.deepEqual(
+      ['VCpuCount.Min', 'VCpuCount.Max', 'MemoryMiB.Min', 'AllowedInstanceType.1', 'AllowedInstanceType.2'].map((at) =>
+        textAt(overrides[0]!, `InstanceRequirements.${at}`),
+      ),
+      ['2', '2', '4096', 'm7i*', 'c7?'],
+    );
+    assert.equal(textAt(query, 'Type'), 'instant');
+    assert.equal(textAt(query, 'SpotOptions.AllocationStrategy'), 'price-capacity-optimized');
+    for (const { tags, spot } of server.alive()) {
+      assert.deepEqual(
+        [tags.get(POOL_TAG), tags.get(BATCH_TAG), tags.get(RUNNER_TAG), spot],
+        ['test', batch.id, undefined, true],
+      );
+    }
+  });
+
+  test('one of a type that is named is RunInstances, tagged with its runner', async () => {
+    provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
+    const batch = batchOf(1, { allowed_instance_types: ['m*'] });
+    const { launched } = await provider.launch(batch);
+    assert.deepEqual(
+      launched.map(({ instance_type }) => instance_type),
+      ['m7i.large'],
+    );
+    assert.equal(server.count('CreateFleet'), 0);
+    const [instance] = server.alive();
+    assert.equal(instance!.tags.get(RUNNER_TAG), batch.runner_ids[0]);
+    assert.ok(['subnet-a', 'subnet-b'].includes(instance!.subnet!));
+    await provider.close();
+  });
+
+  test('one whose type is not to be had is looked for in a fleet of all that are allowed', async () => {
+    provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
+    server.capacity.set('c7i.large', 0);
+    const { launched } = await provider.launch(batchOf(1));
+    assert.deepEqual(
+      launched.map(({ instance_type }) => instance_type),
+      ['m7i.large'],
+    );
+    assert.equal(server.alive().length, 1);
+    await provider.close();
+  });
+
+  test('a call that comes again with its token launches nothing more, and answers alike', async () => {
+    for (const count of [1, 4]) {
+      const batch = batchOf(count);
+      const first = await provider.launch(batch);
+      assert.deepEqual(await provider.launch({ ...batch, tries: 1 }), first);
+    }
+    assert.equal(server.alive().length, 5);
+  });
+
+  test('an answer that was lost is unclear, and the same call finds what was launched', async () => {
+    for (const types of [{}, { large: ['m7i.large'] }]) {
+      const own = open({ instance_types: types });
+      const batch = batchOf(1);
+      const action = 'large' in types ? 'RunInstances' : 'CreateFleet';
+      const before = server.alive().length;
+      server.troubles.push({ action, code: 'drop-answer' });
+      await failsWith(own.launch(batch), 'unclear');
+      const { launched } = await own.launch({ ...batch, tries: 1 });
+      assert.equal(launched.length, 1);
+      assert.equal(server.alive().length, before + 1);
+      await own.close();
+    }
+  });
+
+  test('settings that changed between two tries: what was launched is found by its tags', async () => {
+    const batch = batchOf(2);
+    server.troubles.push({ action: 'CreateFleet', code: 'drop-answer' });
+    await failsWith(provider.launch(batch), 'unclear');
+    const changed = open({ subnet_ids: ['subnet-c'] });
+    const { launched } = await changed.launch({ ...batch, tries: 1 });
+    assert.deepEqual(
+      launched.map(({ provider_id }) => provider_id).sort(),
+      server
+        .alive()
+        .map(({ id }) => id)
+        .sort(),
+    );
+    assert.equal(server.alive().length, 2);
+    await changed.close();
+  });
+
+  test('a fleet that got fewer than asked for is used', async () => {
+    server.capacity.set('m7i.large', 2);
+    const { launched, missing } = await provider.launch(batchOf(5));
+    assert.equal(launched.length, 2);
+    assert.match(missing!, /InsufficientInstanceCapacity/);
+  });
+
+  test('a fleet that got none fails of capacity', async () => {
+    server.capacity.set('m7i.large', 0);
+    await failsWith(provider.launch(batchOf(2)), 'capacity');
+  });
+
+  const FAULTS: readonly (readonly [string, number, LaunchFault])[] = [
+    ['RequestLimitExceeded', 503, 'throttled'],
+    ['Throttling', 400, 'throttled'],
+    ['InstanceLimitExceeded', 400, 'capacity'],
+    ['VcpuLimitExceeded', 400, 'capacity'],
+    ['MaxSpotInstanceCountExceeded', 400, 'capacity'],
+    ['UnauthorizedOperation', 403, 'refused'],
+    ['InvalidAMIID.NotFound', 400, 'refused'],
+    ['InvalidParameterValue', 400, 'refused'],
+    ['InternalError', 500, 'unclear'],
+    ['Unavailable', 503, 'unclear'],
+  ];
+  for (const [code, status, fault] of FAULTS) {
+    test(`${code} (${status}) is ${fault}`, async () => {
+      server.troubles.push({ action: 'CreateFleet', code, status });
+      await failsWith(provider.launch(batchOf(2)), fault);
+      assert.equal(server.alive().length, 0);
+    });
+  }
+
+  test('a connection that breaks is unclear', async () => {
+    server.troubles.push({ action: 'CreateFleet', code: 'hang-up' });
+    await failsWith(provider.launch(batchOf(2)), 'unclear');
+  });
+
+  test('a listing takes every page, and only what is of this pool and alive', async () => {
+    server.pageMax = 3;
+    await provider.launch(batchOf(8));
+    server.plant({ [POOL_TAG]: 'another' });
+    const planted = server.plant({ [POOL_TAG]: 'test' });
+    await provider.terminate([server.alive()[0]!.id]);
+    const listed = await all(provider);
+    assert.equal(listed.length, 8);
+    assert.equal(server.count('DescribeInstances'), 3);
+    assert.deepEqual(
+      listed.filter(({ batch_id }) => batch_id === null).map(({ provider_id }) => provider_id),
+      [planted.id],
+    );
+  });
+
+  test('an error in the midst of a listing is an error, not a short listing', async () => {
+    server.pageMax = 2;
+    await provider.launch(batchOf(5));
+    server.troubles.push({ action: 'DescribeInstances', code: 'RequestLimitExceeded', status: 503 });
+    await assert.rejects(all(provider), { name: 'RequestLimitExceeded' });
+  });
+
+  test('what was just launched may be missing in listings for a while', async () => {
+    server.hiddenFor = 2;
+    await provider.launch(batchOf(1));
+    assert.deepEqual(
+      [(await all(provider)).length, (await all(provider)).length, (await all(provider)).length],
+      [0, 0, 1],
+    );
+  });
+
+  test('ids that EC2 does not know any more keep no other from being ended, and ending twice is no error', async () => {
+    const { launched } = await provider.launch(batchOf(3));
+    const ids = launched.map(({ provider_id }) => provider_id);
+    await provider.terminate(['i-00000000000000bad', ...ids, 'i-0000000000000bad2']);
+    assert.equal(server.alive().length, 0);
+    await provider.terminate(ids);
+    await provider.terminate(['i-00000000000000bad']);
+    await provider.terminate([]);
+  });
+
+  test('ended in the midst of its launch: the row has an instance that listings do not have', async () => {
+    const { launched } = await provider.launch(batchOf(1));
+    server.instances.get(launched[0]!.provider_id)!.state = 'terminated';
+    assert.deepEqual(await all(provider), []);
+  });
+
+  test('the template is made once, changed where its parameters changed, and says what an agent needs', async () => {
+    assert.deepEqual(await provider.refresh(), ['launch template heddle-test made']);
+    assert.deepEqual(await provider.refresh(), []);
+    const changed = open({ parameters: { ...PARAMETERS, image_id: 'ami-2' } });
+    assert.deepEqual(await changed.refresh(), ['launch template heddle-test changed']);
+    const { data } = server.templates.get('heddle-test')!.versions[0]!;
+    assert.equal(Buffer.from(textAt(data!, 'UserData')!, 'base64').toString(), PARAMETERS.user_data);
+    assert.deepEqual(
+      ['MetadataOptions.InstanceMetadataTags', 'MetadataOptions.HttpTokens', 'InstanceInitiatedShutdownBehavior'].map(
+        (at) => textAt(data!, at),
+      ),
+      ['enabled', 'required', 'terminate'],
+    );
+    await changed.close();
+  });
+
+  test('two that make the template at once are no error', async () => {
+    const other = open();
+    const lines = await Promise.all([provider.refresh(), other.refresh()]);
+    assert.ok(lines.flat().length >= 1);
+    assert.ok(server.templates.has('heddle-test'));
+    await other.close();
+  });
+
+  test('a template of the operator is used as it is', async () => {
+    const own = open({ template: { id: 'lt-0123', version: '7' }, parameters: null });
+    assert.deepEqual(await own.refresh(), []);
+    await own.launch(batchOf(2));
+    const { query } = server.calls.find(({ action }) => action === 'CreateFleet')!;
+    const specification = 'LaunchTemplateConfigs.1.LaunchTemplateSpecification';
+    assert.deepEqual(
+      [textAt(query, `${specification}.LaunchTemplateId`), textAt(query, `${specification}.Version`)],
+      ['lt-0123', '7'],
+    );
+    assert.equal(server.count('CreateLaunchTemplate'), 0);
+    await own.close();
+  });
+
+  test('a template that cannot be made fails the launch with what EC2 said, and is tried again', async () => {
+    server.troubles.push({ action: 'DescribeLaunchTemplateVersions', code: 'UnauthorizedOperation', status: 403 });
+    await failsWith(provider.launch(batchOf(2)), 'refused');
+    assert.equal((await provider.launch(batchOf(2))).launched.length, 2);
+  });
+});
