@@ -17,6 +17,11 @@ export class MemoryMoves {
     return row.seen_at === null || row.seen_at <= now - options.times.fresh_ms ? 'silent' : null;
   }
 
+  /** Whether a request waits, and its time is not over. */
+  isServable({ state, expires_at }: RequestRow): boolean {
+    return state === 'waiting' && (expires_at === null || expires_at > this.#tables.now);
+  }
+
   /** Idle runners for a request, as many as it asks for, most recently used first; null where there are fewer. */
   pick(request: RequestRow): RunnerRow[] | null {
     const types = [...request.shape.types].filter((type) => !this.#isHeldBack(type, request));
@@ -60,16 +65,9 @@ export class MemoryMoves {
     const broken = [...held].filter((request) => !this.#hasBegun(request) || rows.includes(firstOf(request)));
     for (const row of rows) this.#terminate(row, reason);
     const mates = broken.flatMap((request) => [...request.runners]);
-    let waiting = 0;
-    for (const request of broken) {
-      if (this.#hasBegun(request)) this.#tables.settle(request, 'ended', reason);
-      else {
-        this.#tables.settle(request, 'waiting', null);
-        waiting += 1;
-      }
-    }
+    for (const request of broken) this.#tables.settle(request, ...this.#afterLoss(request, reason));
     this.arrive(mates);
-    return waiting;
+    return broken.filter(({ state }) => state === 'waiting').length;
   }
 
   /** Ends a request; its runners are free. */
@@ -88,8 +86,11 @@ export class MemoryMoves {
   #handOver(row: RunnerRow): void {
     if (row.type === null || this.obstacleOf(row) !== null) return;
     const { shapes } = row.type;
-    const singles = [...shapes].flatMap(({ singles }) => singles.items[0] ?? []).sort(byTurn);
-    const gangs = [...shapes].flatMap(({ gangs }) => gangs.items).sort(byTurn);
+    const singles = [...shapes].flatMap(
+      ({ singles }) => singles.items.find((request) => this.isServable(request)) ?? [],
+    );
+    singles.sort(byTurn);
+    const gangs = [...shapes].flatMap(({ gangs }) => gangs.items.filter((gang) => this.isServable(gang))).sort(byTurn);
     const [single] = singles;
     for (const gang of gangs) {
       if (single !== undefined && byTurn(single, gang) < 0) break;
@@ -106,7 +107,7 @@ export class MemoryMoves {
     for (const { gangs } of type.shapes) {
       for (const gang of gangs.items) {
         if (byTurn(gang, request) >= 0) break;
-        if (this.#isImpatient(gang)) return true;
+        if (this.isServable(gang) && this.#isImpatient(gang)) return true;
       }
     }
     return false;
@@ -123,6 +124,11 @@ export class MemoryMoves {
       if (this.obstacleOf(row) === null) found.push(row);
     }
     return found;
+  }
+
+  /** The attempt that has begun is over; what has not begun may still. */
+  #afterLoss(request: RequestRow, reason: string): ['ended' | 'waiting', string | null] {
+    return this.#hasBegun(request) ? ['ended', reason] : ['waiting', null];
   }
 
   #hasBegun(request: RequestRow): boolean {

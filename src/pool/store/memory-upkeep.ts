@@ -29,6 +29,8 @@ export class MemoryUpkeep {
       requeued += this.#moves.end(some, reason);
       ended[reason] = (ended[reason] ?? 0) + some.length;
     };
+    const expired = this.#expire(limit);
+    const released = this.#releaseOver(limit);
     end(this.#overdue('claimed'), 'unconfirmed');
     const created = this.#overdue('created');
     end(
@@ -41,8 +43,7 @@ export class MemoryUpkeep {
     );
     end(this.#idleTooLong(keep), 'idle too long');
     end(this.#lost(), 'lost');
-    const released = this.#releaseOver(limit);
-    return { ended, requeued, expired: this.#expire(limit), released };
+    return { ended, requeued, expired, released };
   }
 
   reconcile(provider: string, listed: readonly ProviderInstance[]): { orphans: string[]; vanished: number } {
@@ -92,11 +93,15 @@ export class MemoryUpkeep {
       const kept = keep.filter(
         (each) => each.resource_class === type?.resource_class && each.usage_class === type.usage_class,
       );
-      const count = kept.reduce((sum, each) => sum + each.count, 0);
+      const count = kept.reduce((most, each) => Math.max(most, each.count), 0);
       const late = rows.filter(({ threshold }) => threshold <= now);
-      late.sort((one, other) => other.state_since - one.state_since || compareText(one.id, other.id));
+      late.sort((one, other) => other.threshold - one.threshold || compareText(other.id, one.id));
       const stay = Math.min(late.length, Math.max(0, count - (rows.length - late.length)));
-      for (const row of late.slice(0, stay)) row.threshold = now + options.times.idle_ms;
+      for (const row of late.slice(0, stay)) {
+        row.threshold = now + options.times.idle_ms;
+        // A backend that keeps messages is to be told of the new end.
+        row.offered_at = null;
+      }
       ended.push(...late.slice(stay));
     }
     return ended;
@@ -108,7 +113,7 @@ export class MemoryUpkeep {
     const { silent_ms, doubt_ms } = options.times;
     const lost: RunnerRow[] = [];
     for (const row of this.#tables.live) {
-      if (row.state === 'created' || row.seen_at === null || row.seen_at >= now - silent_ms) row.silent_at = null;
+      if (row.state === 'created' || row.seen_at === null || row.seen_at > now - silent_ms) row.silent_at = null;
       else if (row.silent_at === null || row.silent_at <= row.seen_at) row.silent_at = now;
       else if (row.silent_at <= now - doubt_ms) lost.push(row);
     }

@@ -25,6 +25,9 @@ import { MemoryUpkeep } from './memory-upkeep.ts';
 
 export type { MemoryStoreOptions, TaskStates } from './memory-tables.ts';
 
+/** The end of what has none. */
+const FAR_AWAY = Date.UTC(9999, 11, 31);
+
 /**
  * Runners and requests in this process, for tests: what the store of PostgreSQL is held against. Every method does its
  * work before it returns, so each is one transaction.
@@ -109,7 +112,7 @@ export class MemoryRunnerStore implements RunnerStore {
       const exhausted = new Set<number>();
       for (const request of asked) {
         if (grants.length >= limit) break;
-        if (request.state !== 'waiting' || exhausted.has(request.shape.id)) continue;
+        if (!this.#moves.isServable(request) || exhausted.has(request.shape.id)) continue;
         const runners = this.#moves.pick(request);
         if (runners !== null) {
           this.#moves.grant(request, runners);
@@ -123,14 +126,21 @@ export class MemoryRunnerStore implements RunnerStore {
   claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
     return answered(() => {
       const request = this.#tables.requests.get(requestId);
-      if (request?.state !== 'waiting') return { grant: null, answers: runnerIds.map(() => 'settled' as const) };
       const rows = runnerIds.map((id) => this.#tables.runners.get(id));
-      const answers = rows.map((row) => this.#moves.obstacleOf(row) ?? 'claimed');
-      const claimed = new Set(rows.filter((row) => row !== undefined));
-      const isWhole = claimed.size === request.count && answers.every((answer) => answer === 'claimed');
-      if (!isWhole) return { grant: null, answers };
-      this.#moves.grant(request, [...claimed]);
-      return { grant: grantOf(request), answers };
+      if (request === undefined || !this.#moves.isServable(request)) {
+        // Who asks again after a lost answer is told what became of it.
+        const answers = rows.map((row) => (row?.request && row.request === request ? 'claimed' : 'settled'));
+        return { grant: answers.includes('claimed') ? grantOf(request!) : null, answers };
+      }
+      const obstacles = rows.map((row) =>
+        row?.type && !request.shape.types.has(row.type) ? 'gone' : this.#moves.obstacleOf(row),
+      );
+      const sound = new Set(rows.filter((row, at) => row !== undefined && obstacles[at] === null));
+      const taken = new Set([...sound].slice(0, request.count));
+      const isWhole = taken.size === request.count;
+      if (isWhole) this.#moves.grant(request, [...taken] as RunnerRow[]);
+      const answers = rows.map((row, at) => obstacles[at] ?? (isWhole && taken.has(row) ? 'claimed' : 'settled'));
+      return { grant: isWhole ? grantOf(request) : null, answers };
     });
   }
 
@@ -168,6 +178,7 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => {
       const row = this.#registered(registration);
       if (row === undefined || row.state === 'terminated') return null;
+      if (row.provider_id !== null && row.provider_id !== registration.provider_id) return null;
       this.#tables.nameAt(row, registration.provider_id);
       row.address = registration.address;
       row.seen_at = this.#tables.now;
@@ -180,7 +191,10 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => {
       const row = this.#liveRow(runnerId);
       if (row === undefined) return null;
+      const isFirst = row.seen_at === null;
       row.seen_at = this.#tables.now;
+      // It spoke before its launch was known.
+      if (row.state === 'created' && row.type !== null && !isFirst) this.#moves.arrive([row]);
       return ordersOf(row);
     });
   }
@@ -190,9 +204,11 @@ export class MemoryRunnerStore implements RunnerStore {
       const row = this.#liveRow(runnerId);
       if (row?.epoch !== epoch || !isHeld(row.state)) return false;
       if (row.state === 'claimed') {
+        if (row.threshold <= this.#tables.now) return false;
+        row.seen_at = this.#tables.now;
         this.#tables.move(row, 'running', row.request);
         row.uses += 1;
-        row.threshold = Infinity;
+        row.threshold = FAR_AWAY;
       }
       return true;
     });
@@ -202,8 +218,9 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => {
       const row = this.#liveRow(runnerId);
       if (row === undefined || (epoch !== null && row.epoch !== epoch)) return false;
-      if (row.request === null) return row.state === 'idle' && epoch !== null;
+      if (row.request === null) return row.state === 'idle';
       const { request } = row;
+      if (epoch !== null) row.seen_at = this.#tables.now;
       if (request.source === 'task' || request.runners.size === 1) this.#moves.endRequest(request, null);
       else this.#moves.arrive([row]);
       return true;
