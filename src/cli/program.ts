@@ -13,6 +13,7 @@ import { registerJobCommands } from './commands/job.ts';
 import { registerKeysCommand } from './commands/keys.ts';
 import { registerMigrateCommand } from './commands/migrate.ts';
 import { registerModelsCommands } from './commands/models.ts';
+import { registerPoolCommands } from './commands/pool.ts';
 import { registerQueueCommands } from './commands/queue.ts';
 import { registerReconCommands } from './commands/recon.ts';
 import { registerScanCommand } from './commands/scan.ts';
@@ -52,6 +53,7 @@ export function createProgram(): Command {
   registerFindingsCommands(program);
   registerModelsCommands(program);
   registerQueueCommands(program);
+  registerPoolCommands(program);
   registerWebhookCommands(program);
   registerScanCommand(program);
   registerReconCommands(program);

@@ -23,6 +23,7 @@ import { FindingsClient } from './findings.ts';
 import { ModelsClient } from './models.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
+import { PoolClient } from './pool.ts';
 import { QueuesClient } from './queues.ts';
 import { Transport, type ClientOptions } from './transport.ts';
 import { WorkClient } from './work-client.ts';
@@ -88,6 +89,7 @@ export class HeddleClient {
   readonly findings: FindingsClient;
   readonly jobs: JobsClient;
   readonly models: ModelsClient;
+  readonly pool: PoolClient;
   readonly queues: QueuesClient;
   readonly work: WorkClient;
   readonly #transport: Transport;
@@ -100,6 +102,7 @@ export class HeddleClient {
     this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
+    this.pool = new PoolClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;
   }

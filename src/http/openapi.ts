@@ -27,6 +27,7 @@ export async function describeApi(app: App, version: string, hostUrl: string): P
         { name: 'Findings', description: 'Secrets that scans found, over all their runs.' },
         { name: 'Models', description: 'Hosts, services, names, certificates: what is known, and what has changed.' },
         { name: 'Executors', description: 'Where tasks of the kind `RemoteEvent` go.' },
+        { name: 'Pool', description: 'Runners: warm ones, those at work, and who waits for one.' },
         { name: 'Queues', description: 'What stands in the queues, and dead letters.' },
         { name: 'Webhooks', description: 'The outbox of webhook deliveries.' },
         { name: 'Definitions', description: 'Rules and actions that tasks name instead of repeating.' },

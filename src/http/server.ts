@@ -20,6 +20,7 @@ import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { pageRoutes } from './routes/page.ts';
+import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
 import { serviceRoutes } from './routes/service.ts';
@@ -113,6 +114,7 @@ function addRoutes(app: App, context: RouteContext): void {
   modelRoutes(app, context);
   executorRoutes(app, context);
   queueRoutes(app, context);
+  poolRoutes(app, context);
   eventRoutes(app, context);
   webhookRoutes(app, context);
   definitionRoutes(app, context);

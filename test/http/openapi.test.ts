@@ -40,7 +40,7 @@ before(async () => {
 
 after(() => server.app.close());
 
-const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors']);
+const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors', '/pool']);
 
 describe('the description of the API', () => {
   test('is OpenAPI 3.1 and names every route, with summary, answers, problems and security', () => {

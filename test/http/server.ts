@@ -11,6 +11,7 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { createTracer } from '../../src/runtime/trace.ts';
 import { EngineStub } from './engine-stub.ts';
+import { noPool } from './pool-stub.ts';
 
 export const HANDLE_KEY = Buffer.alloc(32, 7);
 
@@ -123,6 +124,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     findings: noFindings,
     models: noModels,
     executors: { list: () => [] },
+    pool: noPool,
     queues: noQueues,
     tokens,
     definitions,

@@ -25,6 +25,7 @@ export interface RouteDescription {
     | 'Findings'
     | 'Models'
     | 'Executors'
+    | 'Pool'
     | 'Queues'
     | 'Webhooks'
     | 'Definitions'
@@ -41,7 +42,7 @@ const PROBLEM_DESCRIPTION: Readonly<Record<number, string>> = {
   401: 'A valid bearer token is required.',
   403: 'The token or handle does not allow this.',
   404: 'There is no such thing.',
-  409: 'The state of the task, workflow or job does not allow this.',
+  409: 'Its state does not allow this.',
   413: 'The body is too large.',
   415: 'The body is not application/json.',
   422: 'The idempotency key was used with another body.',

@@ -32,7 +32,7 @@ export async function pageRoutes(app: App, { config }: RouteContext): Promise<vo
     }
     return reply.sendFile('index.html', directory, { immutable: false, maxAge: 0 });
   };
-  for (const url of ['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors']) {
+  for (const url of ['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors', '/pool']) {
     app.route({ method: 'GET', url, config: { scope: null }, schema: { hide: true }, handler: sendPage });
   }
 }

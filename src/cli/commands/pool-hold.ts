@@ -1,0 +1,90 @@
+import type { ClientContext } from '../output/client-command.ts';
+import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
+import { given } from '../output/list-options.ts';
+import { displayFor } from '../output/live-progress.ts';
+import { reasonOf, wantsOf, writeRunners } from '../output/pool-table.ts';
+import { writeFields } from '../output/table.ts';
+import { printable } from '../output/text.ts';
+import type { PoolRequestDetail } from '../output/wire.ts';
+import { requirementsOf, type RequirementOptions } from './pool-options.ts';
+
+export interface HoldOptions extends RequirementOptions {
+  id?: string;
+  holder?: string;
+  tenant?: string;
+  /** Seconds; true where nothing was said. */
+  wait: number | boolean;
+}
+
+const WAIT_DEFAULT_SECS = 300;
+/** One answer of the server takes no longer, so that what it waits for can be told. */
+const WAIT_STEP_SECS = 5;
+
+/** Asks for runners and waits for them; the request stays when the wait is over. */
+export async function holdRunners(context: ClientContext, options: HoldOptions): Promise<ClientExit | undefined> {
+  const { id, holder, tenant, wait } = options;
+  const body = { requirements: requirementsOf(options), ...given({ id, holder, tenant }) };
+  const waitSecs = wait === false ? 0 : wait === true ? WAIT_DEFAULT_SECS : wait;
+  const request = await awaitGrant(context, body, waitSecs);
+  tellRequest(context, request);
+  if (request.state === 'granted' || (wait === false && request.state === 'waiting')) return undefined;
+  return request.state === 'ended' ? CLIENT_EXIT.failed : CLIENT_EXIT.unavailable;
+}
+
+type HoldBody = Parameters<ClientContext['client']['pool']['hold']>[0];
+
+async function awaitGrant({ client, io, output }: ClientContext, body: HoldBody, waitSecs: number) {
+  const { stdout, stderr, clock } = io;
+  const options = { stdout, stderr, clock, enabled: !output.json };
+  const display = displayFor<PoolRequestDetail>(options, { counts: waitingText });
+  const stop = new AbortController();
+  const unsubscribe = io.onInterrupt(() => stop.abort());
+  const until = clock.monotonic() + waitSecs * 1_000;
+  try {
+    let request = await client.pool.hold(body);
+    for (;;) {
+      const leftSecs = (until - clock.monotonic()) / 1_000;
+      if (request.state !== 'waiting' || leftSecs <= 0 || stop.signal.aborted) return request;
+      display.update(request);
+      const wait_secs = Math.min(leftSecs, WAIT_STEP_SECS);
+      request = await client.pool.hold({ ...body, id: request.id, wait_secs });
+    }
+  } finally {
+    display.stop();
+    unsubscribe();
+  }
+}
+
+function waitingText(request: PoolRequestDetail): string {
+  const reason = reasonOf(request);
+  return `waiting for ${wantsOf(request)}${reason === '' ? '' : `: ${reason}`}`;
+}
+
+export async function showRequest(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
+  tellRequest(context, await context.client.pool.request(id));
+  return undefined;
+}
+
+export async function letGo(context: ClientContext, _options: unknown, id: string): Promise<undefined> {
+  tellRequest(context, await context.client.pool.letGo(id));
+  return undefined;
+}
+
+function tellRequest({ output }: ClientContext, request: PoolRequestDetail): void {
+  output.result(request, () => {
+    const { source, run, attempt } = request;
+    const reason = reasonOf(request);
+    writeFields(output, [
+      ['id', request.id],
+      ['state', request.state],
+      ['wants', wantsOf(request)],
+      ['for', printable(source === 'task' ? `task ${run}, attempt ${attempt ?? 1}` : run)],
+      ['tenant', printable(request.tenant)],
+      ['created', request.created_at],
+      ['granted', request.granted_at],
+      ['expires', request.expires_at],
+      ['reason', reason === '' ? null : reason],
+    ]);
+    if (request.runners.length > 0) writeRunners(output, request.runners);
+  });
+}

@@ -1,0 +1,100 @@
+import type { ClientContext } from '../output/client-command.ts';
+import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
+import { displayFor } from '../output/live-progress.ts';
+import type { Output } from '../output/output.ts';
+import { count, duration, printable } from '../output/text.ts';
+import type { PoolRunner, Provisioned } from '../output/wire.ts';
+import { requirementsOf, type RequirementOptions } from './pool-options.ts';
+
+export interface ProvisionOptions extends RequirementOptions {
+  wait?: boolean;
+}
+
+const LOOK_MS = 500;
+const PAGE_SIZE = 100;
+
+interface Progress {
+  wanted: number;
+  ready: number;
+  ended: number;
+}
+
+/** Launches runners; with `--wait` until each has come or failed. */
+export async function provision(context: ClientContext, options: ProvisionOptions): Promise<ClientExit | undefined> {
+  const { client, output } = context;
+  const provisioned = await client.pool.provision({ requirements: requirementsOf(options) });
+  if (options.wait !== true) {
+    output.result(provisioned, () => {
+      const { length } = provisioned.runner_ids;
+      if (length > 0) output.line(`${count(length, 'runner')} on the way; see them with: heddle pool list`);
+      tellLeftOut(output, provisioned);
+    });
+    return provisioned.left_out > 0 ? CLIENT_EXIT.failed : undefined;
+  }
+  const runners = await awaitRunners(context, provisioned.runner_ids, options.class);
+  if (runners === null) return CLIENT_EXIT.interrupted;
+  const { left_out, reason } = provisioned;
+  output.result({ runners, left_out, reason }, () => {
+    for (const runner of runners) tellRunner(output, runner);
+    tellLeftOut(output, provisioned);
+  });
+  const failed = left_out > 0 || runners.some(({ state }) => state === 'terminated');
+  return failed ? CLIENT_EXIT.failed : undefined;
+}
+
+function tellLeftOut(output: Output, { left_out, reason }: Provisioned): void {
+  if (left_out === 0) return;
+  output.line(`${count(left_out, 'runner')} left out${reason === null ? '' : `: ${printable(reason)}`}`);
+}
+
+function tellRunner(output: Output, runner: PoolRunner): void {
+  const { id, state, reason, instance_type, created_at, state_since } = runner;
+  const took = duration(Date.parse(state_since) - Date.parse(created_at));
+  output.line(
+    state === 'terminated'
+      ? `${output.paint('red', '✖')} ${id} failed: ${printable(reason ?? 'it ended')}`
+      : `${output.paint('green', '✔')} ${id} is ${state} after ${took}, ${printable(instance_type ?? '')}`,
+  );
+}
+
+/** Each runner once it is no longer being launched; null where Ctrl-C came first. */
+async function awaitRunners(
+  { client, output, io }: ClientContext,
+  ids: readonly string[],
+  resourceClass: string,
+): Promise<PoolRunner[] | null> {
+  const { stdout, stderr, clock } = io;
+  const display = displayFor<Progress>({ stdout, stderr, clock, enabled: !output.json }, { counts: progressText });
+  const stop = new AbortController();
+  const unsubscribe = io.onInterrupt(() => stop.abort());
+  const come = new Map<string, PoolRunner>();
+  try {
+    for (;;) {
+      const launching = await launchingOf(client, resourceClass);
+      for (const id of ids) if (!come.has(id) && !launching.has(id)) come.set(id, await client.pool.runner(id));
+      const ended = [...come.values()].filter(({ state }) => state === 'terminated').length;
+      display.update({ wanted: ids.length, ready: come.size - ended, ended });
+      if (come.size === ids.length) return ids.map((id) => come.get(id)!);
+      if (stop.signal.aborted) return null;
+      await clock.sleep(LOOK_MS, stop.signal);
+    }
+  } finally {
+    display.stop();
+    unsubscribe();
+  }
+}
+
+async function launchingOf(client: ClientContext['client'], resourceClass: string): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let page = 0; ; page += 1) {
+    const filter = { state: 'created' as const, resource_class: resourceClass, page, page_size: PAGE_SIZE };
+    const runners = await client.pool.runners(filter);
+    for (const { id } of runners) ids.add(id);
+    if (runners.length < PAGE_SIZE) return ids;
+  }
+}
+
+function progressText({ wanted, ready, ended }: Progress): string {
+  const failed = ended === 0 ? '' : `, ${ended} failed`;
+  return `${ready} of ${count(wanted, 'runner')} ready${failed}`;
+}

@@ -1,0 +1,114 @@
+import type {
+  CensusDto,
+  PoolDto,
+  ProvisionDto,
+  ProvisionedDto,
+  RefreshedDto,
+  ResourceClassDto,
+  SampleDto,
+} from '../http/wire/pool.ts';
+import type { HoldDto, PoolRequestDetailDto, PoolRequestDto, RunnerDto } from '../http/wire/runner.ts';
+import type { Transport } from './transport.ts';
+
+interface Page {
+  page?: number;
+  page_size?: number;
+}
+
+export interface RunnerListFilter extends Page {
+  /** Runners that have not ended, where absent. */
+  state?: RunnerDto['state'];
+  resource_class?: string;
+}
+
+export interface RequestListFilter extends Page {
+  /** Those that wait, where absent. */
+  state?: 'waiting' | 'granted';
+}
+
+/** The pool of runners: what there is, what waits, and how to change it. */
+export class PoolClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Runners by class and usage, and the settings. */
+  get(): Promise<PoolDto> {
+    return this.#transport.json('GET', '/v1/pool');
+  }
+
+  async census(): Promise<CensusDto[]> {
+    return (await this.get()).census;
+  }
+
+  classes(): Promise<ResourceClassDto[]> {
+    return this.#transport.json('GET', '/v1/pool/classes');
+  }
+
+  /** How many runners there were, minute by minute, oldest first. */
+  history(filter: { hours?: number; resource_class?: string } = {}): Promise<SampleDto[]> {
+    return this.#transport.json('GET', '/v1/pool/history', { query: { ...filter } });
+  }
+
+  runners(filter: RunnerListFilter = {}): Promise<RunnerDto[]> {
+    return this.#transport.json('GET', '/v1/pool/runners', { query: { ...filter } });
+  }
+
+  runner(id: string): Promise<RunnerDto> {
+    return this.#transport.json('GET', runnerPath(id));
+  }
+
+  /** Frees it, whatever it was claimed for: it goes to who waits, or becomes idle. */
+  release(id: string): Promise<RunnerDto> {
+    return this.#transport.json('POST', `${runnerPath(id)}/release`);
+  }
+
+  /** It ends once it is free; at once where it is. */
+  drain(id: string): Promise<RunnerDto> {
+    return this.#transport.json('POST', `${runnerPath(id)}/drain`);
+  }
+
+  /** It ends now; a request that it was claimed for waits again. */
+  terminate(id: string): Promise<RunnerDto> {
+    return this.#transport.json('POST', `${runnerPath(id)}/terminate`);
+  }
+
+  requests(filter: RequestListFilter = {}): Promise<PoolRequestDto[]> {
+    return this.#transport.json('GET', '/v1/pool/requests', { query: { ...filter } });
+  }
+
+  request(id: string): Promise<PoolRequestDetailDto> {
+    return this.#transport.json('GET', requestPath(id));
+  }
+
+  /** Asks for runners; a repeat with the same id asks for nothing more and tells how the first one stands. */
+  hold(request: HoldDto, signal?: AbortSignal): Promise<PoolRequestDetailDto> {
+    const options = { body: request, ...(signal === undefined ? {} : { signal }) };
+    return this.#transport.json('POST', '/v1/pool/requests', options);
+  }
+
+  /** Ends a request; its runners are free. */
+  letGo(id: string): Promise<PoolRequestDetailDto> {
+    return this.#transport.json('DELETE', requestPath(id));
+  }
+
+  /** Launches runners that nobody waits for; a repeat with the same id launches nothing more. */
+  provision(request: ProvisionDto): Promise<ProvisionedDto> {
+    return this.#transport.json('POST', '/v1/pool/provision', { body: request });
+  }
+
+  /** Brings launches up to date, ends what is over, and tells the backend of idle runners again. */
+  refresh(): Promise<RefreshedDto> {
+    return this.#transport.json('POST', '/v1/pool/refresh');
+  }
+}
+
+function runnerPath(id: string): string {
+  return `/v1/pool/runners/${encodeURIComponent(id)}`;
+}
+
+function requestPath(id: string): string {
+  return `/v1/pool/requests/${encodeURIComponent(id)}`;
+}

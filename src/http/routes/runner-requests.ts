@@ -1,0 +1,143 @@
+import { Type } from 'typebox';
+
+import { hangUpOf } from '../live/hang-up.ts';
+import { RunnerWaits } from '../live/runner-waits.ts';
+import { oneOf, Uuid } from '../wire/basics.ts';
+import { HoldDto, PoolRequestDetailDto, PoolRequestDto, requestDetailToWire, requestToWire } from '../wire/runner.ts';
+import type { App, RouteContext } from './context.ts';
+import { NoQuery, pageOf, pageProperties } from './parameters.ts';
+import { demandOf, describePool } from './pool.ts';
+
+/** Requests that a list looks at. */
+const LISTED_MAX = 1_000;
+
+const RequestParameters = Type.Object({ request_id: Uuid('The request.') }, { additionalProperties: false });
+
+const detail = { 200: { description: 'The request.', schema: PoolRequestDetailDto } };
+
+/** Requests for runners: of tasks, and of whoever holds runners for work of their own. */
+export function runnerRequestRoutes(app: App, context: RouteContext): void {
+  listRoute(app, context);
+  readRoute(app, context);
+  holdRoute(app, context);
+  releaseRoute(app, context);
+}
+
+function listRoute(app: App, { pool, config }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/pool/requests',
+    config: { scope: 'read' },
+    schema: {
+      ...describePool({
+        summary: 'List requests for runners',
+        description: `Those that wait, in the order of their turns; or those that have runners, the latest first. Of
+either at most the first ${LISTED_MAX.toLocaleString('en')}.`,
+        scope: 'read',
+        answers: { 200: { description: 'One page of requests.', schema: Type.Array(PoolRequestDto) } },
+      }),
+      querystring: Type.Object(
+        {
+          ...pageProperties(config.pagination),
+          state: Type.Optional(oneOf(['waiting', 'granted'], { default: 'waiting', description: 'Which requests.' })),
+        },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async ({ query }) => {
+      const { offset, limit } = pageOf(query, config.pagination);
+      if (offset >= LISTED_MAX) return [];
+      const upTo = Math.min(offset + limit, LISTED_MAX);
+      const requests = await (query.state === 'granted' ? pool.granted(upTo) : pool.waiting(upTo));
+      return requests.slice(offset).map(requestToWire);
+    },
+  });
+}
+
+function readRoute(app: App, { pool }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/pool/requests/:request_id',
+    config: { scope: 'read' },
+    schema: {
+      ...describePool({
+        summary: 'Get a request for runners',
+        description: 'With the runners that it has.',
+        scope: 'read',
+        answers: detail,
+        problems: [404],
+      }),
+      params: RequestParameters,
+      querystring: NoQuery,
+    },
+    handler: async ({ params }) => requestDetailToWire(await pool.request(params.request_id.toLowerCase())),
+  });
+}
+
+const holdDescription = `For work outside of Heddle: the runners are the holder’s from the grant until the request is
+deleted. All that were asked for are granted together. The answer comes once they are granted, or after \`wait_secs\`; a
+request that still waits then goes on waiting, and a repeat with its \`id\` waits for it again.`;
+
+function holdRoute(app: App, { pool, clock }: RouteContext): void {
+  const waits = new RunnerWaits(pool, clock);
+  app.addHook('preClose', (done) => {
+    waits.close();
+    done();
+  });
+  app.route({
+    method: 'POST',
+    url: '/v1/pool/requests',
+    config: { scope: 'operate' },
+    schema: {
+      ...describePool({
+        summary: 'Ask for runners, and hold them',
+        description: holdDescription,
+        scope: 'operate',
+        answers: {
+          200: {
+            description: 'The request: `granted` with its runners, or `waiting`.',
+            schema: PoolRequestDetailDto,
+            headers: { location: 'Where the request is.' },
+          },
+        },
+        problems: [409, 413, 415, 422, 429],
+      }),
+      querystring: NoQuery,
+      body: HoldDto,
+    },
+    handler: async (request, reply) => {
+      const { id, requirements, holder, tenant, expires_secs, wait_secs = 0 } = request.body;
+      const asked = await pool.hold(demandOf(pool, requirements), {
+        id: id?.toLowerCase() ?? null,
+        holder: holder ?? `holder at ${request.ip}`,
+        tenant: tenant ?? null,
+        wait_ms: expires_secs === undefined ? null : expires_secs * 1_000,
+      });
+      const latest = await waits.wait(asked, wait_secs * 1_000, hangUpOf(reply));
+      // A connection that is kept would keep the server from closing.
+      if (waits.closing) void reply.header('connection', 'close');
+      return reply.header('location', `/v1/pool/requests/${latest.id}`).send(requestDetailToWire(latest));
+    },
+  });
+}
+
+function releaseRoute(app: App, { pool }: RouteContext): void {
+  app.route({
+    method: 'DELETE',
+    url: '/v1/pool/requests/:request_id',
+    config: { scope: 'operate' },
+    schema: {
+      ...describePool({
+        summary: 'Let go of held runners',
+        description:
+          'Ends a holder’s request, waiting or granted; its runners are free. The request of a task ends with the task.',
+        scope: 'operate',
+        answers: detail,
+        problems: [404, 409],
+      }),
+      params: RequestParameters,
+      querystring: NoQuery,
+    },
+    handler: async ({ params }) => requestDetailToWire(await pool.releaseHold(params.request_id.toLowerCase())),
+  });
+}
