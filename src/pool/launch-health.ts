@@ -8,6 +8,8 @@ const CAPACITY_BACKOFF = { base_ms: 5_000, factor: 2, max_ms: 300_000, jitter: 0
 /** Somebody has to change something first. */
 const REFUSED_BACKOFF = { base_ms: 30_000, factor: 2, max_ms: 900_000, jitter: 0.2 };
 const SHAPES_MAX = 1_000;
+/** A failure this much older than the wait after it says nothing of the next launch. */
+const STALE_MS = 900_000;
 
 export interface Ailing {
   readonly requirements: Requirements;
@@ -32,7 +34,7 @@ export class LaunchHealth {
 
   failed(requirements: Requirements, reason: string, fault: 'capacity' | 'refused'): void {
     const key = shapeKeyOf(requirements);
-    const failures = (this.#ailing.get(key)?.failures ?? 0) + 1;
+    const failures = (this.of(requirements)?.failures ?? 0) + 1;
     const policy = fault === 'capacity' ? CAPACITY_BACKOFF : REFUSED_BACKOFF;
     const retry_at = this.#clock.now() + backoffMs(policy, failures, () => this.#random.next());
     this.#ailing.delete(key);
@@ -44,9 +46,10 @@ export class LaunchHealth {
     this.#ailing.delete(shapeKeyOf(requirements));
   }
 
-  /** Null where the last launch for these succeeded, or where there was none. */
+  /** Null where the last launch for these succeeded, or where there was none of late. */
   of(requirements: Requirements): Ailing | null {
-    return this.#ailing.get(shapeKeyOf(requirements)) ?? null;
+    const ailing = this.#ailing.get(shapeKeyOf(requirements));
+    return ailing === undefined || ailing.retry_at + STALE_MS < this.#clock.now() ? null : ailing;
   }
 
   /** Whether nothing is to be planned for these now. */
@@ -55,7 +58,8 @@ export class LaunchHealth {
     return ailing !== null && ailing.retry_at > this.#clock.now();
   }
 
-  get all(): readonly Ailing[] {
-    return [...this.#ailing.values()];
+  /** For which nothing is planned now, the latest failure last. */
+  get heldBack(): readonly Ailing[] {
+    return [...this.#ailing.values()].filter(({ retry_at }) => retry_at > this.#clock.now());
   }
 }

@@ -45,8 +45,7 @@ export class Launcher {
     await store.launched(batch.id, result.launched, result.missing);
     this.#count('launched', result.launched.length);
     this.#count('missing', batch.runner_ids.length - result.launched.length);
-    if (result.missing === null) this.#health.succeeded(batch.requirements);
-    else this.#health.failed(batch.requirements, result.missing, 'capacity');
+    if (result.missing !== null) this.#health.failed(batch.requirements, result.missing, 'capacity');
   }
 
   async #failed(batch: LaunchBatch, error: unknown): Promise<void> {

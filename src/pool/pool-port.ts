@@ -103,7 +103,7 @@ export interface PoolOperations {
   hold(demand: Demand, options: HoldOptions): Promise<RequestWithRunners>;
   /** Ends a holder's request, waiting or granted; its runners are free again. */
   releaseHold(id: string): Promise<RequestWithRunners>;
-  /** Takes runners from whom they were claimed for; returns how many were free again or ended. */
+  /** Ends the holders' requests that these runners were claimed for; returns how many runners were. */
   release(runnerIds: readonly string[]): Promise<number>;
   /** Runners that end as soon as they are free; returns how many. */
   drain(runnerIds: readonly string[]): Promise<number>;

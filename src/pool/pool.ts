@@ -1,0 +1,273 @@
+import { HeddleError } from '../domain/errors.ts';
+import { isUuid, uuidV7Generator } from '../domain/ids.ts';
+import { shapeKeyOf, type Demand } from '../domain/runner/requirements.ts';
+import type { Runner } from '../domain/runner/runner.ts';
+import { aliveIn, batchesOf } from './batches.ts';
+import type { PoolContext } from './context.ts';
+import { historyOf } from './history.ts';
+import { PoolParts, type PoolOptions } from './parts.ts';
+import type {
+  HoldOptions,
+  PoolClass,
+  PoolOperations,
+  PoolStatus,
+  Provisioned,
+  Refreshed,
+  RequestWithRunners,
+} from './pool-port.ts';
+import type { PoolSample } from './port/history.ts';
+import type { ClassCensus, RunnerFilter, RunnerRequest } from './port/store.ts';
+import { refresh } from './refresh.ts';
+
+const HOLDER_CHARS_MAX = 200;
+const IDS_MAX = 1_000;
+const PAGE_MAX = 1_000;
+
+/**
+ * The pool of one process: its parts, each in a loop of its own, and what people may ask of it. Any number of processes
+ * may have one over the same store.
+ */
+export class Pool implements PoolOperations {
+  readonly parts: PoolParts;
+  readonly #context: PoolContext;
+  readonly #launches: boolean;
+  readonly #newId: () => string;
+
+  constructor(context: PoolContext, options: PoolOptions = {}) {
+    const { clock, random } = context;
+    this.#context = context;
+    this.#launches = options.launches ?? true;
+    this.parts = new PoolParts(context, options);
+    this.#newId = uuidV7Generator(
+      () => clock.now(),
+      (into) => into.set(random.bytes(into.length)),
+    );
+  }
+
+  start(): void {
+    for (const { loop } of this.parts.parts) loop.start();
+  }
+
+  /** Resolves when the passes under way have ended; what they left undone, any other process goes on with. */
+  async stop(): Promise<void> {
+    await Promise.all(this.parts.parts.map(({ loop }) => loop.stop()));
+  }
+
+  /** Somebody asks, or a runner is free while others wait. */
+  wake(): void {
+    this.parts.wake('serve requests', 'offer idle runners', 'launch runners');
+  }
+
+  classes(): readonly PoolClass[] {
+    const targets = this.parts.targets.at(this.#context.clock.now());
+    return this.#context.policy.classes.map((resourceClass) => ({
+      ...resourceClass,
+      min_idle: targets
+        .filter(({ resource_class }) => resource_class === resourceClass.name)
+        .map(({ usage_class, count }) => ({ usage_class, count })),
+    }));
+  }
+
+  status(): PoolStatus {
+    const { backend, provider, policy } = this.#context;
+    const { health, provisioner, replenisher } = this.parts;
+    const failed = health.heldBack.map(({ requirements, reason, failures, retry_at }) => ({
+      requirements,
+      reason: `${failures === 1 ? 'the last launch' : `the last ${failures} launches`} failed: ${reason}`,
+      retry_at,
+    }));
+    return {
+      backend: backend.driver,
+      provider: provider.name,
+      max_runners: policy.max_runners,
+      policy,
+      parts: this.parts.parts.map(({ status }) => status),
+      obstacles: [...failed, ...provisioner.obstacles, ...replenisher.obstacles],
+    };
+  }
+
+  census(): Promise<ClassCensus[]> {
+    return this.#context.store.census();
+  }
+
+  runners(filter: RunnerFilter, page: { offset: number; limit: number }): Promise<Runner[]> {
+    return this.#context.store.list(filter, { ...page, limit: Math.min(page.limit, PAGE_MAX) });
+  }
+
+  waiting(limit: number): Promise<RunnerRequest[]> {
+    return this.#context.store.waiting(Math.min(limit, PAGE_MAX));
+  }
+
+  granted(limit: number): Promise<RunnerRequest[]> {
+    return this.#context.store.granted(Math.min(limit, PAGE_MAX));
+  }
+
+  async request(id: string): Promise<RequestWithRunners> {
+    const request = isUuid(id) ? await this.#context.store.request(id.toLowerCase()) : null;
+    if (request === null) throw new HeddleError('NOT_FOUND', `No request of the pool has the id ${id.slice(0, 60)}`);
+    return request;
+  }
+
+  history(sinceMs: number): Promise<PoolSample[]> {
+    return historyOf(this.#context, sinceMs);
+  }
+
+  async provision(demand: Demand, id?: string): Promise<Provisioned> {
+    if (!this.#launches) {
+      throw new HeddleError(
+        'CONFLICT',
+        'This server launches no runners; set HEDDLE_POOL_PROVIDER, or ask another one',
+      );
+    }
+    const { store, policy } = this.#context;
+    const maker = idOf(id) ?? this.#newId();
+    const { count, ...requirements } = demand;
+    const plan = (size: number) =>
+      batchesOf(this.#context, { requirements, count: size, maker, key: 'warm', coming: null });
+    const wanted = plan(count);
+    if (wanted === null) throw this.#unknownClass(demand.resource_class);
+    const idsOf = (batches: typeof wanted): string[] => batches.flatMap(({ runner_ids }) => runner_ids);
+    // Asked again, it answers as it did before.
+    const before = await this.#existing(idsOf(wanted));
+    if (before.length > 0) return provisioned(before, count, policy.max_runners);
+    const room = policy.max_runners - aliveIn(await store.census());
+    if (room <= 0) {
+      const remedy = 'drain some, or raise HEDDLE_POOL_MAX_RUNNERS';
+      throw new HeddleError('CONFLICT', `All ${policy.max_runners} runners that may exist do; ${remedy}`);
+    }
+    const batches = plan(Math.min(count, room)) ?? [];
+    await store.plan(batches, policy.max_runners);
+    this.parts.wake('launch runners');
+    return provisioned(await this.#existing(idsOf(batches)), count, policy.max_runners);
+  }
+
+  async hold(demand: Demand, options: HoldOptions): Promise<RequestWithRunners> {
+    const { store, clock, policy } = this.#context;
+    const details = holdFaults(options);
+    if (!policy.classes.some(({ name }) => name === demand.resource_class)) {
+      throw this.#unknownClass(demand.resource_class);
+    }
+    if (demand.count > policy.max_runners) {
+      const why = `at most ${policy.max_runners} runners may exist; raise HEDDLE_POOL_MAX_RUNNERS`;
+      details.push(`count: must be at most ${policy.max_runners}, not ${demand.count}: ${why}`);
+    }
+    if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
+    const { holder, tenant, wait_ms } = options;
+    const id = idOf(options.id) ?? this.#newId();
+    const expires_at = wait_ms === null ? null : clock.now() + wait_ms;
+    await store.ask([
+      { ...demand, id, tenant: tenant ?? holder, source: 'holder', run: holder, attempt: null, expires_at },
+    ]);
+    const known = await this.request(id);
+    const isSame =
+      known.source === 'holder' && known.count === demand.count && shapeKeyOf(known) === shapeKeyOf(demand);
+    if (!isSame) {
+      throw new HeddleError('IDEMPOTENCY_MISMATCH', `The request ${id} asks for something else; give another id`);
+    }
+    if (known.state !== 'waiting') return known;
+    // Where somebody idle fits, whoever asks learns it at once; what fails here, the part that serves tells of.
+    const [served] = await this.#context.backend.serve([known]).catch(() => []);
+    this.parts.wake('serve requests');
+    return served?.grant === undefined || served.grant === null ? known : this.request(id);
+  }
+
+  async releaseHold(id: string): Promise<RequestWithRunners> {
+    const request = await this.request(id);
+    if (request.source !== 'holder') {
+      throw new HeddleError('CONFLICT', `The request ${id} is of the task ${request.run}; cancel the task instead`);
+    }
+    if (request.state !== 'ended') {
+      await this.#context.store.withdraw([request.id], 'released by its holder');
+      this.wake();
+    }
+    return this.request(id);
+  }
+
+  async release(runnerIds: readonly string[]): Promise<number> {
+    const held = (await this.#existing(idsOf(runnerIds))).filter(({ request_id }) => request_id !== null);
+    const requests = [...new Set(held.flatMap(({ request_id }) => request_id ?? []))];
+    const tasks = (await this.#requests(requests)).filter(({ source }) => source === 'task');
+    if (tasks.length > 0) {
+      const runs = tasks.slice(0, 10).map(({ run }) => run);
+      const remedy = 'cancel the task, or terminate the runner, and the task gets another one';
+      throw new HeddleError('CONFLICT', `Runners work for the tasks ${runs.join(', ')}; ${remedy}`);
+    }
+    // The request ends, so that it is not served again in place of who took its runners away.
+    if (requests.length > 0) await this.#context.store.withdraw(requests, 'released by hand');
+    this.wake();
+    return held.length;
+  }
+
+  async drain(runnerIds: readonly string[]): Promise<number> {
+    const count = await this.#context.store.drain(idsOf(runnerIds), 'drained');
+    this.parts.wake('end instances', 'serve requests');
+    return count;
+  }
+
+  async terminate(runnerIds: readonly string[]): Promise<number> {
+    const count = await this.#context.store.terminate(idsOf(runnerIds), 'by hand');
+    this.parts.wake('end instances', 'serve requests');
+    return count;
+  }
+
+  async refresh(): Promise<Refreshed> {
+    const refreshed = await refresh(this.#context, this.parts, this.#launches);
+    this.wake();
+    return refreshed;
+  }
+
+  #existing(ids: readonly string[]): Promise<Runner[]> {
+    return this.#context.store.list({ ids }, { offset: 0, limit: Math.max(1, ids.length) });
+  }
+
+  async #requests(ids: readonly string[]): Promise<RunnerRequest[]> {
+    if (ids.length === 0) return [];
+    const { store } = this.#context;
+    const latest = new Map((await store.granted(PAGE_MAX)).map((request) => [request.id, request]));
+    const found: RunnerRequest[] = [];
+    for (const id of ids) {
+      const request = latest.get(id) ?? (await store.request(id));
+      if (request !== null) found.push(request);
+    }
+    return found;
+  }
+
+  #unknownClass(name: string): HeddleError {
+    const known = this.#context.policy.classes.map((one) => one.name).join(', ');
+    const detail = `resource_class: must be a class of the pool, not ${JSON.stringify(name.slice(0, 64))}; known are ${known}`;
+    return new HeddleError('VALIDATION_FAILED', undefined, { details: [detail] });
+  }
+}
+
+function provisioned(runners: readonly Runner[], count: number, max: number): Provisioned {
+  const left_out = count - runners.length;
+  const reason = left_out > 0 ? `at most ${max} runners may exist; drain some, or raise HEDDLE_POOL_MAX_RUNNERS` : null;
+  return { runner_ids: runners.map(({ id }) => id), left_out, reason };
+}
+
+function holdFaults({ id, holder, tenant, wait_ms }: HoldOptions): string[] {
+  const details: string[] = [];
+  const isName = (text: string): boolean => text.length > 0 && text.length <= HOLDER_CHARS_MAX && !text.includes('\0');
+  if (id !== null && !isUuid(id)) details.push('id: must be a UUID; leave it out for a new request');
+  if (!isName(holder)) details.push(`holder: must have 1 to ${HOLDER_CHARS_MAX} characters`);
+  if (tenant !== null && !isName(tenant)) details.push(`tenant: must have 1 to ${HOLDER_CHARS_MAX} characters`);
+  if (wait_ms !== null && !(wait_ms > 0)) details.push('wait_ms: must be more than 0; leave it out to wait for ever');
+  return details;
+}
+
+function idOf(id: string | null | undefined): string | null {
+  if (id === null || id === undefined) return null;
+  if (isUuid(id)) return id.toLowerCase();
+  throw new HeddleError('VALIDATION_FAILED', undefined, {
+    details: ['id: must be a UUID; leave it out for a new one'],
+  });
+}
+
+function idsOf(given: readonly string[]): string[] {
+  const details = given.flatMap((id, at) =>
+    isUuid(id) ? [] : [`runner_ids[${at}]: must be the id of a runner, a UUID`],
+  );
+  if (given.length > IDS_MAX) details.unshift(`runner_ids: must be at most ${IDS_MAX}, not ${given.length}`);
+  if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: details.slice(0, 100) });
+  return given.map((id) => id.toLowerCase());
+}

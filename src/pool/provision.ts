@@ -1,0 +1,157 @@
+import { aliveIn, batchesOf } from './batches.ts';
+import type { PoolContext } from './context.ts';
+import type { LaunchHealth } from './launch-health.ts';
+import { PlanWatch } from './plan-watch.ts';
+import type { LaunchObstacle } from './pool-port.ts';
+import type { NewBatch, RunnerRequest, Shortage } from './port/store.ts';
+import { waitingPages } from './waiting-pages.ts';
+
+const PAGE = 500;
+const PAGES_MAX = 20;
+/** After so long without a clear answer whether somebody idle could serve it, a request counts as one that nobody can. */
+const UNCERTAIN_MS = 10_000;
+/** Who plans the same within so long plans it once. */
+const SAME_PLAN_MS = 2_000;
+const OBSTACLES_MAX = 100;
+
+/** What a pass works on: what there is room for, and what waiting requests of each shape still find. */
+interface Pass {
+  readonly now: number;
+  room: number;
+  readonly shapes: Map<number, ShapePlan>;
+  readonly obstacles: LaunchObstacle[];
+}
+
+interface ShapePlan {
+  readonly shortage: Shortage;
+  /** Runners on their way, and idle ones, that nobody before in the queue has counted on. */
+  unspoken: number;
+  missing: number;
+  /** The first request that lacks some. */
+  maker: string;
+  readonly heldBack: boolean;
+}
+
+/** Plans launches for requests that no idle runner can serve. */
+export class Provisioner {
+  readonly #context: PoolContext;
+  readonly #health: LaunchHealth;
+  readonly #watch: PlanWatch;
+  #obstacles: readonly LaunchObstacle[] = [];
+
+  constructor(context: PoolContext, health: LaunchHealth) {
+    this.#context = context;
+    this.#health = health;
+    this.#watch = new PlanWatch(context.store, health);
+  }
+
+  /** Why the last pass planned less than was wanted. */
+  get obstacles(): readonly LaunchObstacle[] {
+    return this.#obstacles;
+  }
+
+  /** Returns how many runners it planned. */
+  async runOnce(): Promise<number> {
+    const { store, clock, policy } = this.#context;
+    const shortages = await store.shortages();
+    this.#obstacles = [];
+    const lacking = shortages.filter(({ wanted, coming }) => wanted > coming);
+    if (lacking.length === 0) return 0;
+    await this.#watch.learn(lacking.map(({ requirements }) => requirements));
+    const room = Math.max(0, policy.max_runners - aliveIn(await store.census()));
+    const pass: Pass = { now: clock.now(), room, shapes: new Map(), obstacles: [] };
+    const known = new Map(shortages.map((shortage) => [shortage.shape_id, shortage]));
+    for await (const page of waitingPages(store, PAGE, PAGES_MAX)) {
+      for (const request of page) this.#allot(request, known, pass);
+      if (pass.room === 0) break;
+    }
+    return this.#plan(pass);
+  }
+
+  /** Counts what one request lacks against what is on its way, then against the room that is left. */
+  #allot(request: RunnerRequest, shortages: ReadonlyMap<number, Shortage>, pass: Pass): void {
+    if (pass.room === 0 || !isExhausted(request, pass.now)) return;
+    const plan = this.#shapeOf(request, shortages, pass);
+    if (plan === null || plan.heldBack) return;
+    const found = Math.min(plan.unspoken, request.count);
+    plan.unspoken -= found;
+    const missing = request.count - found;
+    if (missing === 0) return;
+    if (missing > pass.room) {
+      this.#crowdedOut(request, pass);
+      return;
+    }
+    pass.room -= missing;
+    if (plan.missing === 0) plan.maker = request.id;
+    plan.missing += missing;
+  }
+
+  #shapeOf(request: RunnerRequest, shortages: ReadonlyMap<number, Shortage>, pass: Pass): ShapePlan | null {
+    const known = pass.shapes.get(request.shape_id);
+    if (known !== undefined) return known;
+    const shortage = shortages.get(request.shape_id);
+    // It came after the shortages were counted: the next pass sees both.
+    if (shortage === undefined) return null;
+    this.#learn(request, shortage);
+    const heldBack = this.#health.holdsBack(shortage.requirements);
+    const unspoken = shortage.coming + (shortage.idle ?? 0);
+    const plan = { shortage, unspoken, missing: 0, maker: request.id, heldBack };
+    pass.shapes.set(request.shape_id, plan);
+    return plan;
+  }
+
+  /** Takes note of a launch that failed in another process: nothing is on its way, and the request says why. */
+  #learn({ reason }: RunnerRequest, { requirements, coming }: Shortage): void {
+    if (reason === null || coming > 0 || this.#health.of(requirements) !== null) return;
+    this.#health.failed(requirements, reason, 'capacity');
+  }
+
+  /**
+   * For several at once that do not fit into the room: for a while after their patience has ended, what room there is
+   * stays for them. Not for ever, or runners that never end would keep everybody else waiting too.
+   */
+  #crowdedOut(request: RunnerRequest, pass: Pass): void {
+    const { max_runners, times } = this.#context.policy;
+    const waited = pass.now - request.created_at;
+    const isPossible = request.count <= max_runners;
+    const reserves = waited >= times.patience_ms && waited < times.patience_ms + 2 * times.idle_ms;
+    if (pass.obstacles.length < OBSTACLES_MAX) {
+      const remedy = isPossible ? 'end some, or raise HEDDLE_POOL_MAX_RUNNERS' : 'raise HEDDLE_POOL_MAX_RUNNERS';
+      const reason = `at most ${max_runners} runners may exist, and request ${request.id} asks for ${request.count} of ${request.resource_class}: ${remedy}`;
+      pass.obstacles.push({ requirements: null, reason, retry_at: null });
+    }
+    if (isPossible && reserves) pass.room = 0;
+  }
+
+  async #plan(pass: Pass): Promise<number> {
+    const batches: NewBatch[] = [];
+    const slot = Math.floor(pass.now / SAME_PLAN_MS);
+    for (const { shortage, missing, maker } of pass.shapes.values()) {
+      if (missing === 0) continue;
+      const { requirements, coming } = shortage;
+      const key = `launch ${coming} ${slot}`;
+      const planned = batchesOf(this.#context, { requirements, count: missing, maker, key, coming });
+      if (planned === null) {
+        const reason = `the class ${requirements.resource_class} is none of this pool: add it to HEDDLE_POOL_CLASSES, or end the request`;
+        pass.obstacles.push({ requirements, reason, retry_at: null });
+      } else batches.push(...planned);
+    }
+    if (pass.room === 0 && pass.obstacles.length === 0) pass.obstacles.push(this.#full());
+    this.#obstacles = pass.obstacles;
+    if (batches.length === 0) return 0;
+    await this.#context.store.plan(batches, this.#context.policy.max_runners);
+    this.#watch.note(batches);
+    return batches.reduce((sum, { runner_ids }) => sum + runner_ids.length, 0);
+  }
+
+  #full(): LaunchObstacle {
+    const { max_runners } = this.#context.policy;
+    const reason = `all ${max_runners} runners that may exist do: end some, or raise HEDDLE_POOL_MAX_RUNNERS`;
+    return { requirements: null, reason, retry_at: null };
+  }
+}
+
+/** Whether it is settled that no idle runner can serve it. */
+function isExhausted({ exhaustion, created_at }: RunnerRequest, now: number): boolean {
+  return exhaustion === 'global' || exhaustion === 'local' || now - created_at >= UNCERTAIN_MS;
+}
