@@ -86,8 +86,9 @@ class TcpTransport:
             self.socket.sendall(struct.pack(">II", 4 + len(head) + len(payload), len(head)) + head + payload)
             while True:
                 answer, body = self.receive()
-                if answer["id"] == self.last_id and answer["final"]:
-                    return {**answer, "mac": from_unpadded(answer["mac"])}, body
+                # A frame that could not be read is refused without a number.
+                if answer.get("id") in (self.last_id, None) and answer.get("final", True):
+                    return {**answer, "mac": from_unpadded(answer.get("mac") or "")}, body
         except BaseException:
             # What comes later on this connection could be taken for the answer to something else.
             self.close()
