@@ -3,6 +3,7 @@ import type { MessageQueue } from '../../queue/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { PickupPolicy } from '../pickup/policy.ts';
+import { PoolMessages, type PickupMetrics, type PoolMessagesOptions } from '../pickup/pool-messages.ts';
 import type { BackendCounts } from '../port/backend.ts';
 import type { RunnerStore } from '../port/store.ts';
 
@@ -15,6 +16,15 @@ export interface QueueBackendOptions {
   readonly policy?: Partial<PickupPolicy>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics?: PickupMetrics;
+}
+
+/** The queues of a backend. */
+export function messagesOf(
+  { queue, log, metrics }: QueueBackendOptions,
+  own: Pick<PoolMessagesOptions, 'driver' | 'queueOf' | 'policy' | 'counts'>,
+): PoolMessages {
+  return new PoolMessages({ ...own, queue, log, ...(metrics === undefined ? {} : { metrics }) });
 }
 
 export function newCounts(): BackendCounts {

@@ -3,11 +3,11 @@ import type { RunnerMessage } from '../../domain/runner/runner.ts';
 import { ClaimWorkers } from '../pickup/claim-worker.ts';
 import { PickupManager } from '../pickup/pickup-manager.ts';
 import { CLASSIC_POLICY, type PickupPolicy } from '../pickup/policy.ts';
-import { PoolMessages } from '../pickup/pool-messages.ts';
+import type { PoolMessages } from '../pickup/pool-messages.ts';
 import type { BackendCounts, PoolBackend, Served } from '../port/backend.ts';
 import type { RunnerRequest } from '../port/store.ts';
 import { inTurn } from './in-turn.ts';
-import { byName, newCounts, type QueueBackendOptions } from './queue-backend.ts';
+import { byName, messagesOf, newCounts, type QueueBackendOptions } from './queue-backend.ts';
 
 /** The queue of a class. */
 export function classQueueOf({ resource_class }: Pick<RunnerMessage, 'resource_class'>): string {
@@ -30,15 +30,8 @@ export class SqsClassicBackend implements PoolBackend {
     this.#options = { ...options, log: options.log.child({ backend: this.driver }) };
     this.#policy = { ...CLASSIC_POLICY, ...options.policy };
     this.#classes = byName(options.classes);
-    const { queue } = options;
-    const { log } = this.#options;
-    this.#messages = new PoolMessages({
-      queue,
-      queueOf: classQueueOf,
-      policy: this.#policy,
-      counts: this.counts,
-      log,
-    });
+    const { driver, counts } = this;
+    this.#messages = messagesOf(this.#options, { driver, counts, queueOf: classQueueOf, policy: this.#policy });
   }
 
   /**

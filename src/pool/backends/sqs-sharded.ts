@@ -1,11 +1,11 @@
 import type { ResourceClass } from '../../domain/runner/resource-class.ts';
 import type { RunnerMessage } from '../../domain/runner/runner.ts';
 import { SHARDED_POLICY, type PickupPolicy } from '../pickup/policy.ts';
-import { PoolMessages } from '../pickup/pool-messages.ts';
+import type { PoolMessages } from '../pickup/pool-messages.ts';
 import type { BackendCounts, PoolBackend, Served } from '../port/backend.ts';
 import type { RunnerRequest } from '../port/store.ts';
 import type { KnownTypes } from '../port/types.ts';
-import { byName, newCounts, type QueueBackendOptions } from './queue-backend.ts';
+import { byName, messagesOf, newCounts, type QueueBackendOptions } from './queue-backend.ts';
 import { ShardedServing } from './sharded-serving.ts';
 import { shardOf, Shards } from './shards.ts';
 
@@ -31,10 +31,10 @@ export class SqsShardedBackend implements PoolBackend {
     this.#options = { ...options, log: options.log.child({ backend: this.driver }) };
     this.#policy = { ...SHARDED_POLICY, ...options.policy };
     this.#classes = byName(options.classes);
-    const { types, clock, queue } = options;
-    const { log } = this.#options;
+    const { types, clock } = options;
     this.#shards = new Shards({ types, clock, classes: this.#classes });
-    this.#messages = new PoolMessages({ queue, queueOf: shardOf, policy: this.#policy, counts: this.counts, log });
+    const { driver, counts } = this;
+    this.#messages = messagesOf(this.#options, { driver, counts, queueOf: shardOf, policy: this.#policy });
   }
 
   /** @throws what the queue or the store throws, where it served nobody */

@@ -1,6 +1,7 @@
 import type { RunnerMessage } from '../../domain/runner/runner.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { MessageQueue, OutgoingMessage, ReceivedMessage } from '../../queue/port.ts';
+import type { PoolMetrics } from '../context.ts';
 import type { BackendCounts } from '../port/backend.ts';
 import { writeRunnerMessage } from './message.ts';
 import type { PickupPolicy } from './policy.ts';
@@ -30,7 +31,11 @@ export interface PoolMessagesOptions {
   readonly policy: PickupPolicy;
   readonly counts: BackendCounts;
   readonly log: Logger;
+  readonly metrics?: PickupMetrics;
+  readonly driver: string;
 }
+
+export type PickupMetrics = Pick<PoolMetrics, 'requeued' | 'discarded'>;
 
 /** A message that is of no use to anybody. */
 export interface Discard {
@@ -79,7 +84,9 @@ export class PoolMessages {
         group.map(({ message }) => message.receipt),
       );
     }
+    if (discards.length === 0) return;
     this.#options.counts.discarded += discards.length;
+    this.#options.metrics?.discarded(this.#options.driver, discards.length);
   }
 
   /** They are of no more use. */
@@ -110,6 +117,7 @@ export class PoolMessages {
     );
     await this.drop(candidates);
     this.#options.counts.requeued += candidates.length;
+    this.#options.metrics?.requeued(this.#options.driver, candidates.length);
   }
 
   /** Holds them for longer. */

@@ -26,6 +26,8 @@ export class WatchedQueue implements MessageQueue {
   /** Answers of short polls that are empty though something is there. */
   falseEmpties: () => boolean = () => false;
   crashAt: CrashPoint | null = null;
+  /** What happens before each look. */
+  beforeReceive: () => Promise<void> = () => Promise.resolve();
   readonly #queue: MessageQueue;
   #crashed = false;
 
@@ -43,9 +45,11 @@ export class WatchedQueue implements MessageQueue {
   }
 
   receive(queue: string, options: ReceiveOptions): Promise<ReceivedMessage[]> {
-    return this.#call(`receive ${queue} ${options.max} within ${options.wait_ms}`, () =>
-      options.wait_ms === 0 && this.falseEmpties() ? Promise.resolve([]) : this.#queue.receive(queue, options),
-    );
+    return this.#call(`receive ${queue} ${options.max} within ${options.wait_ms}`, async () => {
+      await this.beforeReceive();
+      if (options.wait_ms === 0 && this.falseEmpties()) return [];
+      return await this.#queue.receive(queue, options);
+    });
   }
 
   extend(queue: string, receipts: readonly string[], visibilityMs: number): Promise<void> {

@@ -42,7 +42,14 @@ function open(request: Partial<RunnerRequest> = {}, numbers: Partial<PickupPolic
   const policy = { ...CLASSIC_POLICY, ...numbers };
   const counts = newCounts();
   const log = new Lines();
-  const messages = new PoolMessages({ queue: watched, queueOf: classQueueOf, policy, counts, log });
+  const messages = new PoolMessages({
+    queue: watched,
+    queueOf: classQueueOf,
+    policy,
+    counts,
+    log,
+    driver: 'sqs-classic',
+  });
   const classes = byName(DEFAULT_RESOURCE_CLASSES);
   const requirements = requestOf(request);
   const manager = new PickupManager({ messages, queue: LARGE, requirements, classes, policy, counts, clock });

@@ -1,0 +1,22 @@
+import { after } from 'node:test';
+
+import type { OpenedQueue } from '../../../src/queue/open.ts';
+import { closeSqs, openSqs, startSqs } from '../../queue/fauxqs.ts';
+import { backendSuite } from './suite.ts';
+import { openWorld, QUEUE_DRIVERS } from './worlds.ts';
+
+const server = await startSqs();
+const opened: OpenedQueue[] = [];
+after(async () => {
+  await Promise.all(opened.map(closeSqs));
+  await server.stop();
+});
+
+for (const driver of QUEUE_DRIVERS) {
+  backendSuite(`${driver} over SQS`, async (policy) => {
+    const sqs = await openSqs(server, null);
+    opened.push(sqs);
+    // Time is the machine's here: nobody is made to wait for three seconds of it.
+    return openWorld(driver, sqs.queue, { requeue_delay_ms: 0, ...policy }, null);
+  });
+}
