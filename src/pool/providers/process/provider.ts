@@ -40,6 +40,11 @@ const KEEP_MS = 3_600_000;
 const KEEP_MAX = 200;
 const PAGE = 100;
 const TAIL_BYTES = 400;
+/** A process that fails within this time could not start. */
+const EARLY_MS = 30_000;
+/** After so many in a row launches wait. */
+const FAILED_STARTS_MAX = 3;
+const FAILED_STARTS_WAIT_MS = 10_000;
 const GONE_POLL_MS = 50;
 
 /** Runners that are processes of this machine. */
@@ -49,6 +54,8 @@ export class ProcessProvider implements RunnerProvider {
   readonly #records: RunnerRecords;
   readonly #server: ProcessMark | null;
   #closed = false;
+  /** Processes in a row that could not start. */
+  #failedStarts = { count: 0, at: 0, why: '' };
 
   constructor(options: ProcessProviderOptions) {
     this.name = options.name;
@@ -60,6 +67,7 @@ export class ProcessProvider implements RunnerProvider {
   // eslint-disable-next-line @typescript-eslint/require-await -- what it throws must come as a rejection
   async launch(batch: LaunchBatch): Promise<LaunchResult> {
     if (this.#closed) throw new LaunchFailure('throttled', 'this server is about to stop');
+    this.#requireStarts();
     const type = typeOf(batch);
     const mismatch = mismatchOf(type, batch.requirements);
     if (mismatch !== null) {
@@ -76,6 +84,13 @@ export class ProcessProvider implements RunnerProvider {
     }
     if (launched.length === 0 && missing !== null) throw new LaunchFailure('capacity', missing);
     return { launched, missing };
+  }
+
+  /** Processes that cannot start are not started over and over. */
+  #requireStarts(): void {
+    const { count, at, why } = this.#failedStarts;
+    if (count < FAILED_STARTS_MAX || this.#options.clock.now() - at > FAILED_STARTS_WAIT_MS) return;
+    throw new LaunchFailure('capacity', `the last ${count} runners could not start: ${why}`);
   }
 
   /** Starts a process for a runner that has none yet; a text says why it could not. */
@@ -99,6 +114,7 @@ export class ProcessProvider implements RunnerProvider {
     const { command, environment, workingDirectory, log } = this.#options;
     const [program, ...args] = command;
     const output = this.#records.openLog(runnerId);
+    const startedAt = this.#options.clock.now();
     try {
       const own = ['--runner', runnerId, '--runner-home', this.#records.homeOf(runnerId)];
       const child = spawn(program, [...args, ...own], {
@@ -111,10 +127,23 @@ export class ProcessProvider implements RunnerProvider {
       child.unref();
       const ended = (how: string): void => this.#noteExit(runnerId, how);
       child.on('error', (error) => ended(`it could not be started: ${error.message}`));
-      child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code ?? 0}` : `signal ${signal}`));
+      child.on('exit', (code, signal) => {
+        this.#noteStart(runnerId, code, startedAt);
+        ended(signal === null ? `exit code ${code ?? 0}` : `signal ${signal}`);
+      });
       log.info({ runner_id: runnerId, pid: child.pid }, 'A runner was started');
     } finally {
       closeSync(output);
+    }
+  }
+
+  #noteStart(runnerId: string, code: number | null, startedAt: number): void {
+    const now = this.#options.clock.now();
+    const failed = code !== null && code !== 0 && now - startedAt < EARLY_MS;
+    if (!failed) this.#failedStarts = { count: 0, at: 0, why: '' };
+    else {
+      const why = `exit code ${code}: ${this.#records.tail(runnerId, TAIL_BYTES)}`;
+      this.#failedStarts = { count: this.#failedStarts.count + 1, at: now, why };
     }
   }
 
@@ -215,7 +244,7 @@ export class ProcessProvider implements RunnerProvider {
   async close(): Promise<void> {
     this.#closed = true;
     const { clock } = this.#options;
-    const own = this.#records.ids().filter((id) => this.#isOwn(id));
+    const own = this.own();
     for (const id of own) this.#end(id, 'its server stopped');
     const deadline = clock.monotonic() + GRACE_MS;
     const alive = (): string[] => own.filter((id) => this.#stateOf(id) === 'stopping');
@@ -223,9 +252,13 @@ export class ProcessProvider implements RunnerProvider {
     for (const id of alive()) this.#signal(id, 'SIGKILL');
   }
 
-  #isOwn(id: string): boolean {
-    const server = this.#records.read(id)?.server ?? null;
-    return server === null || server.pid === process.pid || !isAlive(server);
+  /** The live runners of this server, and those whose server is gone. */
+  own(): string[] {
+    return this.#records.ids().filter((id) => {
+      if (this.#stateOf(id) === 'gone') return false;
+      const server = this.#records.read(id)?.server ?? null;
+      return server === null || server.pid === process.pid || !isAlive(server);
+    });
   }
 }
 

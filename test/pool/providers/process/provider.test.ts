@@ -193,6 +193,21 @@ describe('the provider of processes', () => {
     );
   });
 
+  it('does not start over and over what cannot start', async () => {
+    const provider = open('crash');
+    for (let start = 1; start <= 3; start += 1) {
+      await provider.launch(batchOf(1));
+      await eventually(() => ended.length === start, `the end of start ${start} was told`);
+    }
+    await assert.rejects(provider.launch(batchOf(1)), (error) => {
+      assert.ok(error instanceof LaunchFailure && error.fault === 'capacity');
+      assert.match(error.message, /the last 3 runners could not start: exit code 7: .*no such module/s);
+      return true;
+    });
+    lateMs = 11_000;
+    await provider.launch(batchOf(1));
+  });
+
   it('kills what does not heed its end, and clears away what ended long ago', async () => {
     const provider = open('stubborn');
     const batch = batchOf(1);
