@@ -31,7 +31,7 @@ export interface StoreSettings {
   readonly classes: readonly ResourceClass[];
   readonly max_uses: number | null;
   /** Milliseconds since the epoch: the moment that the store works with. */
-  now(): number;
+  readonly now: () => number;
 }
 
 /** Opens an empty store. */
