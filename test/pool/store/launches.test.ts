@@ -118,7 +118,7 @@ test('a process that dies between taking and telling leaves the same call to the
   yard.pass(LEASE_MS - 1);
   assert.deepEqual(await take(stores[1]!), []);
   yard.pass(1);
-  assert.deepEqual(await take(stores[1]!), [{ ...call!, tries: 1 }]);
+  assert.deepEqual(await take(stores[1]!), [{ ...call, tries: 1 }]);
   await stores[1]!.launched(
     id,
     [second, third].map((runner) => yard.launchedAs(runner!)),

@@ -16,8 +16,9 @@ begin
   v_now := coalesce(p_now, clock_timestamp());
   if p_max is not null then v_room := p_max - (select count(*) from runner where state < 4); end if;
   with given as (
-    select b.* from jsonb_to_recordset(p_batches) with ordinality
-      b(id uuid, provider text, shape_id integer, cpu integer, memory_mib integer, coming integer, runner_ids uuid[], ord bigint)
+    select b.* from rows from (jsonb_to_recordset(p_batches) as (id uuid, provider text, shape_id integer, cpu integer,
+      memory_mib integer, coming integer, runner_ids uuid[])) with ordinality
+      b(id, provider, shape_id, cpu, memory_mib, coming, runner_ids, ord)
   ), wanted as (
     select g.*, coalesce(sum(cardinality(g.runner_ids)) over (order by g.ord
       rows between unbounded preceding and 1 preceding), 0) as before
@@ -36,7 +37,7 @@ begin
     from batches b join wanted w on w.id = b.id, unnest(w.runner_ids) with ordinality u(id, n)
     where v_room is null or w.before + u.n <= v_room
     order by w.ord, u.n
-    returning 1
+    on conflict do nothing returning 1
   )
   select count(*) into v_planned from made;
   return v_planned;
@@ -129,7 +130,8 @@ begin
 
   with answer as (
     select distinct on (a.provider_id) a.*
-    from jsonb_to_recordset(p_runners) with ordinality a(runner_id uuid, provider_id text, type_id integer, ord bigint)
+    from rows from (jsonb_to_recordset(p_runners) as (runner_id uuid, provider_id text, type_id integer)) with ordinality
+      a(runner_id, provider_id, type_id, ord)
     order by a.provider_id, a.ord
   ), held as (
     select a.ord, r.id from answer a join runner r on r.provider = v_batch.provider and r.provider_id = a.provider_id

@@ -57,8 +57,8 @@ $$;
 -- Requests of tasks that are over for the runner's part, of those given: the attempt that they are for has ended, or will not
 -- begin as things stand. Attempts that were canceled count as open until their worker has let go of them.
 create or replace function runner_requests_over(p_ids uuid[])
-returns table (id uuid, begun boolean) language sql stable set enable_seqscan = off as $$
-  select q.id, coalesce(t.attempt >= q.attempt, true)
+returns setof uuid language sql stable set enable_seqscan = off as $$
+  select q.id
   from unnest(p_ids) u(id) join runner_request q on q.id = u.id left join task t on t.id = q.task_id
   cross join lateral (select case when q.state = 0 then -1 else
     -(select min(r.number) from runner r where r.request_id = q.id) end as lane) l
@@ -74,30 +74,27 @@ returns table (id uuid, begun boolean) language sql stable set enable_seqscan = 
 $$;
 
 -- Ends requests of tasks that need no runner any more, and lets go of their runners; returns how many. Those that were never
--- begun are removed, so that the same attempt can ask again when its task is resumed.
+-- begun may be asked for again when their task is resumed.
 create or replace function runner_release_over(p_limit integer, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
   v_requests uuid[];
-  v_unbegun uuid[];
   v_runners uuid[];
 begin
   v_requests := array(
-    select o.id from runner_requests_over(
+    select o from runner_requests_over(
       array(select q.id from runner_request q where q.state = 1 and q.task_id is not null)
       || array(select q.id from runner_request q where q.state = 0 order by q.rank, q.id limit p_limit)) o
     limit p_limit);
   if cardinality(v_requests) = 0 then return 0; end if;
   v_requests := array(select q.id from runner_request q where q.id = any(v_requests) and q.state < 2
     order by q.id for update skip locked);
-  select array_agg(o.id), array_agg(o.id) filter (where not o.begun) into v_requests, v_unbegun
-  from runner_requests_over(v_requests) o;
-  if v_requests is null then return 0; end if;
+  v_requests := array(select o from runner_requests_over(v_requests) o);
+  if cardinality(v_requests) = 0 then return 0; end if;
   update runner_request q set state = 2, ended_at = p_now, reason = 'what it was for is over' where q.id = any(v_requests);
   v_runners := array(select r.id from runner r where r.request_id = any(v_requests) and r.state in (2, 3)
     order by r.id for update);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, p_now, p_times); end if;
-  delete from runner_request q where q.id = any(v_unbegun);
   return cardinality(v_runners);
 end $$;
 
