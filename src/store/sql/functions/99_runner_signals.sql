@@ -38,6 +38,11 @@ begin
     end if;
   end if;
   if v_runner.id is null or v_runner.state = 4 or v_runner.provider_id <> p_provider_id then return null; end if;
+  -- What is already somebody else is not this one.
+  if v_runner.provider_id is null and exists (
+    select 1 from runner r where r.provider = v_runner.provider and r.provider_id = p_provider_id) then
+    return null;
+  end if;
   if v_runner.provider_id is null or v_runner.address is distinct from p_address then
     update runner r set provider_id = p_provider_id, address = p_address where r.id = v_runner.id;
   end if;

@@ -38,7 +38,12 @@ end $$;
 -- Ready rows that stand in the lanes of these runners wait for another one.
 create or replace function runner_leave_lanes(p_numbers integer[])
 returns void language sql as $$
-  update ready set lane = -1 where lane = any(array(select -n from unnest(p_numbers) u(n)));
+  -- A task that was paused and resumed meanwhile has a row there already.
+  with gone as (
+    delete from ready where lane = any(array(select -n from unnest(p_numbers) u(n))) returning rank, task_id, slots
+  )
+  insert into ready (lane, rank, task_id, slots) select -1, g.rank, g.task_id, g.slots from gone g
+  on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots);
   update blocked set lane = -1 where lane < 0 and lane = any(array(select -n from unnest(p_numbers) u(n)))
 $$;
 
@@ -89,6 +94,7 @@ declare
   v_numbers integer[];
   v_idle uuid[];
   v_left uuid[];
+  v_ended integer;
 begin
   select array_agg(r.number) filter (where r.state in (2, 3)),
     array_agg(r.id) filter (where not r.draining and (v_max_uses is null or r.uses < v_max_uses) and r.type_id is not null)
@@ -101,7 +107,7 @@ begin
     where r.id = any(p_ids) and r.state < 4 and (r.draining or r.uses >= v_max_uses)
     returning r.id
   )
-  select pg_notify('heddle_runner', e.id::text) into v_left from ended e;
+  select count(pg_notify('heddle_runner', e.id::text)) into v_ended from ended e;
   if v_idle is null then return 0; end if;
   update runner r set state = 1, request_id = null, confirm_by = null, threshold = after_ms(v_now, p_times, 'idle_ms'),
     state_since = v_now, offered_at = null, doubted_at = null
