@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Orders } from '../../../src/pool/port/store.ts';
+import { RunnerAgent, type AgentLine, type RunnerAgentOptions } from '../../../src/pool/agent/agent.ts';
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+
+const ID = '018bcfe5-6800-7000-8000-00000000000a';
+const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
+const PULSE_MS = 5_000;
+
+/** A line that answers with the orders it is given, and notes what was said. */
+class FakeLine implements AgentLine {
+  orders: Orders | null;
+  readonly said: string[] = [];
+  down = false;
+  /** While set, words are done and their answers are lost. */
+  answersLost = false;
+  confirms = true;
+  /** Called at each sign of life, before it is answered. */
+  onPulse: () => void = () => undefined;
+
+  constructor(orders: Orders | null) {
+    this.orders = orders;
+  }
+
+  register: AgentLine['register'] = () => this.#answer('register', () => this.orders);
+  pulse: AgentLine['pulse'] = () =>
+    this.#answer('pulse', () => {
+      this.onPulse();
+      return this.orders;
+    });
+  confirm: AgentLine['confirm'] = (_id, epoch) =>
+    this.#answer(`confirm ${epoch}`, () => {
+      if (this.confirms) this.orders = { ...this.orders!, state: 'running' };
+      return this.confirms;
+    });
+  release: AgentLine['release'] = (_id, epoch) =>
+    this.#answer(`release ${epoch}`, () => {
+      if (epoch === this.orders?.epoch) this.orders = { ...this.orders, state: 'idle', request_id: null };
+      return true;
+    });
+  drain: AgentLine['drain'] = (_ids, reason) =>
+    this.#answer(`drain ${reason}`, () => {
+      this.orders = { ...this.orders!, draining: true };
+      return 1;
+    });
+
+  #answer<T>(word: string, act: () => T): Promise<T> {
+    this.said.push(word);
+    if (this.down) return Promise.reject(new Error('connection refused'));
+    const answer = act();
+    return this.answersLost ? Promise.reject(new Error('connection lost')) : Promise.resolve(answer);
+  }
+}
+
+function ordersOf(words: Partial<Orders> = {}): Orders {
+  return {
+    ...{ runner_id: ID, number: 7, state: 'idle', epoch: 0, request_id: null, task_id: null, peers: [] },
+    threshold: 1_700_000_300_000,
+    draining: false,
+    ...words,
+  };
+}
+
+function claimed(epoch: number, words: Partial<Orders> = {}): Orders {
+  return ordersOf({ state: 'claimed', epoch, request_id: REQUEST, ...words });
+}
+
+interface Scene {
+  clock: VirtualClock;
+  line: FakeLine;
+  agent: RunnerAgent;
+  /** What its callbacks were told. */
+  told: string[];
+}
+
+function sceneOf(orders: Orders | null = ordersOf(), more: Partial<RunnerAgentOptions> = {}): Scene {
+  const clock = new VirtualClock();
+  const line = new FakeLine(orders);
+  const told: string[] = [];
+  const agent = new RunnerAgent({
+    line,
+    registration: { runner_id: ID, batch_id: null, provider_id: 'i-1', address: null },
+    clock,
+    log: silentLogger,
+    pulse_ms: PULSE_MS,
+    onClaimed: ({ epoch }) => void told.push(`claimed ${epoch}`),
+    onRevoked: (epoch) => void told.push(`revoked ${epoch}`),
+    onDraining: () => void told.push('draining'),
+    onEnd: (reason) => void told.push(`end: ${reason}`),
+    ...more,
+  });
+  agent.start();
+  return { clock, line, agent, told };
+}
+
+/** Passes that follow each other at once, without time going by. */
+async function settled(clock: VirtualClock): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await clock.advance(0);
+}
+
+test('it registers once, and then says every five seconds that it lives', async () => {
+  const { clock, line, agent } = sceneOf();
+  await settled(clock);
+  assert.deepEqual(line.said, ['register']);
+  await clock.advance(3 * PULSE_MS);
+  assert.deepEqual(line.said, ['register', 'pulse', 'pulse', 'pulse']);
+  await agent.stop();
+});
+
+test('a claim is confirmed before its work begins, once, and let go of with its epoch', async () => {
+  const { clock, line, agent, told } = sceneOf();
+  await settled(clock);
+  line.orders = claimed(1);
+  agent.wake();
+  await settled(clock);
+  assert.deepEqual(line.said, ['register', 'pulse', 'confirm 1']);
+  assert.deepEqual(told, ['claimed 1']);
+  assert.equal(agent.working, 1);
+  await clock.advance(2 * PULSE_MS);
+  assert.deepEqual(told, ['claimed 1']);
+  const finished = agent.finish(1);
+  await settled(clock);
+  await finished;
+  assert.deepEqual(line.said.slice(-2), ['release 1', 'pulse']);
+  assert.equal(agent.working, null);
+  await agent.stop();
+});
+
+test('what it was handed at once after its release it confirms at once', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1));
+  await settled(clock);
+  line.onPulse = () => {
+    if (line.orders?.state === 'idle') line.orders = claimed(2);
+  };
+  void agent.finish(1);
+  await settled(clock);
+  assert.deepEqual(told, ['claimed 1', 'claimed 2']);
+  assert.deepEqual(line.said.slice(-3), ['release 1', 'pulse', 'confirm 2']);
+  await agent.stop();
+});
+
+test('a claim that came with the first word is begun without a second one', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(4));
+  await settled(clock);
+  assert.deepEqual(line.said, ['register', 'confirm 4']);
+  assert.deepEqual(told, ['claimed 4']);
+  await agent.stop();
+});
+
+test('where the confirmation is refused, nothing begins, and newer orders are asked for at once', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1));
+  line.confirms = false;
+  line.onPulse = () => {
+    line.orders = ordersOf({ epoch: 1 });
+  };
+  await settled(clock);
+  assert.deepEqual(line.said, ['register', 'confirm 1', 'pulse']);
+  assert.deepEqual(told, []);
+  await agent.stop();
+});
+
+test('a confirmation whose answer was lost begins the work once', async () => {
+  const { clock, line, agent, told } = sceneOf();
+  await settled(clock);
+  line.orders = claimed(1);
+  const confirm = line.confirm;
+  line.confirm = async (id, epoch) => {
+    await confirm(id, epoch);
+    throw new Error('connection lost');
+  };
+  agent.wake();
+  await settled(clock);
+  assert.deepEqual(told, []);
+  await clock.advance(PULSE_MS);
+  assert.deepEqual(told, ['claimed 1']);
+  assert.equal(line.said.filter((word) => word === 'confirm 1').length, 1);
+  await agent.stop();
+});
+
+test('a claim that was taken from it while it works is revoked, and the next one begins', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1));
+  await settled(clock);
+  line.orders = claimed(3);
+  await clock.advance(PULSE_MS);
+  assert.deepEqual(told, ['claimed 1', 'revoked 1', 'claimed 3']);
+  assert.equal(agent.working, 3);
+  // What it still does for the old one is no business of the new one.
+  await agent.finish(1);
+  assert.ok(!line.said.includes('release 1'));
+  line.orders = ordersOf({ epoch: 3 });
+  await clock.advance(PULSE_MS);
+  assert.deepEqual(told.at(-1), 'revoked 3');
+  assert.equal(agent.working, null);
+  await agent.stop();
+});
+
+test('a database that is away is outlived, and what could not be said is said when it is back', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1));
+  await settled(clock);
+  line.down = true;
+  let said = false;
+  const finished = agent.finish(1).then(() => (said = true));
+  await clock.advance(12 * PULSE_MS);
+  assert.equal(said, false);
+  assert.equal(agent.working, 1);
+  line.down = false;
+  await clock.advance(PULSE_MS);
+  await finished;
+  assert.equal(agent.working, null);
+  assert.deepEqual(told, ['claimed 1']);
+  await agent.stop();
+});
+
+test('a release whose answer was lost is said again', async () => {
+  const { clock, line, agent } = sceneOf(claimed(1));
+  await settled(clock);
+  line.answersLost = true;
+  const finished = agent.finish(1);
+  await settled(clock);
+  line.answersLost = false;
+  await clock.advance(PULSE_MS);
+  await finished;
+  assert.equal(line.said.filter((word) => word === 'release 1').length, 2);
+  await agent.stop();
+});
+
+test('an answer that never comes is not waited for', async () => {
+  const { clock, line, agent } = sceneOf();
+  await settled(clock);
+  const { pulse } = line;
+  line.pulse = () => new Promise(() => undefined);
+  await clock.advance(PULSE_MS + 10_000);
+  line.pulse = pulse;
+  await clock.advance(PULSE_MS);
+  assert.equal(line.said.at(-1), 'pulse');
+  await agent.stop();
+});
+
+test('the first word is said until it is heard, and given up after a while', async () => {
+  const heard = sceneOf();
+  heard.line.down = true;
+  await heard.clock.advance(10 * PULSE_MS);
+  heard.line.down = false;
+  await heard.clock.advance(PULSE_MS);
+  assert.equal(heard.agent.orders?.runner_id, ID);
+  await heard.agent.stop();
+
+  const unheard = sceneOf(ordersOf(), { register_ms: 60_000 });
+  unheard.line.down = true;
+  await unheard.clock.advance(55_000);
+  assert.deepEqual(unheard.told, []);
+  await unheard.clock.advance(PULSE_MS);
+  assert.deepEqual(unheard.told, ['end: nobody has heard it']);
+  const before = unheard.line.said.length;
+  await unheard.clock.advance(10 * PULSE_MS);
+  assert.equal(unheard.line.said.length, before);
+});
+
+test('it ends when its orders are over, and says nothing more', async () => {
+  const { clock, line, agent, told } = sceneOf();
+  await settled(clock);
+  line.orders = null;
+  await clock.advance(PULSE_MS);
+  assert.deepEqual(told, ['end: it was ended']);
+  const before = line.said.length;
+  await clock.advance(10 * PULSE_MS);
+  assert.equal(line.said.length, before);
+  await agent.finish(1);
+  await agent.drain('stopping');
+});
+
+test('one that nobody expects ends at once', async () => {
+  const { clock, told } = sceneOf(null);
+  await settled(clock);
+  assert.deepEqual(told, ['end: it is not expected any more']);
+});
+
+test('it ends a minute after its threshold where nobody is heard, and not while somebody is', async () => {
+  const { clock, line, agent, told } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
+  await clock.advance(120_000);
+  assert.deepEqual(told, []);
+  line.down = true;
+  await clock.advance(PULSE_MS);
+  assert.deepEqual(told, ['end: its time is over, and nobody is heard']);
+
+  const early = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
+  await settled(early.clock);
+  early.line.down = true;
+  await early.clock.advance(85_000);
+  assert.deepEqual(early.told, []);
+  await early.clock.advance(PULSE_MS);
+  assert.deepEqual(early.told, ['end: its time is over, and nobody is heard']);
+  await agent.stop();
+});
+
+test('work without an end is not ended however long nobody is heard', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1, { threshold: Infinity }));
+  await settled(clock);
+  line.down = true;
+  await clock.advance(3_600_000);
+  assert.deepEqual(told, ['claimed 1']);
+  await agent.stop();
+});
+
+test('an interruption is told on, and the agent hears that it is to take nothing more, once', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1));
+  await settled(clock);
+  line.down = true;
+  const drained = agent.drain('interrupted');
+  await clock.advance(PULSE_MS);
+  line.down = false;
+  await clock.advance(PULSE_MS);
+  await drained;
+  await clock.advance(3 * PULSE_MS);
+  assert.deepEqual(told, ['claimed 1', 'draining']);
+  assert.ok(line.said.includes('drain interrupted'));
+  const finished = agent.finish(1);
+  line.onPulse = () => {
+    line.orders = null;
+  };
+  await settled(clock);
+  await finished;
+  assert.deepEqual(told.at(-1), 'end: it was ended');
+});
+
+test('an interruption before the first word is told on with it', async () => {
+  const { clock, line, agent, told } = sceneOf();
+  line.down = true;
+  await settled(clock);
+  const drained = agent.drain('interrupted');
+  line.down = false;
+  await clock.advance(PULSE_MS);
+  await drained;
+  assert.deepEqual(line.said.slice(line.said.lastIndexOf('register')).slice(0, 3), [
+    'register',
+    'drain interrupted',
+    'pulse',
+  ]);
+  assert.deepEqual(told, ['draining']);
+  await agent.stop();
+});
+
+test('stopped, it begins nothing more, and nobody waits for it in vain', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1));
+  await settled(clock);
+  line.down = true;
+  const finished = agent.finish(1);
+  await settled(clock);
+  await agent.stop();
+  await finished;
+  line.down = false;
+  line.orders = claimed(9);
+  await clock.advance(10 * PULSE_MS);
+  assert.deepEqual(told, ['claimed 1']);
+});
+
+test('what is said while a word is under way is heard with the next one, not before', async () => {
+  const { clock, line, agent } = sceneOf(claimed(1));
+  await settled(clock);
+  const gate = Promise.withResolvers<undefined>();
+  const { drain } = line;
+  line.drain = async (ids, reason) => {
+    await gate.promise;
+    return drain(ids, reason);
+  };
+  const drained = agent.drain('stopping');
+  await settled(clock);
+  let heard = false;
+  const finished = agent.finish(1).then(() => (heard = true));
+  gate.resolve(undefined);
+  await drained;
+  assert.equal(heard, false);
+  assert.ok(!line.said.includes('release 1'));
+  await settled(clock);
+  await finished;
+  assert.ok(line.said.includes('release 1'));
+  await agent.stop();
+});
