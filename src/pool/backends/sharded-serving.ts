@@ -1,6 +1,6 @@
 import { shapeKeyOf } from '../../domain/runner/requirements.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { claimCandidates, type ClaimOptions } from '../pickup/claim.ts';
+import { claimCandidates, deleteSpent, type ClaimOptions } from '../pickup/claim.ts';
 import type { PickupPolicy } from '../pickup/policy.ts';
 import type { Candidate } from '../pickup/pool-messages.ts';
 import type { Served } from '../port/backend.ts';
@@ -75,12 +75,15 @@ export class ShardedServing {
 
   async #claim(): Promise<void> {
     const full = this.#wishes.filter(({ served, held, request }) => served === null && held.length === request.count);
+    const spent: Candidate[] = [];
     const { failure } = await inTurn(full, this.#options.policy.width, async (wish) => {
       this.#options.counts.picked += wish.held.length;
-      const { grant, left, settled } = await claimCandidates(wish.request.id, wish.held, this.#options);
-      wish.held = left;
-      if (settled) this.#end(wish, grant, null);
+      const claim = await claimCandidates(wish.request.id, wish.held, this.#options);
+      spent.push(...claim.spent);
+      wish.held = claim.left;
+      if (claim.settled) this.#end(wish, claim.grant, null);
     });
+    await deleteSpent(spent, this.#options);
     if (failure !== null) throw failure.error;
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Served } from '../port/backend.ts';
 import type { RunnerRequest } from '../port/store.ts';
-import { claimCandidates, type ClaimOptions } from './claim.ts';
+import { claimCandidates, deleteSpent, type ClaimOptions } from './claim.ts';
 import type { PickupManager } from './pickup-manager.ts';
 import type { PickupPolicy } from './policy.ts';
 import type { Candidate } from './pool-messages.ts';
@@ -48,7 +48,8 @@ export class ClaimWorkers {
       await this.#gather();
       if (this.#held.size < count) return await this.#endExhausted();
       const candidates = [...this.#held.values()];
-      const { grant, left, settled } = await claimCandidates(id, candidates, this.#options);
+      const { grant, spent, left, settled } = await claimCandidates(id, candidates, this.#options);
+      await deleteSpent(spent, this.#options);
       this.#held.clear();
       for (const candidate of left) this.#held.set(candidate.runner.id, candidate);
       if (!settled) continue;

@@ -13,35 +13,40 @@ export interface ClaimOptions {
 export interface ClaimResult {
   /** Null where the claim failed as a whole. */
   readonly grant: Grant | null;
+  /**
+   * Candidates whose messages are of no more use: of runners that are claimed, gone, or silent, which the store ends or
+   * has offered anew.
+   */
+  readonly spent: readonly Candidate[];
   /** Candidates that nobody has claimed, and that others may. */
   readonly left: readonly Candidate[];
   /** The request waits no more: it has its runners, or it ended. */
   readonly settled: boolean;
 }
 
-/**
- * Claims the runners of these candidates, all or none, and deletes the messages that are of no more use: of those that are
- * claimed, gone, or silent, which the sweep of the store ends or offers anew.
- */
+/** Claims the runners of these candidates, all or none. Their messages stay as they are. */
 export async function claimCandidates(
   requestId: string,
   candidates: readonly Candidate[],
-  { store, messages, counts, log }: ClaimOptions,
+  { store, counts }: ClaimOptions,
 ): Promise<ClaimResult> {
   counts.operations += 1;
   const { grant, answers } = await store.claim(
     requestId,
     candidates.map(({ runner }) => runner.id),
   );
-  if (grant !== null) {
-    // The runners are claimed whatever becomes of their messages: one that stays is found to be gone by who gets it next.
-    await messages
-      .drop(candidates)
-      .catch((error: unknown) => log.warn({ err: error, request_id: requestId }, 'Messages of claimed runners stay'));
-    return { grant, left: [], settled: true };
+  if (grant !== null) return { grant, spent: candidates, left: [], settled: true };
+  const isSpent = candidates.map((_, index) => answers[index] === 'gone' || answers[index] === 'silent');
+  const spent = candidates.filter((_, index) => isSpent[index]);
+  const left = candidates.filter((_, index) => !isSpent[index]);
+  return { grant: null, spent, left, settled: spent.length === 0 };
+}
+
+/** Deletes spent messages. One that stays does no harm: whoever gets it next finds its runner gone. */
+export async function deleteSpent(candidates: readonly Candidate[], { messages, log }: ClaimOptions): Promise<void> {
+  try {
+    await messages.drop(candidates);
+  } catch (error) {
+    log.warn({ err: error, messages: candidates.length }, 'Messages of runners that are claimed or gone stay for now');
   }
-  const over = candidates.filter((_, index) => answers[index] === 'gone' || answers[index] === 'silent');
-  await messages.drop(over);
-  const left = candidates.filter((candidate) => !over.includes(candidate));
-  return { grant: null, left, settled: over.length === 0 };
 }
