@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { Compile } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 
+import { PoolWorld } from './pool-world.ts';
 import { createTestServer, task, type TestServer } from './server.ts';
 
 interface Operation {
@@ -21,12 +22,14 @@ interface Document {
   components: { securitySchemes: Record<string, unknown> };
 }
 
+const world = new PoolWorld();
 let server: TestServer;
 let document: Document;
 const routes: { method: string; url: string }[] = [];
 
 before(async () => {
-  server = await createTestServer();
+  server = await createTestServer({ pool: world.pool });
+  world.pool.start();
   document = (await server.app.inject('/v1/openapi.json')).json<Document>();
   const printed = server.app.printRoutes({ commonPrefix: false, includeHooks: false });
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
@@ -38,7 +41,10 @@ before(async () => {
   assert.ok(printed.length > 0);
 });
 
-after(() => server.app.close());
+after(async () => {
+  await server.app.close();
+  await world.pool.stop();
+});
 
 const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors', '/pool']);
 
@@ -117,10 +123,45 @@ describe('the description of the API', () => {
     await check('GET', '/v1/rules/{name}', '/v1/rules/r');
     await check('PUT', '/v1/actions/{name}', '/v1/actions/a', webhook);
     await check('GET', '/v1/actions', '/v1/actions');
+    await check('GET', '/v1/pool', '/v1/pool');
+    await check('GET', '/v1/pool/classes', '/v1/pool/classes');
+    await check('GET', '/v1/pool/history', '/v1/pool/history?hours=1');
+    await check('GET', '/v1/pool/runners', '/v1/pool/runners?state=idle');
+    await check('GET', '/v1/pool/requests', '/v1/pool/requests?state=granted');
+    await check('POST', '/v1/pool/provision', '/v1/pool/provision', { requirements: { resource_class: 'large' } });
+    await check('POST', '/v1/pool/provision', '/v1/pool/provision', { requirements: { resource_class: 'lrge' } });
+    await check('POST', '/v1/pool/refresh', '/v1/pool/refresh');
+    await check('GET', '/v1/pool/requests/{request_id}', `/v1/pool/requests/${id}`);
+    await check('DELETE', '/v1/pool/requests/{request_id}', `/v1/pool/requests/${id}`);
+    await check('GET', '/v1/pool/runners/{runner_id}', `/v1/pool/runners/${id}`);
+    await check('POST', '/v1/pool/runners/{runner_id}/drain', `/v1/pool/runners/${id}/drain`);
     await check('GET', '/health', '/health');
     await check('GET', '/ready', '/ready');
     await check('GET', '/metrics', '/metrics');
     await check('GET', '/v1/openapi.json', '/v1/openapi.json');
+  });
+
+  test('a pool with runners and requests fits what it says', async () => {
+    const [idle, held] = await world.arrive(2);
+    const requirements = { resource_class: 'large', allowed_instance_types: ['a.*'], cpu: null };
+    const granted = await check('POST', '/v1/pool/requests', '/v1/pool/requests', { requirements, holder: 'a test' });
+    const { id, state } = granted.json<{ id: string; state: string }>();
+    assert.equal(state, 'granted');
+    await check('POST', '/v1/pool/requests', '/v1/pool/requests', { requirements: { resource_class: '16xl' } });
+    const zero = { resource_class: 'large', usage_class: 'spot', created: 0, idle: 0, claimed: 0, running: 0 };
+    world.samples = [{ at: Date.now(), ...zero, waiting: 1 }];
+    const lists = ['runners', 'requests', 'requests?state=granted', 'history'];
+    for (const list of lists) {
+      const listed = await check('GET', `/v1/pool/${list.split('?')[0]!}`, `/v1/pool/${list}`);
+      assert.ok(listed.json<unknown[]>().length > 0, list);
+    }
+    await check('GET', '/v1/pool', '/v1/pool');
+    await check('GET', '/v1/pool/requests/{request_id}', `/v1/pool/requests/${id}`);
+    await check('DELETE', '/v1/pool/requests/{request_id}', `/v1/pool/requests/${id}`);
+    await check('GET', '/v1/pool/runners/{runner_id}', `/v1/pool/runners/${idle!}`);
+    for (const verb of ['release', 'drain', 'terminate', 'release']) {
+      await check('POST', `/v1/pool/runners/{runner_id}/${verb}`, `/v1/pool/runners/${held!}/${verb}`);
+    }
   });
 });
 

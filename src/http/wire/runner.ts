@@ -96,7 +96,7 @@ export const HoldDto = Type.Object(
     id: Type.Optional(Uuid('Of the request to be: a repeat with the same id asks for nothing more.')),
     requirements: WantedDto,
     holder: Type.Optional(Label('Who holds the runners, for people.')),
-    tenant: Type.Optional(Label('Whom turns are to be fair to; `default` where absent.')),
+    tenant: Type.Optional(Label('Whom turns are to be fair to; the holder where absent.')),
     expires_secs: Type.Optional(
       Type.Number({
         minimum: 1,
@@ -117,8 +117,8 @@ export const HoldDto = Type.Object(
 );
 export type HoldDto = Static<typeof HoldDto>;
 
-/** The last moment that a date can say; what lies behind it is never. */
-const LAST_MOMENT_MS = 8.64e15;
+/** What ends then or later has no end by itself. */
+const NEVER_MS = Date.UTC(9999, 0, 1);
 
 export function runnerToWire(runner: Runner): RunnerDto {
   const { id, number, state, resource_class, usage_class, cpu, memory_mib, provider, provider_id } = runner;
@@ -137,7 +137,7 @@ export function runnerToWire(runner: Runner): RunnerDto {
     request_id,
     epoch,
     uses,
-    until: state === 'terminated' || !(threshold < LAST_MOMENT_MS) ? null : isoTime(threshold),
+    until: state === 'terminated' || threshold >= NEVER_MS ? null : isoTime(threshold),
     created_at: isoTime(created_at),
     state_since: isoTime(state_since),
     seen_at: isoTimeOrNull(seen_at),

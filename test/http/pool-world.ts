@@ -1,0 +1,133 @@
+/** A pool of runners in memory, for what shows or changes it: its provider starts nothing, and its agents are words of the test. */
+import { randomUUID } from 'node:crypto';
+
+import { DEFAULT_RESOURCE_CLASSES } from '../../src/domain/runner/resource-class.ts';
+import type { Runner } from '../../src/domain/runner/runner.ts';
+import type { PoolContext } from '../../src/pool/context.ts';
+import { Pool } from '../../src/pool/pool.ts';
+import type { PoolBackend, Served } from '../../src/pool/port/backend.ts';
+import type { PoolSample } from '../../src/pool/port/history.ts';
+import type { RunnerRequest } from '../../src/pool/port/store.ts';
+import { MemoryRunnerStore } from '../../src/pool/store/memory.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { systemRandom } from '../../src/runtime/random.ts';
+import { FakeProvider, type FakeProviderOptions } from '../pool/fake-provider.ts';
+import { eventually } from '../support/eventually.ts';
+import { POLICY } from './pool-stub.ts';
+
+const HOUR_MS = 3_600_000;
+/** However slow the machine is, nothing ends by time. */
+const TIMES = { ...POLICY.times, confirm_ms: HOUR_MS, fresh_ms: HOUR_MS, silent_ms: HOUR_MS };
+
+export class PoolWorld {
+  readonly store: MemoryRunnerStore;
+  readonly provider: FakeProvider;
+  readonly pool: Pool;
+  /** What the history holds. */
+  samples: PoolSample[] = [];
+  readonly #context: PoolContext;
+
+  constructor(options: Partial<FakeProviderOptions> = {}) {
+    const now = (): number => systemClock.now();
+    const classes = DEFAULT_RESOURCE_CLASSES;
+    this.store = new MemoryRunnerStore({ times: TIMES, classes, max_uses: null, now });
+    this.provider = new FakeProvider({ now, ...options });
+    this.#context = {
+      store: this.store,
+      backend: new IndexedBackend(this.store),
+      provider: this.provider,
+      policy: { ...POLICY, times: TIMES, min_idle: [] },
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      history: {
+        sample: () => Promise.resolve(),
+        samples: (from) => Promise.resolve(this.samples.filter(({ at }) => at >= from)),
+      },
+    };
+    this.pool = new Pool(this.#context);
+  }
+
+  /** Launches runners and lets their agents speak: they are idle, or claimed for who waits. */
+  async arrive(count = 1, resourceClass = 'large', usage: Runner['usage_class'] = 'on-demand'): Promise<string[]> {
+    const ids = await this.launch(count, resourceClass, usage);
+    for (const id of ids) await this.register(id);
+    return ids;
+  }
+
+  /** Launches runners whose agents have not spoken. */
+  async launch(count = 1, resourceClass = 'large', usage: Runner['usage_class'] = 'on-demand'): Promise<string[]> {
+    const { runner_ids } = await this.pool.provision({
+      resource_class: resourceClass,
+      usage_class: usage,
+      allowed_instance_types: [],
+      cpu: null,
+      memory_mib: null,
+      count,
+    });
+    await this.launched(runner_ids);
+    return [...runner_ids];
+  }
+
+  /** Resolves once the provider has started them. */
+  async launched(ids: readonly string[]): Promise<void> {
+    await eventually(async () => {
+      const runners = await this.store.list({ ids }, { offset: 0, limit: 1_000 });
+      return runners.length === ids.length && runners.every(({ provider_id }) => provider_id !== null);
+    }, 'the runners are launched');
+  }
+
+  async register(id: string): Promise<void> {
+    const { provider_id } = await this.runner(id);
+    await this.store.register({ runner_id: id, batch_id: null, provider_id: provider_id!, address: '127.0.0.1' });
+  }
+
+  async confirm(id: string): Promise<void> {
+    await this.store.confirm(id, (await this.runner(id)).epoch);
+  }
+
+  async runner(id: string): Promise<Runner> {
+    const [runner] = await this.store.list({ ids: [id] }, { offset: 0, limit: 1 });
+    if (runner === undefined) throw new Error(`there is no runner ${id}`);
+    return runner;
+  }
+
+  /** A request as a task makes it; returns its id. */
+  async askForTask(resourceClass = 'large'): Promise<string> {
+    const id = randomUUID();
+    const wanted = { resource_class: resourceClass, usage_class: 'on-demand', allowed_instance_types: [] } as const;
+    const size = { cpu: null, memory_mib: null, count: 1 };
+    await this.store.ask([
+      { ...wanted, ...size, id, tenant: 'acme', source: 'task', run: randomUUID(), attempt: 1, expires_at: null },
+    ]);
+    return id;
+  }
+}
+
+/** Looks where the store keeps its idle runners. */
+class IndexedBackend implements PoolBackend {
+  readonly driver = 'postgres';
+  readonly counts = { operations: 0, picked: 0, requeued: 0, discarded: 0 };
+  readonly #store: MemoryRunnerStore;
+
+  constructor(store: MemoryRunnerStore) {
+    this.#store = store;
+  }
+
+  async serve(requests: readonly RunnerRequest[]): Promise<Served[]> {
+    const grants = await this.#store.claimIdle(
+      requests.length,
+      requests.map(({ id }) => id),
+    );
+    const granted = new Map(grants.map((grant) => [grant.request_id, grant]));
+    return requests.map(({ id }) => {
+      const grant = granted.get(id) ?? null;
+      return { request_id: id, grant, exhaustion: grant === null ? 'global' : null };
+    });
+  }
+
+  offer(): Promise<void> {
+    return Promise.resolve();
+  }
+}
