@@ -47,6 +47,7 @@ export class ManagerLoop {
   readonly #dispatcher: Loop;
   /** Kinds whose lanes wake the dispatcher, each with how to stop that. */
   readonly #watched = new Map<string, () => void>();
+  #unwatchRunners: (() => void) | undefined;
   /** Whether the last batch met a database that was away. */
   #doubtsDatabase = false;
 
@@ -69,10 +70,12 @@ export class ManagerLoop {
 
   start(): void {
     for (const loop of this.#loops) loop.start();
+    this.#unwatchRunners = this.#options.engine.onReady(['runners'], () => this.#dispatcher.wake());
   }
 
   /** Takes nothing more; resolves when the batches under way are through and settled. */
   async stop(): Promise<void> {
+    this.#unwatchRunners?.();
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
@@ -92,7 +95,7 @@ export class ManagerLoop {
     if (messages.length === 0) return 'again';
     const keepHidden = this.#keepHidden(messages, visibilityMs);
     try {
-      const run = await manager.run(messages, clock.now(), { upkeep: false });
+      const run = await manager.run(messages, clock.now(), { upkeep: false, runners: false });
       this.#doubtsDatabase = run.error !== null;
       await settle(queue, messages, run, random);
       // What keeps a run from its end keeps the next one from it too: the loop waits a little longer each time.

@@ -24,6 +24,7 @@ import type { Engine } from './port.ts';
 import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
+import { askForRunners } from './runners/ask.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
@@ -77,6 +78,7 @@ function verbsOf(context: EngineContext): Engine {
     completeGenerators: (limit) => advance.completeGenerators(context, limit),
     reevaluate: (ids, tasks) => advance.reevaluate(context, ids, tasks ?? null),
     claim: (request) => claims.claim(request),
+    askForRunners: (desk, limit) => askForRunners(context, desk, limit),
     dispatch: (holder, limit) => dispatch(context, holder, limit),
     workersSeen: (workers) => workersSeen(context, workers),
     heartbeat: (beats) => heartbeat(context, beats),

@@ -7,7 +7,7 @@ import type { WorkflowNotification } from '../domain/notification/notification.t
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type { TaskNotices } from './notices/port.ts';
-import type { TaskRunner } from './runners/port.ts';
+import type { RunnerDesk, RunnersAsked, TaskRunner } from './runners/port.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -31,7 +31,7 @@ export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
 export type { BadEnd, Notices, TaskNotices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
-export type { TaskRunner } from './runners/port.ts';
+export type { RunnerDesk, RunnersAsked, TaskDemand, TaskRunner } from './runners/port.ts';
 
 /** One workflow on its way in. Several submissions share one transaction; each stands or falls by itself. */
 export interface Submission {
@@ -298,6 +298,8 @@ export interface Engine {
   completeGenerators(limit: number): Promise<WorkflowId[]>;
   /** Looks at the open containers of these workflows again and moves what may; with tasks: at roots and above those. */
   reevaluate(ids: readonly WorkflowId[], tasks?: readonly TaskId[]): Promise<void>;
+  /** Asks for the runners of at most `limit` ready tasks, and takes attempts back whose runners are gone. */
+  askForRunners(desk: RunnerDesk, limit: number): Promise<RunnersAsked>;
   /** Claims tasks of kinds that are dispatched through queues and writes their StartTask messages; returns them. */
   dispatch(holder: string, limit: number): Promise<StartTaskMessage[]>;
   /** From now on tasks of these kinds go through the queues of their workers. */

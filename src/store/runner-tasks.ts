@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from './database.ts';
+import type { StoredDemand } from './task-reads.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
 const RUNNERS_OF_TASKS: Statement = {
@@ -8,6 +9,36 @@ const RUNNERS_OF_TASKS: Statement = {
     join runner_request q on q.task_id = u.id and q.attempt = u.attempt and q.state = 1
     join runner r on r.request_id = q.id and r.state in (2, 3) join runner_type y on y.id = r.type_id
     order by r.number`,
+};
+
+const DEMAND: Statement = { name: 'runner_tasks.demand', text: `select demand_of_tasks($1, $2) as demand` };
+
+const WITHOUT_RUNNER: Statement = {
+  name: 'runner_tasks.without_runner',
+  text: `select task_id, attempt, reason, worn from attempts_without_runner($1, $2)`,
+};
+
+const RECALL_STRAYS: Statement = { name: 'runner_tasks.recall_strays', text: `select recall_strays($1) as count` };
+
+/** Of requests that wait, those of the same class that come first are counted up to 10,000. */
+const REQUEST_OF_TASK: Statement = {
+  name: 'explain.runner_request',
+  text: `select q.id, q.state, q.created_at, q.exhaustion, q.reason,
+      (select count(*) from (
+        select 1 from runner_request o join runner_shape p on p.id = o.shape_id
+        where q.state = 0 and o.state = 0 and (o.rank, o.id) < (q.rank, q.id)
+          and p.resource_class = s.resource_class and p.usage_class = s.usage_class limit 10000) x) as ahead,
+      (select count(*) from runner r where r.shape_id = q.shape_id and r.state = 0) as launching,
+      (select json_agg(json_build_object('id', r.id, 'number', r.number, 'running', r.state = 3) order by r.number)
+        from runner r where r.request_id = q.id) as runners
+    from runner_request q join runner_shape s on s.id = q.shape_id
+    where q.task_id = $1 and q.state < 2 order by q.created_at desc limit 1`,
+};
+
+const NEEDS_ON_DEMAND: Statement = {
+  name: 'explain.needs_on_demand',
+  text: `select exists (select 1 from task_spec where task_id = $1 and requirements ? 'on_demand') as on_demand,
+    exists (select 1 from blocked where task_id = $1) as blocked`,
 };
 
 export interface TaskRunnerRow {
@@ -27,4 +58,71 @@ export function findRunnersOfTasks(
     uuidArray(tasks.map(({ id }) => id)),
     numberArray(tasks.map(({ attempt }) => attempt)),
   ]);
+}
+
+export interface DemandRow {
+  task_id: string;
+  /** The one to come. */
+  attempt: number;
+  requirements: StoredDemand;
+  tenant: string;
+}
+
+/** What ready tasks ask of the pool that no request was made for yet, most urgent first; drops ready rows that are stale. */
+export async function demandOfTasks(
+  queryable: Queryable,
+  limit: number,
+  now: string | null,
+): Promise<{ seen: number; demands: DemandRow[] }> {
+  const [row] = await queryable.query<{ demand: { seen: number; demands: DemandRow[] } | null }>(DEMAND, [limit, now]);
+  return row!.demand ?? { seen: 0, demands: [] };
+}
+
+export interface LostAttempt {
+  task_id: string;
+  attempt: number;
+  /** What became of its runner. */
+  reason: string;
+  /** The task has lost so many attempts that it is not tried again. */
+  worn: boolean;
+}
+
+/** Open attempts whose runners ended or are being taken away; those of the latter ask for no spot runner from now on. */
+export function findAttemptsWithoutRunner(
+  queryable: Queryable,
+  limit: number,
+  now: string | null,
+): Promise<LostAttempt[]> {
+  return queryable.query(WITHOUT_RUNNER, [limit, now]);
+}
+
+/** Lets tasks that stand in the lane of a runner that is not theirs wait for another one; returns how many. */
+export async function recallStrays(queryable: Queryable, limit: number): Promise<number> {
+  return (await queryable.query<{ count: number }>(RECALL_STRAYS, [limit]))[0]!.count;
+}
+
+export interface TaskRequestRow {
+  id: string;
+  /** 0: it waits; 1: it has its runners. */
+  state: number;
+  created_at: number;
+  exhaustion: number | null;
+  /** What the last launch for it failed of. */
+  reason: string | null;
+  ahead: number;
+  launching: number;
+  runners: { id: string; number: number; running: boolean }[] | null;
+}
+
+/** What a task asked the pool for and still waits for, or has; null where it asked for nothing yet. */
+export async function findRequestOfTask(queryable: Queryable, id: string): Promise<TaskRequestRow | null> {
+  return (await queryable.query<TaskRequestRow>(REQUEST_OF_TASK, [id]))[0] ?? null;
+}
+
+/** Whether a task asks for no spot runner any more, and whether a rule holds it back. */
+export async function findRunnerWait(
+  queryable: Queryable,
+  id: string,
+): Promise<{ on_demand: boolean; blocked: boolean }> {
+  return (await queryable.query<{ on_demand: boolean; blocked: boolean }>(NEEDS_ON_DEMAND, [id]))[0]!;
 }

@@ -3,6 +3,7 @@ import type { Metrics } from '../../runtime/metrics.ts';
 import type { MessageQueue } from '../../queue/port.ts';
 import type { Database } from '../../store/database.ts';
 import type { TransactionalEngine } from '../engine.ts';
+import type { RunnerDesk } from '../runners/port.ts';
 import type { JobContext } from '../schedule/context.ts';
 
 /** What a step did that no message asks for; `more`: it stopped at its bound, and the rest waits for the next run. */
@@ -18,6 +19,8 @@ export interface ManagerContext {
   jobs: JobContext;
   /** Where tasks wait for their workers: asked what its service buried by itself. */
   queue?: Pick<MessageQueue, 'listBuried'>;
+  /** Where tasks that need runners get them; without it they wait for a manager that has one. */
+  desk?: RunnerDesk | undefined;
   log: Logger;
   metrics?: Metrics | undefined;
   /** Makes the ids of nodes that were sent without one. */

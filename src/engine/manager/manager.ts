@@ -42,6 +42,8 @@ export interface RunOptions {
    * process that receives many batches a second need not look at the clock in each.
    */
   upkeep?: boolean;
+  /** Whether runners are asked for; true by default. */
+  runners?: boolean;
 }
 
 /**
@@ -75,7 +77,7 @@ export interface ManagerOptions extends ManagerContext {
 
 export function createManager(options: ManagerOptions): Manager {
   return {
-    run: (messages, now, { upkeep = true } = {}) => run(options, messages, now, upkeep),
+    run: (messages, now, { upkeep = true, runners = true } = {}) => run(options, messages, now, { upkeep, runners }),
     ping: () => options.database.ping(),
     dispatchedKinds: () => dispatchedKinds(options.database),
     noteBuried: () => noteBuried(options),
@@ -87,14 +89,14 @@ async function run(
   options: ManagerOptions,
   messages: readonly ReceivedMessage[],
   now: number,
-  upkeep: boolean,
+  asked: Required<RunOptions>,
 ): Promise<ManagerRun> {
   const startedAt = options.clock.monotonic();
   const counts = { timed_out: 0, generators_completed: 0, dispatched: 0, finalized: 0, jobs_started: 0, busy: false };
   const batch = parseMessages(options, messages);
   let failure: Error | null = null;
   try {
-    await runSteps(options, batch, now, upkeep, counts);
+    await runSteps(options, batch, now, asked, counts);
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
     batch.postponeAll(reasonOf(error));
@@ -110,7 +112,7 @@ async function runSteps(
   context: ManagerContext,
   batch: Batch,
   now: number,
-  upkeep: boolean,
+  { upkeep, runners }: Required<RunOptions>,
   counts: Counts,
 ): Promise<void> {
   const step = async (name: ManagerStep, work: () => Promise<StepResult>): Promise<number> => {
@@ -125,7 +127,7 @@ async function runSteps(
   if (upkeep || batch.mayCompleteGenerators) {
     counts.generators_completed = await step('complete_generator_tasks', () => completeGeneratorTasks(context, batch));
   }
-  counts.dispatched = await step('schedule_next_tasks', () => scheduleNextTasks(context, batch));
+  counts.dispatched = await step('schedule_next_tasks', () => scheduleNextTasks(context, batch, runners));
   if (!upkeep) return;
   counts.finalized = await step('finalize_task_collections', () => finalizeTaskCollections(context));
   counts.jobs_started = await step('start_due_task_collections', () => startDueTaskCollections(context));

@@ -6,19 +6,41 @@ import { faultOf, reasonOf } from './faults.ts';
 const DISPATCH_MAX = 500;
 const CLAIMS_MAX = 200;
 
+/** Tasks that one call asks for runners for. */
+const DEMANDS_MAX = 500;
+const CALLS_MAX = 20;
+
 /**
- * Step 7: looks again at every workflow that had activity, then hands the tasks that are ready, of kinds whose workers
- * read queues, to those queues.
+ * Step 7: looks again at every workflow that had activity, asks for the runners that ready tasks need, then hands the
+ * tasks that are ready, of kinds whose workers read queues, to those queues.
+ *
+ * @param asks whether runners are asked for
  */
-export async function scheduleNextTasks(context: ManagerContext, batch: Batch): Promise<StepResult> {
+export async function scheduleNextTasks(context: ManagerContext, batch: Batch, asks: boolean): Promise<StepResult> {
   if (batch.roots.size > 0) await reevaluate(context, batch);
+  const more = asks && (await askForRunners(context));
   let count = 0;
   for (let claim = 0; claim < CLAIMS_MAX; claim += 1) {
     const started = await context.engine.dispatch(context.holder, DISPATCH_MAX);
     count += started.length;
-    if (started.length < DISPATCH_MAX) return { count, more: false };
+    if (started.length < DISPATCH_MAX) return { count, more };
   }
   return { count, more: true };
+}
+
+/** Whether it stopped at its bound. A pool that cannot be asked keeps no task from the queues. */
+async function askForRunners({ engine, desk, log }: ManagerContext): Promise<boolean> {
+  if (desk === undefined) return false;
+  try {
+    for (let call = 0; call < CALLS_MAX; call += 1) {
+      if (!(await engine.askForRunners(desk, DEMANDS_MAX)).more) return false;
+    }
+    return true;
+  } catch (error) {
+    if (faultOf(error) === 'away') throw error;
+    log.error({ err: error }, 'Runners could not be asked for; the next run tries it again');
+    return false;
+  }
 }
 
 /** One workflow that cannot be looked at must not keep the others from it: its messages come again. */

@@ -26,3 +26,13 @@ export interface RunnerDesk {
   /** Asks for runners; demands that it knows already change nothing. */
   ask(demands: readonly TaskDemand[]): Promise<void>;
 }
+
+/** What one pass over the tasks that need runners did. */
+export interface RunnersAsked {
+  /** Tasks that runners were asked for. */
+  asked: number;
+  /** Attempts that began anew, since their runners are gone. */
+  taken_back: number;
+  /** Whether it stopped at its bound. */
+  more: boolean;
+}

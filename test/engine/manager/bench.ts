@@ -1,5 +1,6 @@
 import { createEngine, type EngineOptions, type TransactionalEngine } from '../../../src/engine/engine.ts';
 import { createManager, type Manager } from '../../../src/engine/manager/manager.ts';
+import type { RunnerDesk } from '../../../src/engine/port.ts';
 import type { JobContext } from '../../../src/engine/schedule/context.ts';
 import { PostgresQueue } from '../../../src/queue/postgres.ts';
 import type { MessageQueue } from '../../../src/queue/port.ts';
@@ -20,12 +21,16 @@ export interface Bench {
 }
 
 /** A manager on a database that is there. */
-export function benchOn(database: Database, options: Partial<EngineOptions> = {}): Omit<Bench, 'url'> {
+export function benchOn(
+  database: Database,
+  options: Partial<EngineOptions> = {},
+  desk?: RunnerDesk,
+): Omit<Bench, 'url'> {
   const common = { database, clock: systemClock, log: silentLogger };
   const metrics = createMetrics({ processMetrics: false });
   const queue = new PostgresQueue(common);
   const engine = createEngine({ ...common, random: systemRandom, queue, ...options });
   const jobs: JobContext = { database, queue, log: silentLogger, newId, now: () => null };
-  const manager = createManager({ ...common, engine, jobs, metrics, newId, holder: 'test' });
+  const manager = createManager({ ...common, engine, jobs, metrics, desk, newId, holder: 'test' });
   return { database, queue, engine, manager, metrics, jobs };
 }

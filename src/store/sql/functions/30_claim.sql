@@ -20,7 +20,6 @@ declare
   v_task record;
   v_at integer;
   v_stop bigint;
-  v_locked integer;
 begin
   if exists (select 1 from unnest(p_grants) g(slots) where g.slots is not null) then
     perform refresh_slots(p_ids);
@@ -53,20 +52,7 @@ begin
   if v_need_slots is null then return p_ids; end if;
 
   v_slots := array(select distinct n.slot from unnest(v_need_slots) n(slot));
-  loop
-    perform 1 from slot where id = any(v_slots) order by id for no key update;
-    get diagnostics v_locked = row_count;
-    exit when v_locked = cardinality(v_slots);
-    -- Idle slots are removed in time, so any may be missing.
-    insert into slot (id, shape_id, key)
-    select distinct on (n.id) n.id, n.shape_id, n.key from (
-      select slot_of(s.id, s.type, s.fields, t.metadata) as id, s.id as shape_id, slot_key_of(s.fields, t.metadata) as key
-      from task t join shape s on s.kind_id = t.kind_id or s.id in (
-        select (r.value ->> 0)::integer from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') r
-        where sp.task_id = t.id and t.rule_slots is not null)
-      where t.id = any(v_ids)) n
-    order by n.id on conflict do nothing;
-  end loop;
+  perform lock_slots(v_slots, v_ids);
 
   -- Slots that cannot hold everything this set asks of them; the others need no look at single tasks.
   with demand as (
@@ -130,6 +116,27 @@ begin
   return array(
     select u.id from unnest(p_ids) with ordinality u(id, ord) left join unnest(v_refused) r(id) on r.id = u.id
     where r.id is null order by u.ord);
+end $$;
+
+-- Locks slots that these tasks take or look at, in the order of their ids; idle ones are removed in time, so any may be missing.
+create or replace function lock_slots(p_slots bigint[], p_tasks uuid[])
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_locked integer;
+begin
+  loop
+    perform 1 from slot where id = any(p_slots) order by id for no key update;
+    get diagnostics v_locked = row_count;
+    exit when v_locked = cardinality(p_slots);
+    insert into slot (id, shape_id, key)
+    select distinct on (n.id) n.id, n.shape_id, n.key from (
+      select slot_of(s.id, s.type, s.fields, t.metadata) as id, s.id as shape_id, slot_key_of(s.fields, t.metadata) as key
+      from task t join shape s on s.kind_id = t.kind_id or s.id in (
+        select (r.value ->> 0)::integer from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') r
+        where sp.task_id = t.id and t.rule_slots is not null)
+      where t.id = any(p_tasks)) n
+    order by n.id on conflict do nothing;
+  end loop;
 end $$;
 
 -- The slots that a task's own rules look at, for metadata that changed.

@@ -138,6 +138,7 @@ create index runner_request_task on runner_request (task_id) where task_id is no
 create index runner_request_granted on runner_request (granted_at) where state = 1;
 create index runner_request_expiry on runner_request (expires_at) where state = 0 and expires_at is not null;
 create index runner_request_ended on runner_request (ended_at) where state = 2;
+create index runner_request_lost on runner_request (ended_at) where state = 2 and task_id is not null and reason is not null;
 
 -- The turn of the last request of each tenant.
 create table runner_tenant (
