@@ -22,6 +22,8 @@ export interface Configuration {
   readonly effective: readonly EffectiveSetting[];
   /** The file that was read; null where there was none. */
   readonly file: string | null;
+  /** What flags said, by the variable that each stands for: processes that this one starts are told the same. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
   /** Variables that look like settings and are none: most likely misspelt. */
   readonly unknownVariables: readonly string[];
 }
@@ -73,7 +75,7 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
   if (faults.length === 0) faults.push(...contradictions(values as SettingValues, given));
   if (faults.length > 0) throw new ConfigurationError(faults);
   const settled = { ...(values as SettingValues), dataDir: resolve(sources.workingDirectory, String(values.dataDir)) };
-  return { values: settled, effective, file, unknownVariables };
+  return { values: settled, effective, file, flags: sources.flags, unknownVariables };
 }
 
 /** Adds what a source says about settings that no earlier source spoke of. Returns HEDDLE_ names that are no settings. */

@@ -6,14 +6,19 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { isPostgresOf } from '../store/embedded/processes.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../store/embedded/server.ts';
+import { poolPolicyOf } from './pool/policy.ts';
 import type { SettingValues } from './settings.ts';
 
 /** Connections beside the pool's: maintenance, notifications, `heddle token` and the like. */
 const SPARE_CONNECTIONS = 20;
+/** Of each runner that is a process of this machine: its pool, and one for notifications. */
+const RUNNER_CONNECTIONS = 4;
 const CONNECTIONS_MIN = 60;
 
 export function startEmbedded(settings: SettingValues, clock: Clock, log: Logger): Promise<EmbeddedPostgres> {
-  const maxConnections = Math.max(CONNECTIONS_MIN, settings.poolMaxSize + SPARE_CONNECTIONS);
+  const runners = settings.runnerProvider === 'process' ? poolPolicyOf(settings).max_runners : 0;
+  const wanted = settings.poolMaxSize + SPARE_CONNECTIONS + runners * RUNNER_CONNECTIONS;
+  const maxConnections = Math.max(CONNECTIONS_MIN, wanted);
   return startEmbeddedPostgres({ dataDir: settings.dataDir, clock, log, maxConnections });
 }
 

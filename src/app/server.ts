@@ -51,7 +51,7 @@ export async function runServer({ configuration, tell, logSink }: ProcessOptions
       try {
         await freePort(settings);
         await prepareDatabase(settings, databaseUrl, log);
-        const base = { clock: systemClock, random: systemRandom, log, stopping };
+        const base = { clock: systemClock, random: systemRandom, log, stopping, flags: configuration.flags };
         const system = await startSystem({ ...base, settings, databaseUrl, development: false });
         const { url, hostUrl: host_url, port, tokensRequired: tokens_required } = system;
         log.info({ url, host_url, tokens_required }, `Heddle listens at ${url}`);

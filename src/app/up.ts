@@ -65,7 +65,7 @@ export async function runUp(options: UpOptions): Promise<ExitCode> {
 }
 
 async function runUntil(start: Start): Promise<void> {
-  const { settings, tell, stop, log, stopping } = start;
+  const { settings, configuration, tell, stop, log, stopping } = start;
   const dataDir = settings.databaseUrl === null ? settings.dataDir : null;
   tell({ event: 'starting', version: VERSION, data_dir: dataDir });
   // Looked at first: a start of the database would be in vain.
@@ -74,7 +74,7 @@ async function runUntil(start: Start): Promise<void> {
   stop.throwIfAborted();
   await migrate({ url: databaseUrl, log });
   stop.throwIfAborted();
-  const base = { clock: systemClock, random: systemRandom, log, stopping };
+  const base = { clock: systemClock, random: systemRandom, log, stopping, flags: configuration.flags };
   const system = await startSystem({ ...base, settings, databaseUrl, development: true });
   tell({
     event: 'ready',

@@ -28,6 +28,7 @@ import { DefinitionStore } from '../store/definitions.ts';
 import { SecretStore } from '../store/secrets.ts';
 import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
+import type { Configuration } from './config.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
@@ -36,6 +37,8 @@ import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
+import { poolPolicyOf } from './pool/policy.ts';
+import { startPool, type StartedPool } from './pool/start.ts';
 import { startReconRetention } from './recon-retention.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
@@ -46,6 +49,8 @@ import type { StopSequence } from './stop-sequence.ts';
 
 export interface SystemOptions {
   settings: SettingValues;
+  /** What flags of the command line said, by variable: runners that this process starts are told the same. */
+  flags: Configuration['flags'];
   databaseUrl: string;
   /** Development lets webhooks call loopback. */
   development: boolean;
@@ -99,6 +104,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const tokensRequired = await requireTokens(settings, stores.tokens, clock);
   const { queue } = await startQueue(base);
   const engine = startEngine(base, queue);
+  const { pool, desk } = await startPool({ ...base, queue });
   const jobs: JobContext = { database, queue, log, newId, now: () => null };
   // Known before the server is built, because handles name it.
   const port = await freePort(settings);
@@ -113,10 +119,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const models = modelsOf(base.database, base.settings);
   startReconRetention(base, [findings, models]);
   const executors = watchExecutors(base);
-  const parts = { engine, jobs: createJobs(jobs), findings, models, queue, executors, ...stores };
-  await startHttp(base, { ...parts, hostUrl, port, policy, tokensRequired });
+  const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, ...stores };
+  await startHttp(base, { ...parts, queue, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue }, identity, policy);
-  startManager(base, { engine, queue, jobs });
+  startManager(base, { engine, queue, jobs, desk });
   // Who may reach a loopback listener may read the working directory anyway.
   const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
   const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
@@ -197,6 +203,7 @@ function startEngine(base: Base, queue: MessageQueue): TransactionalEngine {
     workerLeaseMs: settings.workerLeaseSecs * 1000,
     archiveAfterMs: settings.archiveAfterSecs * 1000,
     deleteAfterMs: settings.deleteAfterSecs * 1000,
+    resourceClasses: poolPolicyOf(settings).classes,
   });
   stopping.add('the engine', () => engine.close());
   return engine;
@@ -217,12 +224,13 @@ interface ManagerParts {
   engine: TransactionalEngine;
   queue: MessageQueue;
   jobs: JobContext;
+  desk: StartedPool['desk'];
 }
 
-function startManager(base: Base, { engine, queue, jobs }: ManagerParts): void {
+function startManager(base: Base, { engine, queue, jobs, desk }: ManagerParts): void {
   const { settings, database, clock, random, log, metrics, stopping } = base;
   const holder = `${hostname()}/${process.pid}`;
-  const manager = createManager({ engine, database, queue, jobs, clock, log, metrics, newId, holder });
+  const manager = createManager({ engine, database, queue, jobs, desk, clock, log, metrics, newId, holder });
   const loop = new ManagerLoop({
     manager,
     queue,
@@ -257,6 +265,7 @@ interface HttpParts {
   findings: Findings;
   models: Models;
   executors: ConfiguredExecutors | null;
+  pool: StartedPool['pool'];
   queue: MessageQueue;
   tokens: TokenStore;
   definitions: DefinitionStore;
@@ -269,31 +278,11 @@ interface HttpParts {
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const {
-    engine,
-    jobs,
-    findings,
-    models,
-    executors,
-    queue,
-    tokens,
-    definitions,
-    secrets,
-    hostUrl,
-    port,
-    policy,
-    tokensRequired,
-  } = parts;
+  const { executors, queue, hostUrl, port, policy, tokensRequired, ...handed } = parts;
   const app: App = buildServer({
-    engine,
-    jobs,
-    findings,
-    models,
+    ...handed,
     executors: { list: () => executors?.list() ?? [] },
     queues: queue,
-    tokens,
-    definitions,
-    secrets,
     metrics,
     tracing,
     log,
@@ -308,6 +297,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
       authRequired: tokensRequired,
       metricsPublic: settings.metricsPublic,
       ssrf: (url) => validateWebhookUrl(url, policy),
+      resourceClasses: poolPolicyOf(settings).classes,
       pageDirectory: PAGE_DIRECTORY,
       version: VERSION,
     },

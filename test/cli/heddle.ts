@@ -36,7 +36,7 @@ export async function startHeddle({ flags = {}, scopes }: HeddleOptions = {}): P
   });
   const stopping = new StopSequence(systemClock, silentLogger);
   const base = { clock: systemClock, random: systemRandom, log: silentLogger, stopping };
-  const system = await startSystem({ ...base, settings, databaseUrl, development: true });
+  const system = await startSystem({ ...base, settings, flags: {}, databaseUrl, development: true });
   return {
     system,
     url: system.url,

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 
+import type { RunnerEvent } from '../../app/pool/runner-process.ts';
 import type { WorkerEvent } from '../../app/worker.ts';
 import type { Output } from '../output/output.ts';
 import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
@@ -11,6 +12,9 @@ type WorkerCommandOptions = Parameters<typeof configurationOf>[0] & {
   drain?: string;
   url?: string;
   token?: string;
+  runner?: string;
+  runnerHome?: string;
+  development?: boolean;
 };
 
 /** `heddle worker`: tasks that arrive through queues. */
@@ -22,6 +26,12 @@ export function registerWorkerCommand(program: Command): void {
     .option('--kind <name>', 'run this kind only; may be repeated', collectModule)
     .option('--concurrency <count>', 'handlers at once (HEDDLE_WORKER_CONCURRENCY)')
     .option('--drain <secs>', 'time that handlers have to end at a stop (HEDDLE_WORKER_DRAIN_SECS)')
+    .option(
+      '--runner <id>',
+      'be this runner of the pool: one task at a time, whichever it is claimed for; `ec2` asks EC2',
+    )
+    .addOption(new Option('--runner-home <directory>', 'where the provider keeps its record').hideHelp())
+    .addOption(new Option('--development', 'the server that started it is a `heddle up`').hideHelp())
     .addOption(new Option('--url <url>', 'server to ask for cancels and results without a database').env('HEDDLE_URL'))
     .addOption(new Option('--token <token>', 'bearer token for that server').env('HEDDLE_TOKEN'));
   addSettingsOptions(command)
@@ -35,6 +45,13 @@ export function registerWorkerCommand(program: Command): void {
       };
       const configuration = configurationOf({ ...options, set });
       const output = outputOf(options);
+      if (options.runner !== undefined) {
+        const { runRunner } = await import('../../app/pool/runner-process.ts');
+        const { runner, runnerHome: home = null, development = false } = options;
+        const tell = (event: RunnerEvent): void => tellRunner(output, event);
+        process.exitCode = await runRunner({ configuration, runner, home, development, tell });
+        return;
+      }
       const server = options.url === undefined ? null : { url: options.url, token: options.token };
       const { runWorker } = await import('../../app/worker.ts');
       const tell = (event: WorkerEvent): void => tellWorker(output, event);
@@ -43,10 +60,30 @@ export function registerWorkerCommand(program: Command): void {
 }
 
 const HELP = `
+With --runner it is one of the pool: it registers, takes the tasks that it is claimed for straight from the database,
+and ends when the pool has no use for it any more. Launches start it so; by hand it is of use for tests only.
 The queues are where QUEUE_URL says, by default in the database that DATABASE_URL names, or that a \`heddle up\` of the
 same data directory runs. Ctrl-C or SIGTERM: nothing more is received, what runs may end; a second one ends it at once.
 Exit codes: 0 stopped by Ctrl-C or SIGTERM, 1 could not start, 2 a setting is not valid, 130 stopped by force.
 With --json, one document for each of: ready, stopping, stopped.`;
+
+function tellRunner(output: Output, event: RunnerEvent): void {
+  if (output.json) output.document(event);
+  else output.line(runnerLine(output, event));
+}
+
+function runnerLine(output: Output, event: RunnerEvent): string {
+  switch (event.event) {
+    case 'ready':
+      return `This is runner ${output.paint('bold', String(event.number))} (${event.runner}); it runs ${event.kinds.length} kinds.`;
+    case 'stopping':
+      return 'It takes nothing more; Ctrl-C again ends it by force.';
+    case 'stopped':
+      return `Stopped: ${event.reason}.`;
+    case 'forced':
+      return 'Ended by force; what ran is run again on another runner.';
+  }
+}
 
 function tellWorker(output: Output, event: WorkerEvent): void {
   if (output.json) output.document(event);

@@ -97,16 +97,26 @@ export class ProcessProvider implements RunnerProvider {
   #start(runnerId: string, batchId: string): string | null {
     const records = this.#records;
     try {
-      const record = { runner_id: runnerId, batch_id: batchId, launched_at: this.#options.clock.now() };
-      records.create({ ...record, server: this.#server });
+      const launched_at = this.#options.clock.now();
+      const record = { runner_id: runnerId, batch_id: batchId, provider: this.name, launched_at, server: this.#server };
+      records.create(record);
       // Whatever became of it since then, it was launched once.
       if (records.processOf(runnerId) !== null || records.endOf(runnerId) !== null) return null;
       this.#spawn(runnerId);
       return null;
     } catch (error) {
       const reason = `the process could not be started: ${error instanceof Error ? error.message : String(error)}`;
-      records.markEnd(runnerId, { at: this.#options.clock.now(), reason });
+      this.#giveUp(runnerId, reason);
       return reason;
+    }
+  }
+
+  #giveUp(runnerId: string, reason: string): void {
+    try {
+      this.#records.markEnd(runnerId, { at: this.#options.clock.now(), reason });
+    } catch (error) {
+      // Where nothing can be written nothing was started either.
+      this.#options.log.warn({ err: error, runner_id: runnerId }, 'The end of a runner could not be noted');
     }
   }
 
@@ -204,7 +214,8 @@ export class ProcessProvider implements RunnerProvider {
 
   // eslint-disable-next-line @typescript-eslint/require-await -- providers elsewhere fetch their pages
   async *list(): AsyncGenerator<readonly ProviderInstance[]> {
-    const ids = this.#records.ids();
+    // Another data directory may lead to the same place under another name; what is its own is not judged here.
+    const ids = this.#records.ids().filter((id) => (this.#records.read(id)?.provider ?? this.name) === this.name);
     for (let at = 0; at < ids.length; at += PAGE) yield ids.slice(at, at + PAGE).map((id) => this.#instanceOf(id));
   }
 

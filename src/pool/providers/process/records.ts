@@ -24,6 +24,8 @@ export interface ProcessMark {
 export interface RunnerRecord {
   readonly runner_id: string;
   readonly batch_id: string;
+  /** What the provider is called that launched it. */
+  readonly provider: string;
   /** Milliseconds since the epoch. */
   readonly launched_at: number;
   /** Who launched it. */
@@ -61,12 +63,16 @@ export class RunnerRecords {
 
   constructor(directory: string) {
     this.directory = directory;
-    mkdirSync(directory, { recursive: true });
   }
 
-  /** @throws where the directory cannot be read: then nothing is known */
+  /** @throws where the directory cannot be read: then nothing is known. Before the first launch there is none. */
   ids(): string[] {
-    return readdirSync(this.directory).filter((name) => RUNNER_ID.test(name));
+    try {
+      return readdirSync(this.directory).filter((name) => RUNNER_ID.test(name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
   }
 
   homeOf(runnerId: string): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
@@ -16,6 +16,7 @@ import { eventually } from '../../../support/eventually.ts';
 
 const STAND_IN = join(import.meta.dirname, 'stand-in.ts');
 const HOUR_MS = 3_600_000;
+const NAME = 'process@test/1';
 
 const LARGE: Requirements = {
   resource_class: 'large',
@@ -62,7 +63,7 @@ describe('the provider of processes', () => {
 
   function open(mode = 'plain', program = process.execPath): ProcessProvider {
     const provider = new ProcessProvider({
-      name: 'process@test/1',
+      name: NAME,
       directory,
       command: [program, STAND_IN, mode],
       environment: { ...process.env, NODE_TEST_CONTEXT: undefined },
@@ -127,7 +128,7 @@ describe('the provider of processes', () => {
     const provider = open();
     const batch = batchOf(1);
     const [id] = batch.runner_ids;
-    const record = { runner_id: id!, batch_id: batch.id, launched_at: systemClock.now(), server: null };
+    const record = { runner_id: id!, batch_id: batch.id, provider: NAME, launched_at: systemClock.now(), server: null };
     new RunnerRecords(directory).create(record);
     assert.deepEqual(
       (await listed(provider)).map(({ state }) => state),
@@ -140,7 +141,7 @@ describe('the provider of processes', () => {
   it('keeps a process that comes after its end from being a runner', () => {
     const records = new RunnerRecords(directory);
     const id = newId();
-    const record = { runner_id: id, batch_id: newId(), launched_at: 0, server: null };
+    const record = { runner_id: id, batch_id: newId(), provider: NAME, launched_at: 0, server: null };
     assert.equal(becomeRunner(records.homeOf(id), process.pid), null, 'there is no record');
     records.create(record);
     records.markEnd(id, { at: 1, reason: 'too late' });
@@ -172,7 +173,7 @@ describe('the provider of processes', () => {
     assert.deepEqual(ended[0], { id: batch.runner_ids[0], reason: 'its process ended (signal SIGKILL)' });
     // A mark whose number another process has by now.
     const id = newId();
-    records.create({ runner_id: id, batch_id: newId(), launched_at: systemClock.now(), server: null });
+    records.create({ runner_id: id, batch_id: newId(), provider: NAME, launched_at: systemClock.now(), server: null });
     writeFileSync(join(records.homeOf(id), 'process.json'), JSON.stringify({ pid: process.pid, start: 'another' }));
     provider.watch();
     assert.equal(ended.at(-1)?.id, id);
@@ -242,7 +243,14 @@ describe('the provider of processes', () => {
     await provider.launch(batchOf(1, { allowed_instance_types: ['local.*'], usage_class: 'spot' }));
   });
 
-  it('says that nothing can be started, and that nothing is known where its directory is gone', async () => {
+  it('leaves alone what another name of its directory launched', async () => {
+    const id = newId();
+    const record = { runner_id: id, batch_id: newId(), provider: 'process@test/2', launched_at: 0, server: null };
+    new RunnerRecords(directory).create(record);
+    assert.deepEqual(await listed(open()), []);
+  });
+
+  it('says that nothing can be started, and that nothing is known where its directory cannot be read', async () => {
     const provider = open('plain', '/no/such/program');
     const batch = batchOf(1);
     await provider.launch(batch).catch((error: unknown) => {
@@ -250,8 +258,16 @@ describe('the provider of processes', () => {
     });
     await eventually(async () => (await listed(provider)).every(({ state }) => state === 'gone'), 'nothing runs');
     rmSync(directory, { recursive: true });
-    await assert.rejects(listed(provider), /ENOENT/);
-    new RunnerRecords(directory);
+    assert.deepEqual(await listed(provider), [], 'before the first launch there is none');
+    writeFileSync(directory, 'a file');
+    await assert.rejects(listed(provider), /ENOTDIR/);
+    await assert.rejects(
+      provider.launch(batchOf(1)),
+      (error) =>
+        error instanceof LaunchFailure && error.fault === 'capacity' && /could not be started/.test(error.message),
+    );
+    rmSync(directory);
+    mkdirSync(directory);
   });
 
   it('keeps the output of a runner bounded', () => {

@@ -1,0 +1,101 @@
+import { kindExecutor } from '../../dispatch/kind/in-process.ts';
+import { LocalWorker } from '../../dispatch/local-worker.ts';
+import { Switchboard } from '../../dispatch/switchboard.ts';
+import type { TransactionalEngine } from '../../engine/engine.ts';
+import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
+import type { Orders } from '../../pool/port/store.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import type { Random } from '../../runtime/random.ts';
+import { watchedEngine, type Attempt } from './task-watch.ts';
+
+export interface RunnerDutyOptions {
+  engine: TransactionalEngine;
+  kinds: readonly KindDefinition[];
+  holder: string;
+  leaseMs: number;
+  /** How often it looks for its task without having been woken. */
+  intervalMs: number;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  /** The task of this claim is settled: the runner is free. */
+  onDone: (epoch: number) => void;
+}
+
+/** What a runner does for whom it was claimed: runs the task that stands in its lane, one at a time. */
+export class RunnerDuty {
+  readonly #options: RunnerDutyOptions;
+  readonly #switchboard = new Switchboard();
+  #worker: LocalWorker | null = null;
+  #claim: { epoch: number; taskId: string } | null = null;
+  /** What was taken away is handed back before anything else begins. */
+  #handedBack: Promise<void> = Promise.resolve();
+  #stopped = false;
+  /** Tasks that this runner has run to their end, or handed back. */
+  settled = 0;
+
+  constructor(options: RunnerDutyOptions) {
+    this.#options = options;
+    for (const kind of options.kinds) this.#switchboard.register(kind.name, kindExecutor(kind, options.engine));
+  }
+
+  /** It was claimed; where it is the first runner of a task it runs that, else it is at the disposal of others. */
+  begin({ number, epoch, task_id: taskId }: Orders): void {
+    this.#claim = taskId === null ? null : { epoch, taskId };
+    if (taskId === null) return;
+    void this.#handedBack.then(() => {
+      if (this.#stopped || this.#claim?.epoch !== epoch) return;
+      if (this.#worker === null) {
+        this.#worker = this.#open(number);
+        this.#worker.start();
+      } else this.#worker.wake();
+    });
+  }
+
+  /** The claim is over from outside: what still runs is aborted and handed back. */
+  revoke(): Promise<void> {
+    this.#claim = null;
+    return this.#stopWorker(0);
+  }
+
+  /** Lets what runs end within the grace, milliseconds, and hands back what does not; nothing begins any more. */
+  stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    return this.#stopWorker(graceMs);
+  }
+
+  #stopWorker(graceMs: number): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = null;
+    if (worker !== null) this.#handedBack = this.#handedBack.then(() => worker.stop(graceMs));
+    return this.#handedBack;
+  }
+
+  #open(number: number): LocalWorker {
+    const { engine, holder, leaseMs, intervalMs, clock, random, log } = this.#options;
+    const watch = { taken: () => undefined, settled: (attempts: readonly Attempt[]) => this.#noteSettled(attempts) };
+    return new LocalWorker({
+      engine: watchedEngine(engine, watch),
+      switchboard: this.#switchboard,
+      lanes: [`runner:${number}`],
+      holder,
+      concurrency: 1,
+      maxSet: 1,
+      claimsUnderWay: 1,
+      intervalMs,
+      leaseMs,
+      clock,
+      random,
+      log,
+    });
+  }
+
+  #noteSettled(attempts: readonly Attempt[]): void {
+    this.settled += attempts.length;
+    const claim = this.#claim;
+    if (claim === null || attempts.every(({ task_id }) => task_id !== claim.taskId)) return;
+    this.#claim = null;
+    this.#options.onDone(claim.epoch);
+  }
+}

@@ -1,0 +1,57 @@
+import { createSharedData } from '../../engine/data/shared-data.ts';
+import type { TransactionalEngine } from '../../engine/engine.ts';
+import { createNotices } from '../../engine/notices/notices.ts';
+import { validateWebhookUrl, type SsrfPolicy } from '../../dispatch/ssrf.ts';
+import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { systemRandom } from '../../runtime/random.ts';
+import type { Database } from '../../store/database.ts';
+import { EXAMPLE_NAMES } from '../example-names.ts';
+import { findingsOf } from '../findings.ts';
+import { kindsOfServer } from '../kinds.ts';
+import { isLoopback } from '../listener.ts';
+import { modelsOf } from '../models.ts';
+import { openExecutors } from '../remote/executors.ts';
+import type { SettingValues } from '../settings.ts';
+import type { StopSequence } from '../stop-sequence.ts';
+
+export interface RunnerKindsOptions {
+  settings: SettingValues;
+  /** Whether the server that launched it is a `heddle up`, which allows more on this machine. */
+  development: boolean;
+  database: Database;
+  engine: TransactionalEngine;
+  log: Logger;
+  stopping: StopSequence;
+}
+
+/** What a runner runs: the kinds that the server which launched it runs itself. */
+export function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDefinition[]> {
+  const { settings, development, database, engine, log, stopping } = options;
+  const common = { clock: systemClock, random: systemRandom, log };
+  const executors = openExecutors({ settings, ...common });
+  stopping.add('the executors', async () => executors?.close());
+  const policy: SsrfPolicy = {
+    skipAll: settings.skipSsrfValidation,
+    allowLoopback: development,
+    blockedHostnames: settings.blockedHostnames,
+    blockedSuffixes: settings.blockedSuffixes,
+    allowedHosts: settings.allowedHosts,
+    allowedCidrs: settings.allowedCidrs,
+  };
+  return kindsOfServer({
+    settings,
+    engine,
+    ...common,
+    stopping,
+    findings: findingsOf(database, settings),
+    models: modelsOf(database, settings),
+    notices: createNotices({ database, log }),
+    shared: createSharedData({ database }),
+    ssrf: (url) => validateWebhookUrl(url, policy),
+    defaultScanRoot: development && isLoopback(settings.host) ? process.cwd() : null,
+    followedNames: development && settings.examples ? EXAMPLE_NAMES : [],
+    remote: { executors, database, tracing: null },
+  });
+}

@@ -1,0 +1,223 @@
+import { hostname } from 'node:os';
+
+import { createEngine } from '../../engine/engine.ts';
+import { RunnerAgent } from '../../pool/agent/agent.ts';
+import type { Registration } from '../../pool/port/store.ts';
+import { InstanceMetadata, METADATA_URL } from '../../pool/providers/ec2/instance-metadata.ts';
+import { becomeRunner, boundLog, logOf, type RunnerRecord } from '../../pool/providers/process/records.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { Loop } from '../../runtime/loop.ts';
+import { systemRandom } from '../../runtime/random.ts';
+import { openDatabase, type Database } from '../../store/database.ts';
+import type { Configuration } from '../config.ts';
+import { requireReachable } from '../database-access.ts';
+import { findRunningDatabase } from '../embedded.ts';
+import { ConfigurationError, EXIT, type ExitCode } from '../failure.ts';
+import { processLog, type LogSink } from '../process-log.ts';
+import { requireSchema } from '../schema-state.ts';
+import type { SettingValues } from '../settings.ts';
+import { untilInterrupted } from '../signals.ts';
+import { StopSequence } from '../stop-sequence.ts';
+import { warnOfUnknown } from '../unknown-variables.ts';
+import { aloneLoop, HeardLine } from './heard-line.ts';
+import { poolPolicyOf } from './policy.ts';
+import { RunnerDuty } from './runner-duty.ts';
+import { kindsOfRunner } from './runner-kinds.ts';
+import { openRunnerStore } from './runner-store.ts';
+
+/** What a runner's process tells of its life. */
+export type RunnerEvent =
+  | { event: 'ready'; runner: string; number: number; pid: number; kinds: readonly string[] }
+  | { event: 'stopping' }
+  | { event: 'stopped'; reason: string; settled: number }
+  | { event: 'forced' };
+
+export interface RunnerOptions {
+  configuration: Configuration;
+  /** The runner's id; `ec2` where the instance knows what it is. */
+  runner: string;
+  /** Where the provider of this machine keeps the runner's record. */
+  home: string | null;
+  /** Whether a `heddle up` launched it. */
+  development: boolean;
+  tell: (event: RunnerEvent) => void;
+  logSink?: LogSink;
+}
+
+/** What one start works with. */
+interface Start extends RunnerOptions {
+  settings: SettingValues;
+  record: RunnerRecord | null;
+  log: Logger;
+  stopping: StopSequence;
+}
+
+const CONNECTIONS_MAX = 3;
+const LOG_BYTES_MAX = 4 * 1024 * 1024;
+const LOG_CHECK_MS = 5_000;
+const NOTICE_CHECK_MS = 5_000;
+/** Longest that the last words of a runner are waited for. */
+const FAREWELL_MS = 3_000;
+const RUNNER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** `heddle worker --runner`: a runner of the pool, until the pool or a signal ends it. */
+export async function runRunner(options: RunnerOptions): Promise<ExitCode> {
+  const { configuration, runner, home, tell, logSink } = options;
+  const { values: settings } = configuration;
+  if (runner !== 'ec2' && !RUNNER_ID.test(runner))
+    throw new ConfigurationError([`--runner: must be the id of a runner, or ec2, not ${runner.slice(0, 60)}`]);
+  const log = processLog(settings, logSink);
+  const record = home === null ? null : becomeRunner(home, process.pid);
+  if (home !== null && record === null) {
+    log.info({ runner }, 'This runner is over, or another process is it');
+    return EXIT.ok;
+  }
+  warnOfUnknown(configuration, log);
+  return untilInterrupted(
+    async (stop) => {
+      const stopping = new StopSequence(systemClock, log);
+      try {
+        await serveUntil(stop, { ...options, settings, record, log, stopping });
+      } finally {
+        await stopping.stop();
+      }
+      return EXIT.ok;
+    },
+    () => tell({ event: 'forced' }),
+  );
+}
+
+/** Resolves when the runner is over, or was stopped and has said so. */
+async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
+  const { settings, tell } = start;
+  const over = Promise.withResolvers<string>();
+  const { agent, duty } = await startAgent(start, over.resolve);
+  const stopped = Promise.withResolvers<'stopped'>();
+  stop.addEventListener('abort', () => stopped.resolve('stopped'), { once: true });
+  if (stop.aborted) stopped.resolve('stopped');
+  let reason = await Promise.race([over.promise, stopped.promise]);
+  if (stop.aborted) {
+    tell({ event: 'stopping' });
+    const said = agent.drain('its process was told to stop');
+    await duty.stop(settings.workerDrainSecs * 1_000);
+    const waited = new AbortController();
+    const late = systemClock.sleep(FAREWELL_MS, waited.signal).then(() => 'it was told to stop');
+    // Once it is drained and free it is over.
+    reason = await Promise.race([said.then(() => over.promise), late]);
+    waited.abort();
+  } else await duty.stop(0);
+  tell({ event: 'stopped', reason, settled: duty.settled });
+}
+
+async function startAgent(
+  start: Start,
+  onOver: (reason: string) => void,
+): Promise<{ agent: RunnerAgent; duty: RunnerDuty }> {
+  const { settings, development, record, log, stopping } = start;
+  const common = { clock: systemClock, random: systemRandom, log };
+  const database = await openRunnerDatabase(start);
+  const engine = createEngine({ database, ...common, workerLeaseMs: settings.workerLeaseSecs * 1_000 });
+  stopping.add('the engine', () => engine.close());
+  const kinds = await kindsOfRunner({ settings, development, database, engine, log, stopping });
+  const duty = new RunnerDuty({
+    engine,
+    kinds,
+    holder: `${hostname()}/${process.pid}`,
+    leaseMs: settings.workerLeaseSecs * 1_000,
+    intervalMs: settings.runnerPulseMs,
+    ...common,
+    onDone: (epoch) => void agent.finish(epoch),
+  });
+  const line = new HeardLine(openRunnerStore(database, poolPolicyOf(settings)), systemClock, (orders) => {
+    const { runner_id, number } = orders;
+    log.info({ runner: runner_id, number }, `This is runner ${number}`);
+    const names = kinds.map(({ name }) => name);
+    start.tell({ event: 'ready', runner: runner_id, number, pid: process.pid, kinds: names });
+  });
+  const metadata = start.runner === 'ec2' ? new InstanceMetadata(METADATA_URL, () => systemClock.monotonic()) : null;
+  const agent = new RunnerAgent({
+    line,
+    registration: await registrationOf(start, metadata),
+    clock: systemClock,
+    log,
+    pulse_ms: settings.runnerPulseMs,
+    farewell_ms: settings.runnerFarewellMs,
+    onClaimed: (orders) => duty.begin(orders),
+    onRevoked: () => void duty.revoke(),
+    onEnd: onOver,
+  });
+  const unlisten = await database.listen('heddle_runner', (payload) => {
+    if (payload === '' || payload === agent.orders?.runner_id) agent.wake();
+  });
+  stopping.add('the wakes of the runner', unlisten);
+  agent.start();
+  stopping.add('the agent', () => agent.stop());
+  const alone = { line, server: record?.server ?? null, aloneMs: settings.runnerAloneMs, onAlone: onOver };
+  const loops = [
+    aloneLoop({ ...alone, clock: systemClock, log }),
+    ...(start.home === null ? [] : [logLoop(start.home, log)]),
+    ...(metadata === null ? [] : [noticeLoop(metadata, agent, duty, log)]),
+  ];
+  for (const loop of loops) {
+    loop.start();
+    stopping.add(`the ${loop.name} loop`, () => loop.stop());
+  }
+  return { agent, duty };
+}
+
+async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<Database> {
+  const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
+  if (url === null) {
+    throw new ConfigurationError([
+      `DATABASE_URL: is required by a runner, where no \`heddle up\` runs in ${settings.dataDir}`,
+    ]);
+  }
+  const database = openDatabase({
+    url,
+    maxSize: Math.min(settings.poolMaxSize, CONNECTIONS_MAX),
+    minIdle: 0,
+    acquireRetries: settings.poolAcquireRetries,
+    acquireTimeoutMs: settings.poolTimeoutSecs * 1_000,
+    slowQueryMs: settings.slowQueryThresholdMs,
+    applicationName: 'heddle runner',
+    clock: systemClock,
+    log,
+    random: systemRandom,
+  });
+  stopping.add('the database pool', () => database.close());
+  await requireReachable(database, url);
+  await requireSchema(database);
+  return database;
+}
+
+async function registrationOf(
+  { runner, record }: Pick<Start, 'runner' | 'record'>,
+  metadata: InstanceMetadata | null,
+): Promise<Registration> {
+  if (metadata !== null) return { runner_id: null, ...(await metadata.identity()) };
+  return { runner_id: runner, batch_id: record?.batch_id ?? null, provider_id: runner, address: hostname() };
+}
+
+function logLoop(home: string, log: Logger): Loop {
+  const runOnce = (): Promise<'idle'> => {
+    boundLog(logOf(home), LOG_BYTES_MAX);
+    return Promise.resolve('idle');
+  };
+  return new Loop({ name: 'runner log', intervalMs: LOG_CHECK_MS, clock: systemClock, log, runOnce });
+}
+
+/** A machine that is about to be taken away takes nothing more, and what it runs goes to another at once. */
+function noticeLoop(metadata: InstanceMetadata, agent: RunnerAgent, duty: RunnerDuty, log: Logger): Loop {
+  let told = false;
+  const runOnce = async (): Promise<'idle'> => {
+    const notice = told ? null : await metadata.interruption();
+    if (notice === null) return 'idle';
+    told = true;
+    log.warn({ notice }, 'This machine is about to be taken away');
+    await agent.drain('interrupted');
+    await duty.stop(0);
+    return 'idle';
+  };
+  return new Loop({ name: 'interruption', intervalMs: NOTICE_CHECK_MS, clock: systemClock, log, runOnce });
+}

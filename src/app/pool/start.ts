@@ -1,0 +1,131 @@
+import type { RunnerDesk } from '../../engine/port.ts';
+import { PostgresBackend } from '../../pool/backends/postgres.ts';
+import { SqsClassicBackend } from '../../pool/backends/sqs-classic.ts';
+import { SqsShardedBackend } from '../../pool/backends/sqs-sharded.ts';
+import type { PoolContext, PoolPolicy } from '../../pool/context.ts';
+import { Pool } from '../../pool/pool.ts';
+import type { PoolBackend } from '../../pool/port/backend.ts';
+import type { RunnerProvider } from '../../pool/port/provider.ts';
+import { ProcessProvider } from '../../pool/providers/process/provider.ts';
+import { PostgresTypes } from '../../pool/store/postgres-launches.ts';
+import type { PostgresRunnerStore } from '../../pool/store/postgres.ts';
+import type { MessageQueue } from '../../queue/port.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/log.ts';
+import { Loop } from '../../runtime/loop.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Database } from '../../store/database.ts';
+import type { SettingValues } from '../settings.ts';
+import type { StopSequence } from '../stop-sequence.ts';
+import { deskOf } from './desk.ts';
+import { poolPolicyOf } from './policy.ts';
+import { openProvider } from './providers.ts';
+import { openRunnerStore } from './runner-store.ts';
+
+export interface StartPoolOptions {
+  settings: SettingValues;
+  databaseUrl: string;
+  development: boolean;
+  /** What flags of the command line said, by variable. */
+  flags: Readonly<Record<string, string | undefined>>;
+  database: Database;
+  queue: MessageQueue;
+  metrics: Metrics;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  stopping: StopSequence;
+}
+
+export interface StartedPool {
+  readonly pool: Pool;
+  /** Where tasks ask for runners. */
+  readonly desk: RunnerDesk;
+}
+
+const WATCH_MS = 1_000;
+const CENSUS_MS = 15_000;
+
+/** Starts the pool of this process; `stopping` ends its runners and then the pool. */
+export async function startPool(options: StartPoolOptions): Promise<StartedPool> {
+  const { settings, database, metrics, clock, random, log, stopping } = options;
+  const policy = poolPolicyOf(settings);
+  const store = openRunnerStore(database, policy);
+  const onEnded = (id: string, reason: string): void => {
+    // What cannot be told now is found by the next listing.
+    store.terminate([id], reason).catch((error: unknown) => log.warn({ err: error, id }, 'A lost runner stays listed'));
+  };
+  const provider = await openProvider({ ...options, onEnded });
+  const backend = backendOf(options, policy, store);
+  const context: PoolContext = { store, backend, provider, policy, clock, random, log, metrics: metrics.pool };
+  const pool = new Pool({ ...context, history: store }, { launches: settings.runnerProvider !== 'none' });
+  pool.start();
+  stopping.add('the runner pool', () => pool.stop());
+  const unlisten = await database.listen('heddle_pool', () => pool.wake());
+  stopping.add('the wakes of the runner pool', unlisten);
+  startLoops(options, store, provider);
+  stopping.add('the runners', () => stopRunners(provider, store, log));
+  return { pool, desk: deskOf(store) };
+}
+
+function startLoops(
+  { metrics, clock, log, stopping }: StartPoolOptions,
+  store: PostgresRunnerStore,
+  provider: RunnerProvider,
+): void {
+  const loops = [
+    new Loop({
+      name: 'runner gauges',
+      intervalMs: CENSUS_MS,
+      clock,
+      log,
+      runOnce: async () => {
+        metrics.setRunners(await store.census());
+        return 'idle';
+      },
+    }),
+  ];
+  if (provider instanceof ProcessProvider) {
+    const runOnce = (): Promise<'idle'> => {
+      provider.watch();
+      return Promise.resolve('idle');
+    };
+    loops.push(new Loop({ name: 'runner processes', intervalMs: WATCH_MS, clock, log, runOnce }));
+  }
+  for (const loop of loops) {
+    loop.start();
+    stopping.add(`the ${loop.name}`, () => loop.stop());
+  }
+}
+
+/** Runners that are processes of this machine end with their server; others go on for the servers that are left. */
+async function stopRunners(provider: RunnerProvider, store: PostgresRunnerStore, log: Logger): Promise<void> {
+  const ids = provider instanceof ProcessProvider ? provider.own() : [];
+  await provider.close();
+  if (ids.length === 0) return;
+  await store.terminate(ids, 'its server stopped').catch((error: unknown) => {
+    log.warn({ err: error, runners: ids.length }, 'Runners that ended stay listed until another server looks');
+  });
+}
+
+function backendOf(options: StartPoolOptions, policy: PoolPolicy, store: PostgresRunnerStore): PoolBackend {
+  const { settings, database, queue, metrics, clock, log } = options;
+  if (settings.runnerBackend === 'postgres') return new PostgresBackend(store);
+  const common = {
+    store,
+    queue,
+    classes: policy.classes,
+    clock,
+    log,
+    metrics: metrics.pool,
+    policy: {
+      tolerance: settings.runnerFrequencyTolerance,
+      requeue_delay_ms: settings.runnerRequeueDelayMs,
+      visibility_ms: settings.runnerVisibilityMs,
+    },
+  };
+  return settings.runnerBackend === 'sqs-classic'
+    ? new SqsClassicBackend(common)
+    : new SqsShardedBackend({ ...common, types: new PostgresTypes(database) });
+}
