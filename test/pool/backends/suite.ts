@@ -68,8 +68,9 @@ class Bench extends Yard {
   }
 }
 
-export function backendSuite(name: string, open: OpenBackend): void {
-  describe(`the backend ${name}`, { concurrency: 4 }, () => {
+/** @param concurrency cases at once: as many as the worlds that `open` makes do not meet */
+export function backendSuite(name: string, open: OpenBackend, concurrency = 4): void {
+  describe(`the backend ${name}`, { concurrency }, () => {
     const bench = async (numbers: Partial<PickupPolicy> = {}): Promise<Bench> => new Bench(await open(numbers));
     grants(bench);
     exhaustions(bench);
