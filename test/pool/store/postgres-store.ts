@@ -15,7 +15,7 @@ export interface PostgresYard {
   readonly yard: Yard;
   readonly store: PostgresRunnerStore;
   /** Another store at the same moment, as another process has it. */
-  another(database: Database): PostgresRunnerStore;
+  readonly another: (database: Database) => PostgresRunnerStore;
 }
 
 export async function postgresYard(database: Database, given: Partial<StoreSettings> = {}): Promise<PostgresYard> {

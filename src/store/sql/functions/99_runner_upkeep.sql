@@ -65,8 +65,9 @@ returns setof uuid language sql stable set enable_seqscan = off as $$
   where q.task_id is not null and q.state < 2 and case
     when t.id is null then true
     when t.attempt = q.attempt - 1 then t.state <> 1 or not (
-      exists (select 1 from ready y where y.lane = l.lane and y.task_id = t.id)
-      or exists (select 1 from blocked b where b.lane = l.lane and b.lane < 0 and b.task_id = t.id))
+      exists (select 1 from ready y where y.lane = l.lane and y.rank = -t.priority and y.task_id = t.id)
+      or exists (select 1 from blocked b
+        where b.slot_id = any(t.rule_slots) and b.rank = -t.priority and b.task_id = t.id and b.lane = l.lane))
     when t.attempt = q.attempt and q.state = 1 then
       case when t.state >= 10 then t.lease_id is null when t.state = 5 then t.paused_from in (0, 1) else t.state in (0, 1) end
     else true
@@ -91,7 +92,10 @@ begin
     order by q.id for update skip locked);
   v_requests := array(select o from runner_requests_over(v_requests) o);
   if cardinality(v_requests) = 0 then return 0; end if;
-  update runner_request q set state = 2, ended_at = p_now, reason = 'what it was for is over' where q.id = any(v_requests);
+  -- A request that was granted has a reason only where it lost its runners: its attempt goes by that.
+  update runner_request q set state = 2, ended_at = p_now,
+    reason = case when q.state = 0 then 'its task does not wait for a runner any more' end
+  where q.id = any(v_requests);
   v_runners := array(select r.id from runner r where r.request_id = any(v_requests) and r.state in (2, 3)
     order by r.id for update);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, p_now, p_times); end if;

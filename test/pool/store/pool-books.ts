@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+
+import type { Database, Statement } from '../../../src/store/database.ts';
+
+/** Rows that contradict each other, in words. */
+const CONTRADICTIONS: Statement = {
+  name: 'test.contradictions',
+  text: `
+    select 'request ' || q.id || ' in state ' || q.state || ' asks for ' || q.count || ' and has ' || h.n as what
+    from runner_request q
+    cross join lateral (select count(*) as n from runner r where r.request_id = q.id and r.state in (2, 3)) h
+    where case when q.state = 1 and q.source = 1 then h.n not between 1 and q.count
+      when q.state = 1 then h.n <> q.count else h.n > 0 end
+    union all
+    select 'runner ' || r.id || ' in state ' || r.state || ' has request ' || coalesce(r.request_id::text, 'none')
+    from runner r left join runner_request q on q.id = r.request_id
+    where r.state in (2, 3) and q.state is distinct from 1 or r.state not in (2, 3) and r.request_id is not null`,
+};
+
+const EMPTY: Statement = {
+  name: 'test.empty_pool',
+  text: `truncate runner, runner_batch, runner_budget, runner_request, runner_pulse, runner_tenant, runner_sample,
+    runner_orphan`,
+};
+
+/** Holds that requests and runners agree about who has whom. */
+export async function assertSound(database: Database): Promise<void> {
+  const rows = await database.query<{ what: string }>(CONTRADICTIONS);
+  assert.deepEqual(
+    rows.map(({ what }) => what),
+    [],
+  );
+}
+
+export async function emptyPool(database: Database): Promise<void> {
+  await database.query(EMPTY);
+}
