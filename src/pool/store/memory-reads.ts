@@ -1,5 +1,6 @@
 import type { RunnerMessage } from '../../domain/runner/runner.ts';
 import type { ClassCensus, Grant, GrantedRunner, Orders, RunnerRequest } from '../port/store.ts';
+import type { KnownType } from '../port/types.ts';
 import { firstOf } from './memory-moves.ts';
 import { byNumber, isHeld, type RequestRow, type RunnerRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
@@ -43,6 +44,10 @@ export function censusOf({ live, waiting }: MemoryTables): ClassCensus[] {
   for (const { state, shape } of live) if (state !== 'terminated') lineOf(shape.requirements)[state] += 1;
   for (const { count, shape } of waiting.items) lineOf(shape.requirements).waiting += count;
   return [...counted.values()];
+}
+
+export function knownTypesOf({ types }: MemoryTables): KnownType[] {
+  return [...types.values()].map(({ idle, shapes: _, ...type }) => ({ ...type, idle: idle.size }));
 }
 
 function grantedOf({ id, number, epoch, type, address }: RunnerRow): GrantedRunner {

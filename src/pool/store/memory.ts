@@ -16,9 +16,10 @@ import type {
   Shortage,
   SweepResult,
 } from '../port/store.ts';
+import type { KnownTypes } from '../port/types.ts';
 import { MemoryLaunches } from './memory-launches.ts';
 import { MemoryMoves } from './memory-moves.ts';
-import { censusOf, grantOf, messageOf, ordersOf, requestOf } from './memory-reads.ts';
+import { censusOf, grantOf, knownTypesOf, messageOf, ordersOf, requestOf } from './memory-reads.ts';
 import { byNumber, byTurn, compareText, isHeld, runnerOf, type RequestRow, type RunnerRow } from './memory-rows.ts';
 import { MemoryTables, type MemoryStoreOptions } from './memory-tables.ts';
 import { MemoryUpkeep } from './memory-upkeep.ts';
@@ -33,6 +34,8 @@ const FAR_AWAY = Date.UTC(9999, 11, 31);
  * work before it returns, so each is one transaction.
  */
 export class MemoryRunnerStore implements RunnerStore {
+  /** What there are of types, for backends that keep runners apart by them. */
+  readonly types: KnownTypes = { list: () => answered(() => knownTypesOf(this.#tables)) };
   readonly #tables: MemoryTables;
   readonly #moves: MemoryMoves;
   readonly #launches: MemoryLaunches;

@@ -1,0 +1,107 @@
+import type { Runner } from '../../../src/domain/runner/runner.ts';
+import type { PoolTimes, RunnerStore } from '../../../src/pool/port/store.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { Chronicle } from './chronicle.ts';
+import type { Cloud, Instance } from './cloud.ts';
+
+export interface AuditOptions {
+  readonly store: RunnerStore;
+  readonly cloud: Cloud;
+  readonly times: PoolTimes;
+  readonly chronicle: Chronicle;
+  readonly clock: Clock;
+}
+
+/** What runs in vain is gone so long after it was noticed for the second time. */
+const ORPHAN_GRACE_MS = 120_000;
+/** What is past its time is ended within this, however often servers are killed. */
+const OVERDUE_MS = 60_000;
+const ALL = { offset: 0, limit: 10_000 };
+
+/** Holds the whole state against what must always be true. */
+export class Audit {
+  readonly #options: AuditOptions;
+  /** Instances that no live runner has, with when this was so first. */
+  #orphanedAt = new Map<string, number>();
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+  }
+
+  async look(): Promise<void> {
+    const { store, clock } = this.#options;
+    const live = await store.list({ ended: false }, ALL);
+    await this.#lookAtHolds(live);
+    const now = clock.now();
+    for (const runner of live) {
+      const hasEnd = runner.state !== 'running';
+      if (hasEnd && runner.threshold + OVERDUE_MS < now)
+        this.#refuse(`runner ${runner.id}, ${runner.state}, is overdue`);
+    }
+    this.#lookForOrphans(live, now);
+  }
+
+  /** The pool has told its provider to end it. */
+  async terminated(instance: Instance): Promise<void> {
+    const live = await this.#options.store.list({ ended: false }, ALL);
+    const owner = ownerOf(instance, live);
+    if (owner !== undefined)
+      this.#refuse(`the instance ${instance.provider_id} of runner ${owner.id}, ${owner.state}, was ended`);
+  }
+
+  /** After everything has calmed down: everybody was served, and nothing is left over. */
+  async settled(): Promise<void> {
+    const { store, cloud } = this.#options;
+    const [waiting] = await store.waiting(1);
+    if (waiting !== undefined)
+      this.#refuse(`request ${waiting.id} waits for ever: ${waiting.exhaustion}, ${waiting.reason}`);
+    const [granted] = await store.granted(1);
+    if (granted !== undefined) this.#refuse(`request ${granted.id} is granted for ever`);
+    const [runner] = await store.list({ ended: false }, ALL);
+    if (runner !== undefined) this.#refuse(`runner ${runner.id} is ${runner.state} for ever`);
+    const [instance] = cloud.running;
+    if (instance !== undefined) this.#refuse(`the instance ${instance.provider_id} runs for ever`);
+  }
+
+  /** Who is held is held for a request that has as many runners as it asks for. */
+  async #lookAtHolds(live: readonly Runner[]): Promise<void> {
+    const held = Map.groupBy(
+      live.filter(({ state }) => state === 'claimed' || state === 'running'),
+      ({ request_id }) => request_id,
+    );
+    const granted = await this.#options.store.granted(1_000);
+    for (const { id, count, source } of granted) {
+      const runners = held.get(id) ?? [];
+      held.delete(id);
+      // Of several that a task has, one that only waits may be lost without the task noticing.
+      const isWhole = runners.length === count || (source === 'task' && runners.length > 0 && runners.length < count);
+      if (!isWhole) this.#refuse(`request ${id} asks for ${count} and has ${runners.length}`);
+    }
+    for (const [id, [runner]] of held) this.#refuse(`runner ${runner!.id} is held for ${id}, which is not granted`);
+  }
+
+  #lookForOrphans(live: readonly Runner[], now: number): void {
+    const { cloud, times } = this.#options;
+    const before = this.#orphanedAt;
+    this.#orphanedAt = new Map();
+    for (const instance of cloud.running) {
+      if (ownerOf(instance, live) !== undefined) continue;
+      const { provider_id } = instance;
+      const since = before.get(provider_id) ?? now;
+      this.#orphanedAt.set(provider_id, since);
+      if (now - since > times.doubt_ms + ORPHAN_GRACE_MS)
+        this.#refuse(`the instance ${provider_id} runs in vain for too long`);
+    }
+  }
+
+  #refuse(what: string): never {
+    throw this.#options.chronicle.violation(what);
+  }
+}
+
+/** The live runner that an instance is, or may turn out to be while the answer to its launch is not known. */
+function ownerOf({ provider_id, runner_id }: Instance, live: readonly Runner[]): Runner | undefined {
+  return live.find(
+    (runner) => runner.provider_id === provider_id || (runner.provider_id === null && runner.id === runner_id),
+  );
+}

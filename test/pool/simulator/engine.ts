@@ -1,0 +1,110 @@
+import type { Requirements } from '../../../src/domain/runner/requirements.ts';
+import type { NewRequest, Orders, RunnerStore } from '../../../src/pool/port/store.ts';
+import type { TaskStates } from '../../../src/pool/store/memory.ts';
+import { derivedId } from '../../../src/runtime/derived-id.ts';
+import type { Chronicle } from './chronicle.ts';
+
+interface Task {
+  readonly id: string;
+  readonly tenant: string;
+  readonly count: number;
+  requirements: Requirements;
+  attempt: number;
+  state: 'waiting' | 'begun' | 'over';
+  /** The runner that runs the attempt, and the claim that it does so by. */
+  runner: { readonly id: string; readonly epoch: number } | null;
+}
+
+/** As much of an engine as the pool has to do with: tasks that need runners, and begin once in each attempt. */
+export class Engine implements TaskStates {
+  readonly #tasks = new Map<string, Task>();
+  readonly #store: RunnerStore;
+  readonly #chronicle: Chronicle;
+
+  /** @param store without perils: a transaction of the engine is one of the store */
+  constructor(store: RunnerStore, chronicle: Chronicle) {
+    this.#store = store;
+    this.#chronicle = chronicle;
+  }
+
+  get open(): number {
+    return [...this.#tasks.values()].filter(({ state }) => state !== 'over').length;
+  }
+
+  submit(id: string, tenant: string, requirements: Requirements, count: number): void {
+    this.#tasks.set(id, { id, tenant, requirements, count, attempt: 1, state: 'waiting', runner: null });
+  }
+
+  hasBegun({ run, attempt }: NewRequest): boolean {
+    const task = this.#tasks.get(run);
+    return task !== undefined && (task.attempt > attempt! || (task.attempt === attempt && task.state !== 'waiting'));
+  }
+
+  isOver({ run, attempt }: NewRequest): boolean {
+    const task = this.#tasks.get(run);
+    return task === undefined || task.state === 'over' || task.attempt > attempt!;
+  }
+
+  /** Asks for what tasks need, and takes tasks away from runners that are lost. */
+  async tick(): Promise<void> {
+    for (const task of this.#tasks.values()) {
+      if (task.state === 'begun' && (await this.#isLost(task))) this.#handBack(task);
+    }
+    const waiting = [...this.#tasks.values()].filter(({ state }) => state === 'waiting');
+    if (waiting.length > 0) await this.#store.ask(waiting.map(requestOf));
+  }
+
+  /** Whether this runner may run the task now: it stands in its lane, and nobody has begun it. */
+  async begin({ runner_id, epoch, request_id, task_id }: Orders): Promise<boolean> {
+    const task = this.#tasks.get(task_id ?? '');
+    if (task?.state !== 'waiting' || requestOf(task).id !== request_id)
+      return this.#refuse(task, runner_id, request_id);
+    const request = await this.#store.request(request_id);
+    const first = request?.runners.toSorted((one, other) => one.number - other.number)[0];
+    if (first?.id !== runner_id || first.epoch !== epoch) return false;
+    task.state = 'begun';
+    task.runner = { id: runner_id, epoch };
+    this.#chronicle.note(`task ${task.id} begun by ${runner_id}`);
+    return true;
+  }
+
+  finish(taskId: string, runnerId: string, epoch: number): void {
+    const task = this.#tasks.get(taskId);
+    if (task?.runner?.id !== runnerId || task.runner.epoch !== epoch) return;
+    task.state = 'over';
+    this.#chronicle.note(`task ${task.id} done by ${runnerId}`);
+  }
+
+  /** The runner is about to be taken away: the next attempt is to have one that is not. */
+  interrupt(runnerId: string): void {
+    for (const task of this.#tasks.values()) {
+      if (task.state !== 'begun' || task.runner?.id !== runnerId) continue;
+      task.requirements = { ...task.requirements, usage_class: 'on-demand' };
+      this.#handBack(task);
+    }
+  }
+
+  #refuse(task: Task | undefined, runner: string, request: string | null): false {
+    const isSame = task?.state === 'begun' && requestOf(task).id === request;
+    if (isSame && task.runner?.id !== runner)
+      throw this.#chronicle.violation(`task ${task.id} is begun by ${runner} too`);
+    return false;
+  }
+
+  #handBack(task: Task): void {
+    this.#chronicle.note(`task ${task.id} handed back`);
+    task.attempt += 1;
+    task.state = 'waiting';
+    task.runner = null;
+  }
+
+  async #isLost({ runner }: Task): Promise<boolean> {
+    const [row] = await this.#store.list({ ids: [runner!.id] }, { offset: 0, limit: 1 });
+    return row === undefined || row.state === 'terminated' || row.epoch !== runner!.epoch;
+  }
+}
+
+function requestOf({ id, tenant, requirements, count, attempt }: Task): NewRequest {
+  const requestId = derivedId(id, { ordinal: attempt });
+  return { ...requirements, id: requestId, tenant, count, source: 'task', run: id, attempt, expires_at: null };
+}

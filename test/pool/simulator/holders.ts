@@ -1,0 +1,62 @@
+import type { Requirements } from '../../../src/domain/runner/requirements.ts';
+import type { NewRequest, RunnerStore } from '../../../src/pool/port/store.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { Chronicle } from './chronicle.ts';
+import type { Dice } from './dice.ts';
+
+interface Held {
+  readonly request: NewRequest;
+  /** When it is let go of; null before it was granted. */
+  until: number | null;
+}
+
+export interface HoldersOptions {
+  readonly store: RunnerStore;
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly chronicle: Chronicle;
+}
+
+const HOLD_MAX_MS = 15_000;
+const PATIENCE_MAX_MS = 40_000;
+
+/** Those who ask for runners without a task: they hold them for a while, and some do not wait for long. */
+export class Holders {
+  readonly #options: HoldersOptions;
+  readonly #held = new Map<string, Held>();
+
+  constructor(options: HoldersOptions) {
+    this.#options = options;
+  }
+
+  get open(): number {
+    return this.#held.size;
+  }
+
+  async ask(requirements: Requirements, tenant: string, count: number): Promise<void> {
+    const { store, clock, dice } = this.#options;
+    const expires_at = dice.chance(0.2) ? clock.now() + dice.between(1_000, PATIENCE_MAX_MS) : null;
+    const words = { tenant, count, source: 'holder', run: tenant, attempt: null, expires_at } as const;
+    const request: NewRequest = { ...requirements, ...words, id: dice.uuid() };
+    this.#held.set(request.id, { request, until: null });
+    await store.ask([request]);
+    // Whoever did not hear an answer asks again.
+    if (dice.chance(0.2)) await store.ask([request]);
+  }
+
+  /** Looks after every request that is open. */
+  async tick(): Promise<void> {
+    const { store, clock, dice, chronicle } = this.#options;
+    for (const [id, held] of this.#held) {
+      const request = await store.request(id);
+      if (request === null) throw chronicle.violation(`request ${id} is lost`);
+      if (request.state === 'waiting') held.until = null;
+      else if (request.state === 'ended') this.#held.delete(id);
+      else if (held.until === null) held.until = clock.now() + dice.between(0, HOLD_MAX_MS);
+      else if (held.until <= clock.now()) {
+        chronicle.note(`request ${id} let go of`);
+        await store.withdraw([id], 'done');
+      }
+    }
+  }
+}

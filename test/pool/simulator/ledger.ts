@@ -1,0 +1,120 @@
+import type { Runner } from '../../../src/domain/runner/runner.ts';
+import type { Grant, Orders, PoolTimes, RunnerStore } from '../../../src/pool/port/store.ts';
+import type { Chronicle } from './chronicle.ts';
+
+export interface LedgerOptions {
+  readonly store: RunnerStore;
+  readonly times: PoolTimes;
+  readonly chronicle: Chronicle;
+  readonly now: () => number;
+  /** Whether an instance runs, whatever listings say. */
+  runs(providerId: string): boolean;
+}
+
+/** Writes down who was given what, and refuses what must not be: one runner to two, an end of what lives. */
+export class Ledger {
+  readonly #options: LedgerOptions;
+  /** By runner and epoch: the request that it is held for. */
+  readonly #holds = new Map<string, string>();
+  readonly #epochs = new Map<string, number>();
+  /** When a runner was heard last. */
+  readonly #heard = new Map<string, number>();
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  /** The store, with every answer looked at. */
+  get store(): RunnerStore {
+    const { store } = this.#options;
+    const watched: Partial<RunnerStore> = {
+      register: async (registration) => this.#listen(await store.register(registration)),
+      pulse: async (id) => this.#listen(await store.pulse(id)),
+      confirm: async (id, epoch) => this.#signal(id, await store.confirm(id, epoch)),
+      release: async (id, epoch) => this.#signal(id, await store.release(id, epoch)),
+      claimIdle: async (limit, ids) => this.#grants(await store.claimIdle(limit, ids)),
+      claim: async (id, runners) => {
+        const claimed = await store.claim(id, runners);
+        this.#grants(claimed.grant === null ? [] : [claimed.grant]);
+        return claimed;
+      },
+      sweep: (limit, keep) => this.#ending(() => store.sweep(limit, keep)),
+      reconcile: (provider, listed) => this.#ending(() => store.reconcile(provider, listed)),
+    };
+    return new Proxy(store, {
+      get: (_, key): unknown => {
+        const value: unknown = Reflect.get(watched, key) ?? Reflect.get(store, key, store);
+        return typeof value === 'function' ? (value.bind(store) as unknown) : value;
+      },
+    });
+  }
+
+  #listen(orders: Orders | null): Orders | null {
+    if (orders === null) return null;
+    const { runner_id, epoch, request_id } = orders;
+    this.#heard.set(runner_id, this.#options.now());
+    if (request_id !== null) this.#hold(runner_id, epoch, request_id);
+    return orders;
+  }
+
+  #signal(id: string, isHeard: boolean): boolean {
+    if (isHeard) this.#heard.set(id, this.#options.now());
+    return isHeard;
+  }
+
+  #grants(grants: Grant[]): Grant[] {
+    for (const { request_id, runners } of grants) {
+      for (const { id, epoch } of runners) this.#hold(id, epoch, request_id);
+    }
+    return grants;
+  }
+
+  /** In one epoch a runner is held for one request. */
+  #hold(runner: string, epoch: number, request: string): void {
+    const key = `${runner} ${epoch}`;
+    const before = this.#holds.get(key);
+    if (before !== undefined && before !== request)
+      throw this.#options.chronicle.violation(`runner ${key} is held for ${before} and ${request}`);
+    if (epoch < (this.#epochs.get(runner) ?? 0))
+      throw this.#options.chronicle.violation(`the epoch of runner ${runner} went back to ${epoch}`);
+    if (before === undefined) this.#options.chronicle.note(`held ${key} for ${request}`);
+    this.#holds.set(key, request);
+    this.#epochs.set(runner, epoch);
+  }
+
+  async #ending<T>(run: () => Promise<T>): Promise<T> {
+    const { store, now, chronicle } = this.#options;
+    const page = { offset: 0, limit: 1_000 };
+    // The store does its work before it returns, so nobody comes between these three.
+    const left = store.list({ ended: false }, page);
+    const ran = run();
+    const found = store.list({}, page);
+    const before = await left;
+    const after = await found;
+    const was = new Map(before.map((runner) => [runner.id, runner]));
+    for (const { id, state, reason } of after) {
+      if (state !== 'terminated' || !was.has(id)) continue;
+      chronicle.note(`ended ${id}: ${reason}`);
+      this.#judge(was.get(id)!, reason ?? '', now());
+    }
+    return ran;
+  }
+
+  /** Nothing that lives is ended. */
+  #judge(runner: Runner, reason: string, now: number): void {
+    const { times } = this.#options;
+    const quiet = now - (this.#heard.get(runner.id) ?? runner.state_since);
+    const isHeld = runner.state === 'claimed' || runner.state === 'running';
+    const wrong = {
+      lost: quiet < times.silent_ms,
+      vanished:
+        (isHeld && quiet < times.fresh_ms) || (runner.provider_id !== null && this.#options.runs(runner.provider_id)),
+      unconfirmed: runner.state !== 'claimed' || now - runner.state_since < times.confirm_ms,
+      'idle too long': runner.state !== 'idle' || runner.threshold > now,
+      'never registered': runner.state !== 'created' || now - runner.created_at < times.register_ms,
+      'never launched': runner.state !== 'created' || now - runner.created_at < times.created_ms,
+    }[reason];
+    if (wrong === true)
+      throw this.#options.chronicle.violation(`runner ${runner.id}, ${runner.state}, was ended: ${reason}`);
+  }
+}

@@ -1,0 +1,100 @@
+import type { RunnerProvider } from '../../../src/pool/port/provider.ts';
+import type { Clock } from '../../../src/runtime/clock.ts';
+import type { Dice } from './dice.ts';
+
+/** What calls of a process across its borders meet; each a chance. */
+export interface Perils {
+  /** It is killed right before the call, or right after it, before it learns the answer. */
+  readonly crash: number;
+  /** The call takes its time. */
+  readonly delay: number;
+  /** The call fails, before or after it had its effect. */
+  readonly failure: number;
+}
+
+export const SAFE: Perils = { crash: 0, delay: 0, failure: 0 };
+
+const DELAY_MAX_MS = 400;
+
+export interface MortalOptions {
+  readonly clock: Clock;
+  readonly dice: Dice;
+  perils(): Perils;
+  /** @param where what it was about to do, or had just done */
+  onDeath(where: string): void;
+}
+
+/** A process that may be killed at any call: what it knew is lost, and nothing that it still had to do is done. */
+export class Mortal {
+  readonly #options: MortalOptions;
+  #isDead = false;
+
+  constructor(options: MortalOptions) {
+    this.#options = options;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  kill(where: string): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#options.onDeath(where);
+  }
+
+  /** What this process sees of something outside of it, all of whose methods are calls. */
+  line<Target extends object>(target: Target, label: string): Target {
+    return new Proxy(target, {
+      get: (_, key): unknown => {
+        const value: unknown = Reflect.get(target, key, target);
+        if (typeof value !== 'function' || typeof key !== 'string') return value;
+        const method = value as (...words: unknown[]) => unknown;
+        return (...words: unknown[]) => this.call(`${label}.${key}`, () => method.apply(target, words));
+      },
+    });
+  }
+
+  providerLine(provider: RunnerProvider): RunnerProvider {
+    const { call } = this;
+    async function* list(): ReturnType<RunnerProvider['list']> {
+      for await (const page of provider.list()) yield await call('provider.list', () => page);
+    }
+    return Object.assign(Object.create(this.line(provider, 'provider')) as RunnerProvider, { list });
+  }
+
+  readonly call = async <T>(what: string, run: () => T | Promise<T>): Promise<T> => {
+    const { dice } = this.#options;
+    const perils = this.#options.perils();
+    if (this.#isDead || this.#struck(perils.crash, `before ${what}`)) return never();
+    if (dice.chance(perils.delay)) await this.#wait();
+    if (dice.chance(perils.failure)) throw new Error(`${what}: the line is down`);
+    if (this.#hasDied()) return never();
+    const answer = await run();
+    if (this.#hasDied() || this.#struck(perils.crash, `after ${what}`)) return never();
+    if (dice.chance(perils.delay)) await this.#wait();
+    if (this.#hasDied()) return never();
+    if (dice.chance(perils.failure)) throw new Error(`${what}: the answer was lost`);
+    return answer;
+  };
+
+  #struck(probability: number, where: string): boolean {
+    if (!this.#options.dice.chance(probability)) return false;
+    this.kill(where);
+    return true;
+  }
+
+  #wait(): Promise<void> {
+    return this.#options.clock.sleep(this.#options.dice.between(1, DELAY_MAX_MS));
+  }
+
+  /** Asked through a function because it may have been killed while it waited. */
+  #hasDied(): boolean {
+    return this.#isDead;
+  }
+}
+
+/** What a killed process waits for. */
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}

@@ -1,0 +1,219 @@
+import type { Requirements } from '../../../src/domain/runner/requirements.ts';
+import type { PoolPolicy } from '../../../src/pool/context.ts';
+import { MemoryRunnerStore, type TaskStates } from '../../../src/pool/store/memory.ts';
+import { VirtualClock } from '../../../src/runtime/clock.ts';
+import { Audit } from './audit.ts';
+import { Chronicle } from './chronicle.ts';
+import { Cloud, FAIR_WEATHER, INSTANCE_TYPES, type Instance } from './cloud.ts';
+import { Dice } from './dice.ts';
+import { Engine } from './engine.ts';
+import { Holders } from './holders.ts';
+import { Ledger } from './ledger.ts';
+import { Machine } from './machine.ts';
+import { SAFE, type Perils } from './mortal.ts';
+import { Site, type Driver } from './site.ts';
+import { NO_TROUBLE, TroubledQueue } from './troubled-queue.ts';
+
+const CLASS = { name: 'small', cpu: 2, memory_mib: 4_096 };
+const SECOND = 1_000;
+
+export const POLICY: PoolPolicy = {
+  classes: [CLASS],
+  times: {
+    ...{ created_ms: 240 * SECOND, register_ms: 60 * SECOND, confirm_ms: 10 * SECOND, claim_ms: 60 * SECOND },
+    ...{ idle_ms: 40 * SECOND, fresh_ms: 15 * SECOND, silent_ms: 30 * SECOND, doubt_ms: 60 * SECOND },
+    patience_ms: 10 * SECOND,
+  },
+  ...{ max_runners: 8, batch_max: 3, launch_rate: { per_second: 2, burst: 6 }, min_idle: [] },
+  ...{ max_uses: 4, keep_ms: 3_600 * SECOND },
+};
+
+const TENANTS = ['acme', 'beta', 'core'];
+/** How long somebody asks, and things go wrong. */
+const TROUBLE_MS = 60 * SECOND;
+/** Everything is over by then. */
+const END_MS = 900 * SECOND;
+const TICK_MS = SECOND;
+const SERVER_PERILS: Perils = { crash: 0.002, delay: 0.05, failure: 0.01 };
+const MACHINE_PERILS: Perils = { crash: 0.001, delay: 0.05, failure: 0.02 };
+
+export interface Outcome {
+  readonly digest: string;
+  /** Where servers were killed. */
+  readonly deaths: readonly string[];
+  readonly requests: number;
+  readonly instances: number;
+}
+
+/** One run: servers, machines and those who ask, in a time of their own, with everything that may go wrong. */
+export class World {
+  readonly clock = new VirtualClock();
+  readonly chronicle = new Chronicle(() => this.clock.now());
+  readonly dice: Dice;
+  readonly cloud: Cloud;
+  readonly engine: Engine;
+  readonly store: MemoryRunnerStore;
+  readonly deaths: string[] = [];
+  readonly #holders: Holders;
+  readonly #sites: readonly Site[];
+  readonly #machines = new Map<string, Machine>();
+  readonly #ledger: Ledger;
+  readonly #audit: Audit;
+  readonly #start: number;
+  #requests = 0;
+
+  constructor(seed: number, driver: Driver) {
+    const { clock, chronicle } = this;
+    const dice = new Dice(seed);
+    this.dice = dice;
+    this.#start = clock.now();
+    // Tasks are asked of through the engine, which needs the store first.
+    const tasks: TaskStates = {
+      hasBegun: (request) => this.engine.hasBegun(request),
+      isOver: (request) => this.engine.isOver(request),
+    };
+    this.store = new MemoryRunnerStore({
+      ...{ times: POLICY.times, classes: POLICY.classes, max_uses: POLICY.max_uses, tasks },
+      now: () => clock.now(),
+      notify: (runnerId) => this.#notify(runnerId),
+    });
+    this.engine = new Engine(this.store, chronicle);
+    this.cloud = new Cloud({
+      ...{ clock, dice, chronicle, capacity: 7 },
+      troubles: () =>
+        this.#isTroubled
+          ? { fault: 0.15, answerLost: 0.1, partial: 0.2, listFails: 0.2, terminateFails: 0.2 }
+          : FAIR_WEATHER,
+      onLaunch: (instance) => this.#boot(instance),
+      onTerminate: (instance) => this.#terminated(instance),
+    });
+    this.#ledger = new Ledger({
+      ...{ store: this.store, times: POLICY.times, chronicle, now: () => clock.now() },
+      runs: (id) => this.cloud.instances.get(id)?.state === 'running',
+    });
+    this.#audit = new Audit({ store: this.store, cloud: this.cloud, times: POLICY.times, chronicle, clock });
+    this.#holders = new Holders({ store: this.#ledger.store, clock, dice, chronicle });
+    const queue = new TroubledQueue({
+      ...{ clock, dice },
+      troubles: () =>
+        this.#isTroubled
+          ? { falseEmpty: 0.2, duplicate: 0.1, late: 0.2, throttled: 0.03, lost: 0.02 }
+          : { ...NO_TROUBLE, duplicate: 0.02 },
+    });
+    this.#sites = [0, 1].map(
+      (at) =>
+        new Site({
+          ...{
+            driver,
+            store: this.#ledger.store,
+            types: this.store.types,
+            queue,
+            provider: this.cloud,
+            policy: POLICY,
+          },
+          ...{ clock, dice, perils: () => (this.#isTroubled ? SERVER_PERILS : SAFE) },
+          onDeath: (where) => this.#died(`server ${at}`, where),
+        }),
+    );
+  }
+
+  /** @throws Violation, and whatever a part throws that nobody else catches */
+  async run(): Promise<Outcome> {
+    const { chronicle } = this;
+    for (const site of this.#sites) site.start();
+    while (!(await this.#isOver())) {
+      if (this.#isTroubled) await this.#trouble();
+      await this.engine.tick();
+      await this.#holders.tick();
+      await this.#audit.look();
+      await this.clock.advance(TICK_MS);
+      chronicle.check();
+    }
+    await this.#audit.settled();
+    for (const site of this.#sites) await site.stop();
+    const { deaths } = this;
+    return { digest: chronicle.digest(), deaths, requests: this.#requests, instances: this.cloud.instances.size };
+  }
+
+  get #elapsed(): number {
+    return this.clock.now() - this.#start;
+  }
+
+  get #isTroubled(): boolean {
+    return this.#elapsed < TROUBLE_MS;
+  }
+
+  async #isOver(): Promise<boolean> {
+    if (this.#elapsed > END_MS) return true;
+    if (this.#isTroubled || this.engine.open + this.#holders.open > 0 || this.cloud.running.length > 0) return false;
+    const census = await this.store.census();
+    return census.every(({ created, idle, claimed, running }) => created + idle + claimed + running === 0);
+  }
+
+  /** One second of what comes from outside. */
+  async #trouble(): Promise<void> {
+    const { dice } = this;
+    if (dice.chance(0.25)) await this.#ask();
+    const machines = [...this.#machines.values()];
+    if (machines.length === 0) return;
+    if (dice.chance(0.01)) dice.pick(machines).kill('of itself');
+    if (dice.chance(0.02)) dice.pick(machines).cutOff(dice.between(2, 80) * SECOND);
+    if (dice.chance(0.01)) this.#spot()?.interrupt();
+  }
+
+  async #ask(): Promise<void> {
+    const { dice } = this;
+    this.#requests += 1;
+    const requirements: Requirements = {
+      resource_class: CLASS.name,
+      usage_class: dice.chance(0.3) ? 'spot' : 'on-demand',
+      allowed_instance_types: dice.chance(0.5) ? [] : [dice.pick(INSTANCE_TYPES)],
+      ...{ cpu: null, memory_mib: null },
+    };
+    const count = dice.chance(0.8) ? 1 : dice.between(2, 3);
+    const tenant = dice.pick(TENANTS);
+    if (dice.chance(0.5)) this.engine.submit(dice.uuid(), tenant, requirements, count);
+    else await this.#holders.ask(requirements, tenant, count);
+  }
+
+  #boot(instance: Instance): void {
+    const { clock, dice } = this;
+    this.chronicle.note(`launched ${instance.provider_id} for ${instance.batch_id}`);
+    // Some never come up.
+    if (this.#isTroubled && dice.chance(0.05)) return;
+    clock.after(dice.between(500, 15_000), () => {
+      if (instance.state !== 'running') return;
+      const machine = new Machine({
+        ...{ instance, store: this.#ledger.store, engine: this.engine, cloud: this.cloud, clock, dice },
+        ...{ chronicle: this.chronicle, perils: () => (this.#isTroubled ? MACHINE_PERILS : SAFE) },
+      });
+      this.#machines.set(instance.provider_id, machine);
+      machine.start();
+    });
+  }
+
+  async #terminated(instance: Instance): Promise<void> {
+    this.chronicle.note(`terminated ${instance.provider_id}`);
+    const { provider_id } = instance;
+    this.#machines.get(provider_id)?.kill('by its provider');
+    this.#machines.delete(provider_id);
+    await this.#audit.terminated(instance);
+  }
+
+  #spot(): Machine | undefined {
+    const spots = this.cloud.running.filter(({ usage }) => usage === 'spot');
+    return spots.length === 0 ? undefined : this.#machines.get(this.dice.pick(spots).provider_id);
+  }
+
+  /** Some of what is told arrives. */
+  #notify(runnerId: string | null): void {
+    if (!this.dice.chance(0.6)) return;
+    if (runnerId === null) for (const site of this.#sites) site.wake();
+    else [...this.#machines.values()].find((machine) => machine.runnerId === runnerId)?.wake();
+  }
+
+  #died(who: string, where: string): void {
+    this.deaths.push(where);
+    this.chronicle.note(`${who} died ${where}`);
+  }
+}
