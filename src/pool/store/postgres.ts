@@ -2,6 +2,7 @@ import { isUuid } from '../../domain/ids.ts';
 import type { ResourceClass } from '../../domain/runner/resource-class.ts';
 import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
 import { REQUEST_STATES } from '../../domain/runner/state.ts';
+import { Coalescer } from '../../runtime/coalescer.ts';
 import type { Database } from '../../store/database.ts';
 import { claimIdle, claimNamed, readHeads, type ServedRow } from '../../store/runners/claims.ts';
 import { Fits } from '../../store/runners/fits.ts';
@@ -57,18 +58,24 @@ export interface PostgresStoreOptions {
   /** Claims after which a runner ends; null: any number. */
   readonly max_uses: number | null;
   /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
-  now(): string | null;
+  readonly now: () => string | null;
 }
 
 /** As tables hold them: the code is the place. */
 const SOURCES: readonly RequestSource[] = ['task', 'holder'];
 
-/** The one truth about runners and requests, in PostgreSQL. */
+/** Most requests that one statement works on, and most that may wait for theirs. */
+const SET_MAX = 500;
+const WAITING_MAX = 20_000;
+
+/** The one truth about runners and requests, in PostgreSQL. Single requests that come at the same time make one set. */
 export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   readonly #database: Database;
   readonly #fits: Fits;
   readonly #launches: PostgresLaunches;
   readonly #moment: () => RunnerMoment;
+  readonly #asks: Coalescer<NewRequest, undefined>;
+  readonly #claims: Coalescer<string, ServedRow | null>;
 
   constructor({ database, classes, times, max_uses, now }: PostgresStoreOptions) {
     const timesText = JSON.stringify({ ...times, max_uses });
@@ -76,6 +83,25 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     this.#fits = new Fits(classes);
     this.#moment = () => ({ now: now(), times: timesText });
     this.#launches = new PostgresLaunches({ database, kinds: this.#fits, moment: this.#moment });
+    this.#asks = new Coalescer({
+      flush: async (requests) => {
+        await this.#askAll(requests);
+        return requests.map(() => undefined);
+      },
+      maxItems: SET_MAX,
+      maxWaiting: WAITING_MAX,
+    });
+    this.#claims = new Coalescer({
+      flush: async (ids) => {
+        const rows = await claimIdle(this.#database, ids.length, ids, this.#moment());
+        const served = new Map(rows.map((row) => [row.request_id, row]));
+        // One that is asked for twice is granted once.
+        return ids.map((id, index) => (ids.indexOf(id) === index ? (served.get(id) ?? null) : null));
+      },
+      maxItems: SET_MAX,
+      maxUnderWay: 2,
+      maxWaiting: WAITING_MAX,
+    });
   }
 
   async ask(requests: readonly NewRequest[]): Promise<void> {
@@ -84,6 +110,11 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     if (stranger !== undefined) {
       throw new TypeError(`The request ${stranger.id} is a task's, and its run is no task's id: ${stranger.run}`);
     }
+    if (requests.length === 1) await this.#asks.add(requests[0]!);
+    else await this.#askAll(requests);
+  }
+
+  async #askAll(requests: readonly NewRequest[]): Promise<void> {
     await this.#database.transaction(async (tx) => {
       const shapeIds = await this.#fits.shapeIds(tx, requests);
       const rows = requests.map(({ id, tenant, count, source, run, attempt, expires_at }, index) => {
@@ -128,8 +159,12 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async claimIdle(limit: number, requestIds?: readonly string[]): Promise<Grant[]> {
     if (limit <= 0 || requestIds?.length === 0) return [];
-    const rows = await claimIdle(this.#database, limit, requestIds ?? null, this.#moment());
-    return rows.flatMap((row) => grantOf(row) ?? []);
+    const [id, ...others] = requestIds ?? [];
+    const rows =
+      id !== undefined && others.length === 0
+        ? [await this.#claims.add(id)]
+        : await claimIdle(this.#database, limit, requestIds ?? null, this.#moment());
+    return rows.flatMap((row) => (row === null ? [] : (grantOf(row) ?? [])));
   }
 
   /** Tries to serve these waiting requests with what is idle, and tells of each that still waits why. */

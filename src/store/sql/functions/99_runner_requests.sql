@@ -99,6 +99,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_heads uuid[];
   v_granted uuid[];
+  v_runners uuid[];
   v_open uuid[];
   v_gangs boolean;
 begin
@@ -123,11 +124,15 @@ begin
       select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id for update skip locked);
   end if;
   if cardinality(v_heads) = 0 then return; end if;
-  select m.o_requests, m.o_open into v_granted, v_open from runner_match(v_heads, p_limit, coalesce(p_now, clock_timestamp()), p_times) m;
+  select m.o_requests, m.o_runners, m.o_open into v_granted, v_runners, v_open from runner_match(v_heads, p_limit, coalesce(p_now, clock_timestamp()), p_times) m;
   return query
-    select u.id, runner_peers(u.id), null::smallint
-    from unnest(v_heads) with ordinality u(id, ord) where u.id = any(v_granted) order by u.ord;
-  if p_ids is not null and (cardinality(v_granted) = 0 or cardinality(v_heads) > 1) then
+    select g.id, g.runners, null::smallint
+    from (
+      select r.request_id as id, jsonb_agg(jsonb_build_object('id', r.id, 'number', r.number, 'epoch', r.epoch,
+        'instance_type', t.instance_type, 'address', r.address) order by r.number) as runners
+      from unnest(v_runners) u(id) join runner r on r.id = u.id join runner_type t on t.id = r.type_id group by r.request_id) g
+    join unnest(v_heads) with ordinality h(id, ord) on h.id = g.id order by h.ord;
+  if p_ids is not null and (select count(distinct g.id) from unnest(v_granted) g(id)) < cardinality(v_heads) then
     return query
       select u.id, null::jsonb, case when u.id = any(v_open) then 2 else 1 - (not exists (
           select 1 from runner_shape s join runner_type t on t.resource_class = s.resource_class

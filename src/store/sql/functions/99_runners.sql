@@ -4,7 +4,7 @@
 -- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: any number.
 
 create or replace function after_ms(p_now timestamptz, p_times jsonb, p_name text)
-returns timestamptz language sql immutable as $$
+returns timestamptz language sql stable as $$
   select p_now + (p_times ->> p_name)::double precision * interval '1 millisecond'
 $$;
 
