@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { HeddleError, type ErrorCode } from '../../src/domain/errors.ts';
+import type { HoldOptions } from '../../src/pool/pool-port.ts';
+import type { Logger } from '../../src/runtime/log.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
+
+const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const ID = '018bcfe5-6800-7000-8000-0000000000aa';
+
+async function refusal(work: Promise<unknown>, code: ErrorCode): Promise<string> {
+  const error: unknown = await work.then(
+    () => assert.fail('it was accepted'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof HeddleError, String(error));
+  assert.equal(error.code, code);
+  return [error.message, ...error.details].join('\n');
+}
+
+test('a request gets a new runner, the next one the same, and what nobody wants ages out', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  pool.start();
+  const first = await pool.hold(demandOf(), HOLD);
+  assert.equal(first.state, 'waiting');
+  await scene.pass(10 * SECOND);
+  const granted = await pool.request(first.id);
+  assert.equal(granted.state, 'granted');
+  assert.deepEqual(
+    granted.runners.map(({ state }) => state),
+    ['running'],
+  );
+  assert.equal((await pool.releaseHold(first.id)).state, 'ended');
+  await scene.pass(SECOND);
+  const second = await pool.hold(demandOf(), HOLD);
+  assert.equal(second.state, 'granted');
+  assert.deepEqual(
+    second.runners.map(({ id }) => id),
+    granted.runners.map(({ id }) => id),
+  );
+  await pool.releaseHold(second.id);
+  assert.equal(scene.launches().length, 1);
+  await scene.pass(8 * MINUTE);
+  assert.equal(scene.count('ended idle too long'), 1);
+  assert.deepEqual(scene.provider.running, []);
+  assert.deepEqual(await scene.store.leaving('fake', 10), []);
+  await scene.stop();
+});
+
+test('two pools over one store launch each runner once', async () => {
+  const scene = new Scene();
+  const pools = [scene.pool(), scene.pool()];
+  for (const pool of pools) pool.start();
+  const ids = [];
+  for (let count = 0; count < 25; count += 1) ids.push((await pools[count % 2]!.hold(demandOf(), HOLD)).id);
+  ids.push((await pools[0]!.hold(demandOf({ count: 5 }), HOLD)).id);
+  await scene.pass(30 * SECOND);
+  for (const id of ids) assert.equal((await pools[0]!.request(id)).state, 'granted');
+  assert.equal(scene.provider.instances.size, 30);
+  const held = (await scene.runners('running')).map(({ request_id }) => request_id);
+  assert.equal(held.length, 30);
+  await scene.stop();
+});
+
+test('asked twice by one id, it is one request; asked for something else, it is refused', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  const hold = { ...HOLD, id: ID };
+  assert.equal((await pool.hold(demandOf(), hold)).id, ID);
+  assert.equal((await pool.hold(demandOf(), hold)).id, ID);
+  assert.equal((await pool.waiting(10)).length, 1);
+  await refusal(pool.hold(demandOf({ count: 2 }), hold), 'IDEMPOTENCY_MISMATCH');
+  await refusal(pool.hold(demandOf({ usage_class: 'spot' }), hold), 'IDEMPOTENCY_MISMATCH');
+});
+
+test('a request that waits no longer than it may expires', async () => {
+  const scene = new Scene({ bootMs: null });
+  const pool = scene.pool();
+  pool.start();
+  const { id } = await pool.hold(demandOf(), { ...HOLD, wait_ms: 5 * SECOND });
+  await scene.pass(10 * SECOND);
+  assert.equal((await pool.request(id)).state, 'ended');
+  await scene.stop();
+});
+
+test('what cannot be is refused with its remedy', async () => {
+  const scene = new Scene({ policy: { max_runners: 4 } });
+  const pool = scene.pool();
+  assert.match(
+    await refusal(pool.hold(demandOf({ count: 5 }), HOLD), 'VALIDATION_FAILED'),
+    /count: must be at most 4, not 5: .*HEDDLE_POOL_MAX_RUNNERS/,
+  );
+  assert.match(
+    await refusal(pool.hold(demandOf({ resource_class: 'tiny' }), HOLD), 'VALIDATION_FAILED'),
+    /"tiny"; known are large, xlarge/,
+  );
+  assert.match(
+    await refusal(pool.hold(demandOf(), { ...HOLD, id: 'x', holder: '', wait_ms: 0 }), 'VALIDATION_FAILED'),
+    /id: .*\nholder: .*\nwait_ms: /,
+  );
+  assert.match(
+    await refusal(pool.provision(demandOf({ resource_class: 'tiny' })), 'VALIDATION_FAILED'),
+    /known are large, xlarge/,
+  );
+  await refusal(pool.request('x'), 'NOT_FOUND');
+  await refusal(pool.request(ID), 'NOT_FOUND');
+  await refusal(pool.releaseHold(ID), 'NOT_FOUND');
+  assert.match(await refusal(pool.drain([ID, 'x']), 'VALIDATION_FAILED'), /runner_ids\[1\]/);
+  await refusal(pool.drain(Array.from({ length: 1_001 }, () => ID)), 'VALIDATION_FAILED');
+});
+
+test('warm runners are launched once for an id, as many as there is room for', async () => {
+  const scene = new Scene({ policy: { max_runners: 5, batch_max: 2 } });
+  const pool = scene.pool();
+  pool.start();
+  const first = await pool.provision(demandOf({ count: 3 }), ID);
+  assert.deepEqual([first.runner_ids.length, first.left_out, first.reason], [3, 0, null]);
+  assert.deepEqual(await pool.provision(demandOf({ count: 3 }), ID), first);
+  const second = await pool.provision(demandOf({ count: 3 }));
+  assert.deepEqual([second.runner_ids.length, second.left_out], [2, 1]);
+  assert.match(second.reason ?? '', /HEDDLE_POOL_MAX_RUNNERS/);
+  assert.match(await refusal(pool.provision(demandOf()), 'CONFLICT'), /HEDDLE_POOL_MAX_RUNNERS/);
+  await scene.pass(10 * SECOND);
+  assert.equal((await scene.runners('idle')).length, 5);
+  assert.equal(scene.provider.instances.size, 5);
+  await scene.stop();
+});
+
+test('a process that launches nothing says so, and leaves it to others', async () => {
+  const scene = new Scene();
+  const pool = scene.pool({ launches: false });
+  pool.start();
+  assert.match(await refusal(pool.provision(demandOf()), 'CONFLICT'), /HEDDLE_POOL_PROVIDER/);
+  const { id } = await pool.hold(demandOf(), HOLD);
+  await scene.pass(30 * SECOND);
+  assert.deepEqual(scene.provider.calls, []);
+  scene.pool().start();
+  await scene.pass(10 * SECOND);
+  assert.equal((await pool.request(id)).state, 'granted');
+  await scene.stop();
+});
+
+test('runners are drained, ended and taken back by hand', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  pool.start();
+  const { id } = await pool.hold(demandOf(), HOLD);
+  await scene.pass(10 * SECOND);
+  await pool.provision(demandOf({ count: 2 }));
+  await scene.pass(10 * SECOND);
+  const busy = (await pool.request(id)).runners[0]!.id;
+  const [idle, other] = (await scene.runners('idle')).map((runner) => runner.id);
+  assert.equal(await pool.drain([busy, idle!]), 2);
+  await scene.pass(SECOND);
+  assert.deepEqual(
+    (await scene.runners())
+      .filter((runner) => runner.state !== 'terminated')
+      .map((runner) => runner.id)
+      .sort(),
+    [busy, other!].sort(),
+  );
+  assert.equal(await pool.release([busy]), 1);
+  assert.equal((await pool.request(id)).state, 'ended');
+  await scene.pass(10 * SECOND);
+  assert.equal(await pool.terminate([other!]), 1);
+  await scene.pass(10 * SECOND);
+  assert.deepEqual(scene.provider.running, []);
+  await scene.stop();
+});
+
+test('a refresh does all that can be done, and names what failed', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  scene.provider.stray();
+  const refreshed = await pool.refresh();
+  assert.deepEqual(refreshed.changes, ['the template was written anew']);
+  assert.deepEqual(refreshed.failures, []);
+  scene.provider.broken = 'list';
+  const failed = await pool.refresh();
+  assert.deepEqual([failed.orphans, failed.vanished], [0, 0]);
+  assert.match(failed.failures.join('\n'), /^the provider could not be listed: .*cannot list/);
+  scene.provider.broken = null;
+  await scene.pass(MINUTE);
+  assert.equal((await pool.refresh()).orphans, 1);
+  assert.deepEqual(scene.provider.running, []);
+});
+
+test('classes tell how many stay idle now', async () => {
+  const entry = { resource_class: 'large', usage_class: 'spot' as const, schedule: null, time_zone: 'UTC' };
+  const scene = new Scene({
+    policy: {
+      min_idle: [
+        { ...entry, count: 1 },
+        { ...entry, count: 3 },
+      ],
+    },
+  });
+  assert.deepEqual(
+    scene
+      .pool()
+      .classes()
+      .map(({ name, cpu, min_idle }) => ({ name, cpu, min_idle })),
+    [
+      { name: 'large', cpu: 2, min_idle: [{ usage_class: 'spot', count: 3 }] },
+      { name: 'xlarge', cpu: 4, min_idle: [] },
+    ],
+  );
+  await scene.stop();
+});
+
+test('a part that fails is told of with its remedy, and keeps no other from its work', async () => {
+  const lines: { fields: { loop?: string; err?: Error }; message: string }[] = [];
+  const log: Logger = { ...silentLogger, error: (fields, message) => void lines.push({ fields, message }) };
+  const scene = new Scene({ log });
+  const pool = scene.pool();
+  scene.provider.broken = 'list';
+  pool.start();
+  const { id } = await pool.hold(demandOf(), HOLD);
+  await scene.pass(10 * SECOND);
+  assert.equal((await pool.request(id)).state, 'granted');
+  assert.ok(lines.length > 0);
+  for (const { fields } of lines) {
+    assert.match(
+      fields.err?.message ?? '',
+      /^the pool could not compare the provider with the store: .*cannot list now; see that the provider/,
+    );
+  }
+  const failing = pool.status().parts.filter(({ error }) => error !== null);
+  assert.deepEqual(
+    failing.map(({ name }) => name),
+    ['compare the provider with the store'],
+  );
+  scene.provider.broken = null;
+  await scene.pass(MINUTE);
+  assert.deepEqual(
+    pool.status().parts.filter(({ error }) => error !== null),
+    [],
+  );
+  await scene.stop();
+});
