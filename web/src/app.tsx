@@ -17,6 +17,7 @@ const DagPage = lazy(async () => ({ default: (await (dagPage ?? loadDagPage())).
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
 const ExecutorsPage = lazy(async () => ({ default: (await import('./executors/executors-page.tsx')).ExecutorsPage }));
+const PoolPage = lazy(async () => ({ default: (await import('./pool/pool-page.tsx')).PoolPage }));
 const SurfacePage = lazy(async () => ({ default: (await import('./surface/surface-page.tsx')).SurfacePage }));
 
 export function App() {
@@ -37,5 +38,6 @@ function Place() {
   if (path === '/findings') return <FindingsPage />;
   if (path === '/surface') return <SurfacePage />;
   if (path === '/executors') return <ExecutorsPage />;
+  if (path === '/pool') return <PoolPage />;
   return <BatchesPage />;
 }

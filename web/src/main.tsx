@@ -9,6 +9,7 @@ import './findings/findings.css';
 import './surface/surface.css';
 import './jobs/jobs.css';
 import './executors/executors.css';
+import './pool/pool.css';
 
 applyTheme();
 createRoot(document.getElementById('root')!).render(

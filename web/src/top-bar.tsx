@@ -13,6 +13,7 @@ const PLACES = [
   { label: 'Findings', address: '/findings', view: null },
   { label: 'Surface', address: '/surface', view: null },
   { label: 'Executors', address: '/executors', view: null },
+  { label: 'Pool', address: '/pool', view: null },
 ] as const;
 
 /** Whether a place is the list shown, or the one that what is shown belongs to. */
