@@ -164,7 +164,7 @@ export class ShardedServing {
   async #giveBack(): Promise<void> {
     const left = [...this.#supply.takeAll(), ...this.#wishes.flatMap(({ held }) => held)];
     await this.#options.messages
-      .requeue(left, this.#options.policy.requeue_delay_ms)
+      .requeue(left, 0)
       .catch((error: unknown) =>
         this.#options.log.debug({ err: error }, 'Candidates come back when their time is over'),
       );

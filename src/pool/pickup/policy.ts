@@ -2,7 +2,7 @@
 export interface PickupPolicy {
   /** Sightings of one runner by one manager that are borne; at the next one its pool counts as exhausted. */
   readonly tolerance: number;
-  /** For how long a runner that is somebody else's is hidden from everybody, milliseconds. */
+  /** For how long a runner that is somebody else's is hidden from everybody, milliseconds; with one queue a class. */
   readonly requeue_delay_ms: number;
   /** For how long a runner that became idle is hidden from everybody, milliseconds. */
   readonly offer_delay_ms: number;
@@ -28,7 +28,6 @@ export const CLASSIC_POLICY: PickupPolicy = {
 
 export const SHARDED_POLICY: PickupPolicy = {
   ...CLASSIC_POLICY,
-  requeue_delay_ms: 0,
   offer_delay_ms: 0,
   confirm_ms: 1_000,
 };

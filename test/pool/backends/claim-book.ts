@@ -57,6 +57,8 @@ export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
 export class ClaimBook implements Pick<RunnerStore, 'claim'>, KnownTypes {
   readonly idle = new Map<string, RunnerMessage>();
   readonly silent = new Set<string>();
+  /** Runners that were found silent. */
+  readonly wasSilent = new Set<string>();
   /** Requests that have ended. */
   readonly over = new Set<string>();
   readonly holders = new Map<string, string>();
@@ -77,7 +79,10 @@ export class ClaimBook implements Pick<RunnerStore, 'claim'>, KnownTypes {
     const isSettled = this.over.has(requestId) || [...this.holders.values()].includes(requestId);
     const answers = runnerIds.map((id): Claimed => {
       if (isSettled) return 'settled';
-      if (this.silent.has(id)) return 'silent';
+      if (this.silent.has(id)) {
+        this.wasSilent.add(id);
+        return 'silent';
+      }
       return this.idle.has(id) ? 'claimed' : 'gone';
     });
     if (answers.some((answer) => answer !== 'claimed')) return Promise.resolve({ grant: null, answers });
