@@ -67,6 +67,8 @@ const SOURCES: readonly RequestSource[] = ['task', 'holder'];
 /** Most requests that one statement works on, and most that may wait for theirs. */
 const SET_MAX = 500;
 const WAITING_MAX = 20_000;
+/** Most looks at who waits for a runner that became idle; whoever is left is for the pool's next round. */
+const OFFER_ROUNDS_MAX = 8;
 
 /** The one truth about runners and requests, in PostgreSQL. Single requests that come at the same time make one set. */
 export class PostgresRunnerStore implements RunnerStore, PoolHistory {
@@ -281,12 +283,19 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   /**
    * A request and a runner that came at the same moment may not have seen each other. The later one to commit looks again,
-   * and waits for who is just looking. Returns whether somebody was served.
+   * and waits for who is just looking; where others were served meanwhile it looks at those behind them. Returns whether
+   * somebody was served.
    */
   async #offer(idle: readonly string[]): Promise<boolean> {
-    if (idle.length === 0) return false;
-    const heads = await readHeads(this.#database, idle, this.#moment().now);
-    return heads.length > 0 && (await this.claimIdle(idle.length, heads)).length > 0;
+    let served = false;
+    let looked = new Set<string>();
+    for (let round = 0; round < OFFER_ROUNDS_MAX && idle.length > 0; round += 1) {
+      const heads = await readHeads(this.#database, idle, this.#moment().now);
+      if (heads.length === 0 || heads.some((id) => looked.has(id))) break;
+      if ((await this.claimIdle(idle.length, heads)).length > 0) served = true;
+      looked = new Set(heads);
+    }
+    return served;
   }
 }
 

@@ -62,14 +62,19 @@ declare
   v_seen timestamptz;
   v_state smallint;
   v_type integer;
+  v_arrives boolean := false;
 begin
   select r.state, r.type_id, p.seen_at into v_state, v_type, v_seen
   from runner r left join runner_pulse p on p.runner_id = r.id where r.id = p_id;
   if v_state is null or v_state = 4 then return null; end if;
-  perform runner_heard(p_id, v_now);
+  -- Its row before its sign of life, as everywhere.
   if v_state = 0 and v_type is not null and v_seen is not null then
     perform 1 from runner r where r.id = p_id and r.state = 0 for update;
-    if found then perform runner_arrive(array[p_id], v_now, p_times); end if;
+    v_arrives := found;
+  end if;
+  perform runner_heard(p_id, v_now);
+  if v_arrives then
+    perform runner_arrive(array[p_id], v_now, p_times);
   elsif v_state = 1 and v_seen <= v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond' then
     perform pg_notify('heddle_pool', '');
   end if;
