@@ -1,6 +1,7 @@
 import type { Task } from '../domain/task.ts';
 import { isTerminal } from '../domain/task-state.ts';
 import type { Obstacle } from './explanation.ts';
+import { runnerSentence } from './runners/explain.ts';
 
 /** One sentence that says why a task is not running: the first of its obstacles. */
 export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
@@ -46,6 +47,8 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
       return obstacle.last_seen === null
         ? `No worker has ever asked for tasks of ${obstacle.lane}; start one.`
         : `No worker has asked for tasks of ${obstacle.lane} since ${new Date(obstacle.last_seen).toISOString()}; start one.`;
+    case 'runner':
+      return runnerSentence(obstacle);
     case 'queued':
       return obstacle.ahead === 0
         ? 'It is next in its lane and starts as soon as a worker asks.'

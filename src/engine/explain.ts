@@ -7,6 +7,7 @@ import { containerStateOf } from '../store/tree-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { Explanation, Obstacle } from './explanation.ts';
 import { getTask } from './read.ts';
+import { runnerObstacle } from './runners/explain.ts';
 import { runningSentence, summaryOf } from './explain-summary.ts';
 
 /** A lane where nobody claimed for this long has no worker. */
@@ -54,7 +55,11 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Ob
   if (task.run_at !== null && task.run_at > now) {
     found.push({ type: 'delayed', until: task.run_at, attempt: task.attempt + 1 });
   }
+  const isDue = found.length === 0;
   found.push(...(await rulesOf(context, task.id)));
+  if (task.requirements !== undefined && task.state === 'pending' && isDue) {
+    found.push(await runnerObstacle(context, task.id, task.requirements));
+  }
   if (found.length > 0) return found;
   const nobody = await nobodyClaims(context, task, now);
   if (nobody !== null) return [nobody];

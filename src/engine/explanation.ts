@@ -1,5 +1,6 @@
 import type { TaskId } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { Demand } from '../domain/runner/requirements.ts';
 import type { Task } from '../domain/task.ts';
 import type { ContainerState, TaskState } from '../domain/task-state.ts';
 import type { Container } from '../domain/workflow.ts';
@@ -25,8 +26,31 @@ export type Obstacle =
   | { type: 'paused'; since: number }
   | { type: 'delayed'; until: number; attempt: number }
   | { type: 'no_worker'; lane: string; last_seen: number | null }
+  | RunnerObstacle
   | { type: 'queued'; ahead: number }
   | { type: 'delivering'; tries: number; last_error: string | null; next_try_at: number | null };
+
+/** A task waits for the runners that it needs. */
+export interface RunnerObstacle {
+  type: 'runner';
+  /** What it asks for now. */
+  requirements: Demand;
+  /** `unasked`: the pool has not heard of it; `held_back`: a rule would stop it anyway; `granted`: it is about to begin. */
+  stage: 'unasked' | 'held_back' | 'waiting' | 'granted';
+  request_id: string | null;
+  /** When it was asked for. */
+  since: number | null;
+  /** Requests for the same class that come first. */
+  ahead: number;
+  /** `global`: none is idle; `local`: those that are do not suit it; `uncertain`: not all could be looked at. */
+  exhaustion: 'global' | 'local' | 'uncertain' | null;
+  /** Runners that are being launched for what it asks for, for others too. */
+  launching: number;
+  /** What the last launch failed of. */
+  last_failure: string | null;
+  /** Those that it got. */
+  runners: { id: string; number: number; running: boolean }[];
+}
 
 export interface Explanation {
   task: Task;

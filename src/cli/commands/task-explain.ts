@@ -66,6 +66,16 @@ function linesOf(output: Output, obstacle: Obstacle): string[] {
       return [`not before ${obstacle.until}, as attempt ${obstacle.attempt}`];
     case 'no_worker':
       return [`nobody asks for tasks of ${printable(obstacle.lane)}; last seen: ${obstacle.last_seen ?? 'never'}`];
+    case 'runner': {
+      const { request_id, since, launching, last_failure, runners } = obstacle;
+      return [
+        ...(request_id === null ? [] : [`asked the pool at ${since ?? 'some time'}, request ${request_id}`]),
+        ...(launching === 0 ? [] : [`being launched: ${count(launching, 'runner')}`]),
+        ...(last_failure === null ? [] : [`last launch: ${printable(last_failure)}`]),
+        ...runners.map((runner) => `runner ${runner.number} (${runner.id})${runner.running ? ', running' : ''}`),
+        'the pool: heddle pool list',
+      ];
+    }
     case 'queued':
       return [`${count(obstacle.ahead, 'task')} of its lane come first`];
     case 'delivering':

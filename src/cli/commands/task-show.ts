@@ -73,6 +73,7 @@ function writeTask(output: Output, task: TaskDetail): void {
     ['updated', task.last_updated],
     ['archived', task.archived ? 'yes' : null],
     ['metadata', printable(JSON.stringify(task.metadata))],
+    ['needs', task.requirements === null ? null : printable(JSON.stringify(task.requirements))],
     ...task.rules.map((rule) => ['rule', printable(JSON.stringify(rule))] as const),
     ...task.dedupe_strategy.map((dedupe) => ['dedupe', printable(JSON.stringify(dedupe))] as const),
     ...task.actions.map((action) => ['action', actionInWords(action)] as const),

@@ -5,6 +5,7 @@ import type { TaskId } from '../../domain/ids.ts';
 import { WORKFLOW_WIRE_STATE, type WorkflowWireState } from '../../domain/workflow.ts';
 import type { ContainerExplanation, ContainerObstacle, Explanation, Obstacle } from '../../engine/explanation.ts';
 import { isoTime, isoTimeOrNull, Metadata, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
+import { DemandDto, demandToWire } from './requirements.ts';
 import { BasicTaskDto, basicTaskToWire } from './task.ts';
 import { ContainerDto, containerToWire, WorkflowState } from './workflow.ts';
 
@@ -47,6 +48,30 @@ export const ObstacleDto = Type.Union([
   variant('paused', { since: Timestamp('When it was paused') }),
   variant('delayed', { until: Timestamp('When it may start'), attempt: Type.Integer() }),
   variant('no_worker', { lane: Type.String(), last_seen: nullable(Timestamp('When a worker last asked')) }),
+  variant('runner', {
+    requirements: DemandDto,
+    stage: oneOf(['unasked', 'held_back', 'waiting', 'granted'], {
+      description: 'held_back: a rule would stop it anyway; granted: its runner is about to begin.',
+    }),
+    request_id: nullable(Uuid('What it asked the pool by.')),
+    since: nullable(Timestamp('When it asked')),
+    ahead: Type.Integer({ description: 'Requests for the same class that come first.' }),
+    exhaustion: nullable(
+      oneOf(['global', 'local', 'uncertain'], {
+        description:
+          'global: none is idle; local: those that are do not suit it; uncertain: not all could be looked at.',
+      }),
+    ),
+    launching: Type.Integer({ description: 'Runners that are being launched for what it asks for, for others too.' }),
+    last_failure: nullable(Type.String({ description: 'What the last launch failed of.' })),
+    runners: Type.Array(
+      Type.Object(
+        { id: Uuid('The runner.'), number: Type.Integer(), running: Type.Boolean() },
+        { additionalProperties: false },
+      ),
+      { description: 'Those that it got.' },
+    ),
+  }),
   variant('queued', { ahead: Type.Integer() }),
   variant('delivering', {
     tries: Type.Integer(),
@@ -163,6 +188,8 @@ function obstacleToWire(obstacle: Obstacle): ObstacleDto {
       return { type: 'delayed', until: isoTime(obstacle.until), attempt: obstacle.attempt };
     case 'no_worker':
       return { type: 'no_worker', lane: obstacle.lane, last_seen: isoTimeOrNull(obstacle.last_seen) };
+    case 'runner':
+      return { ...obstacle, requirements: demandToWire(obstacle.requirements), since: isoTimeOrNull(obstacle.since) };
     case 'queued':
       return { type: 'queued', ahead: obstacle.ahead };
     case 'delivering':

@@ -127,16 +127,19 @@ export function claimAt(engine: Engine, { number }: TestRunner): Promise<Claimed
 
 /** What the pool's store does with what it is asked. */
 async function askInDatabase(database: Queryable, demands: readonly TaskDemand[]): Promise<void> {
-  const shapes: number[] = [];
-  for (const { resource_class, usage_class, allowed_instance_types } of demands) {
-    const key = JSON.stringify([resource_class, usage_class, allowed_instance_types]);
+  const keyOf = (demand: TaskDemand): string =>
+    JSON.stringify([demand.resource_class, demand.usage_class, demand.allowed_instance_types]);
+  const shapes = new Map<string, number>();
+  for (const demand of demands) {
+    const key = keyOf(demand);
+    if (shapes.has(key)) continue;
     const [shape] = await rowsOf<{ id: number }>(
       database,
       `insert into runner_shape (key, resource_class, usage_class, requirements) values ($1, $2, $3, '{}')
         on conflict (key) do update set key = excluded.key returning id`,
-      [key, resource_class, usage_class === 'spot' ? 1 : 0],
+      [key, demand.resource_class, demand.usage_class === 'spot' ? 1 : 0],
     );
-    shapes.push(shape!.id);
+    shapes.set(key, shape!.id);
   }
   await rowsOf(
     database,
@@ -144,7 +147,7 @@ async function askInDatabase(database: Queryable, demands: readonly TaskDemand[]
       $5::text[], $6::integer[], array_fill(null::timestamptz, array[cardinality($1::uuid[])]), null)`,
     [
       demands.map(({ id }) => id),
-      shapes,
+      demands.map((demand) => shapes.get(keyOf(demand))!),
       demands.map(({ tenant }) => tenant),
       demands.map(({ count }) => count),
       demands.map(({ task_id }) => task_id),

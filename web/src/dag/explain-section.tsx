@@ -126,6 +126,11 @@ function describe(obstacle: Record<string, Json>): string {
       return `Attempt ${get('attempt')} starts ${moment(obstacle['until'])}.`;
     case 'no_worker':
       return `No worker takes ${get('lane')}${get('last_seen') === '' ? '' : `; the last one was seen ${moment(obstacle['last_seen'])}`}.`;
+    case 'runner': {
+      const last = get('last_failure') === '' ? '' : ` The last launch failed: ${get('last_failure')}.`;
+      if (get('stage') !== 'waiting') return 'It waits for a runner.';
+      return `It waits for a runner: ${get('ahead')} ${get('ahead') === '1' ? 'request is' : 'requests are'} ahead of it, ${get('launching')} being launched.${last}`;
+    }
     case 'queued':
       return `${get('ahead')} ${get('ahead') === '1' ? 'task is' : 'tasks are'} ahead of it.`;
     case 'delivering': {

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Database, Statement } from '../../../src/store/database.ts';
+import { submitTasks } from '../fixture.ts';
+import { endRunner, grant, claimAt, needy, newRunnerBench, pass, type RunnerBench } from './fixture.ts';
+
+const TASKS = 10_000;
+/** As step 7 asks. */
+const SET = 500;
+
+/** The database, with how often each statement ran. */
+function counted(database: Database, counts: Map<string, number>): Database {
+  return {
+    query: (statement, values) => {
+      counts.set(statement.name, (counts.get(statement.name) ?? 0) + 1);
+      return database.query(statement, values);
+    },
+    transaction: (run, options) => database.transaction(run, options),
+    listen: (channel, onPayload) => database.listen(channel, onPayload),
+    stats: () => database.stats(),
+    ping: () => database.ping(),
+    close: () => database.close(),
+  };
+}
+
+const READ_WHOLE: Statement = {
+  name: 'test.read_whole',
+  text: `select coalesce(sum(seq_tup_read), 0)::bigint as n from pg_stat_xact_user_tables
+    where relname in ('ready', 'runner_request', 'task', 'task_spec', 'workflow')`,
+};
+
+/** Rows that a look for demand reads of tables that it reads from end to end. */
+function readWhole({ engine }: RunnerBench): Promise<number> {
+  return engine.transaction(async (inner, tx) => {
+    const count = async (): Promise<number> => (await tx.query<{ n: number }>(READ_WHOLE))[0]!.n;
+    const before = await count();
+    await inner.askForRunners({ ask: () => Promise.resolve() }, SET);
+    return (await count()) - before;
+  });
+}
+
+test('ten thousand tasks ask in sets, each once; a pass after that asks nothing and reads no table from end to end', async () => {
+  const counts = new Map<string, number>();
+  const bench = await newRunnerBench((database) => counted(database, counts));
+  const { tasks } = await submitTasks(
+    bench.engine,
+    Array.from({ length: TASKS }, () => needy()),
+  );
+  counts.clear();
+  await pass(bench);
+  // One run stops at its bound of twenty sets, and the next one goes on.
+  await pass(bench);
+  assert.equal(bench.asked.length, TASKS);
+  assert.equal(new Set(bench.asked.map(({ task_id }) => task_id)).size, TASKS);
+  assert.equal(new Set(bench.asked.map(({ id }) => id)).size, TASKS);
+  const statements = [...counts].filter(([name]) => name.startsWith('runner_tasks.'));
+  for (const [name, count] of statements) assert.ok(count <= TASKS / SET + 2, `${name} ran ${count} times`);
+
+  counts.clear();
+  await pass(bench);
+  assert.equal(bench.asked.length, TASKS);
+  assert.equal(counts.get('runner_tasks.demand'), 1);
+  assert.equal(await readWhole(bench), 0);
+
+  // Many that lost their runners at once are taken back in one set.
+  const lost = tasks.slice(0, 20);
+  for (const { id } of lost) {
+    const [runner] = await grant(bench, id);
+    await claimAt(bench.engine, runner!);
+    await endRunner(bench, runner!, 'lost');
+  }
+  counts.clear();
+  await pass(bench);
+  assert.equal(counts.get('tasks.release'), 1);
+  assert.deepEqual(new Set(bench.asked.slice(TASKS).map(({ task_id }) => task_id)), new Set(lost.map(({ id }) => id)));
+  await bench.engine.close();
+});

@@ -1,0 +1,255 @@
+/** What tasks ask of runners, in both wire formats, against the real engine on a real PostgreSQL. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+
+import { DEFAULT_RESOURCE_CLASSES } from '../../src/domain/runner/resource-class.ts';
+import { createEngine, type TransactionalEngine } from '../../src/engine/engine.ts';
+import { createJobs } from '../../src/engine/schedule/jobs.ts';
+import type { ExplanationDto } from '../../src/http/wire/explanation.ts';
+import type { TaskDto } from '../../src/http/wire/task.ts';
+import { openQueue } from '../../src/queue/open.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { silentLogger } from '../../src/runtime/log.ts';
+import { newId, systemRandom } from '../../src/runtime/random.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { createTestServer, type Problem, type TestServer } from './server.ts';
+
+const FULL = {
+  resource_class: 'large',
+  usage_class: 'on-demand',
+  allowed_instance_types: [],
+  cpu: null,
+  memory_mib: null,
+  count: 1,
+};
+const KNOWN = DEFAULT_RESOURCE_CLASSES.map(({ name }) => name).join(', ');
+
+let server: TestServer;
+let engine: TransactionalEngine;
+let database: Database;
+let closeQueue: () => Promise<void>;
+
+before(async () => {
+  ({ database } = await createTestDatabase());
+  const common = { clock: systemClock, random: systemRandom, log: silentLogger };
+  engine = createEngine({ database, ...common, archiveAfterMs: 0, resourceClasses: DEFAULT_RESOURCE_CLASSES });
+  const { queue } = await openQueue({ url: 'postgres', database, ...common });
+  closeQueue = () => queue.close();
+  const jobs = createJobs({ database, queue, log: silentLogger, newId, now: () => null });
+  server = await createTestServer({ engine, database, jobs, config: { resourceClasses: DEFAULT_RESOURCE_CLASSES } });
+});
+
+after(async () => {
+  await server.app.close();
+  await engine.close();
+  await closeQueue();
+});
+
+interface Answer<Body> {
+  status: number;
+  body: Body;
+}
+
+/** The type of the answer is the caller's claim, which its assertions then check. */
+async function call<Body>(method: 'GET' | 'POST', url: string, payload?: object): Promise<Answer<Body>> {
+  const answer = await server.app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
+  return { status: answer.statusCode, body: JSON.parse(answer.body) as Body };
+}
+
+async function refused(url: string, payload: object): Promise<string[]> {
+  const { status, body } = await call<Problem>('POST', url, payload);
+  assert.equal(status, 400);
+  return body.details;
+}
+
+async function submit(requirements: object, extra: object = {}): Promise<TaskDto> {
+  const { status, body } = await call<TaskDto[]>('POST', '/task', [{ name: 't', kind: 'k', requirements, ...extra }]);
+  assert.equal(status, 201, JSON.stringify(body));
+  return body[0]!;
+}
+
+/** The same requirements in each place where a task may state them. */
+const PLACES: readonly {
+  name: string;
+  url: string;
+  at: string;
+  body: (requirements: unknown, extra?: object) => object;
+}[] = [
+  {
+    name: 'a task of a batch',
+    url: '/task',
+    at: 'tasks[1].requirements',
+    body: (requirements, extra = {}) => [
+      { name: 'a', kind: 'k' },
+      { name: 't', kind: 'k', requirements, ...extra },
+    ],
+  },
+  {
+    name: 'a node of a workflow',
+    url: '/v1/workflows',
+    at: 'root.children[0].requirements',
+    body: (requirements, extra = {}) => ({
+      root: { mode: 'parallel', children: [{ kind: 'k', requirements, ...extra }] },
+    }),
+  },
+  {
+    name: 'a node of a job',
+    url: '/v1/jobs',
+    at: 'workflow.root.children[0].requirements',
+    body: (requirements, extra = {}) => ({
+      name: `job-${newId()}`,
+      cron: '0 0 * * *',
+      workflow: { root: { mode: 'parallel', children: [{ kind: 'k', requirements, ...extra }] } },
+    }),
+  },
+];
+
+describe('requirements', () => {
+  for (const { name, url, at, body } of PLACES) {
+    test(`${name}: an unknown class is refused, with those that are known`, async () => {
+      assert.deepEqual(await refused(url, body({ resource_class: 'lagre' })), [
+        `${at}.resource_class: must be a class of the pool, not "lagre"; known are ${KNOWN}; did you mean "large"?`,
+      ]);
+    });
+
+    test(`${name}: refused beside on_start, which runs elsewhere`, async () => {
+      const on_start = { kind: 'Webhook', params: { url: 'https://example.com/', verb: 'Post' } };
+      const details = await refused(url, body({ resource_class: 'large' }, { on_start }));
+      assert.equal(details.length, 1);
+      assert.ok(details[0]!.startsWith(`${at}: cannot be met beside on_start`), details[0]);
+    });
+
+    test(`${name}: each fault is named by its field`, async () => {
+      const details = await refused(url, body({ usage_class: 'sopt', count: 0, memory: 4096 }));
+      const fields = details.map((detail) => detail.slice(at.length + 1, detail.indexOf(':')));
+      for (const field of ['resource_class', 'usage_class', 'count', 'memory'])
+        assert.ok(fields.includes(field), field);
+      assert.match(
+        details.find((detail) => detail.includes('.memory:'))!,
+        /memory_mib/,
+      );
+      assert.match(
+        details.find((detail) => detail.includes('.usage_class'))!,
+        /spot/,
+      );
+    });
+
+    test(`${name}: a pattern that no type can match is refused`, async () => {
+      const [detail] = await refused(url, body({ resource_class: 'large', allowed_instance_types: ['m7i.*', '!'] }));
+      assert.ok(detail!.startsWith(`${at}.allowed_instance_types[1]: must be a pattern`), detail);
+    });
+
+    test(`${name}: more processors than the class has are refused`, async () => {
+      const [detail] = await refused(url, body({ resource_class: 'large', cpu: 3 }));
+      assert.ok(detail!.startsWith(`${at}.cpu: must be at most 2, not 3`), detail);
+    });
+  }
+
+  test('of a task of a batch are returned with their defaults, at once and later', async () => {
+    const created = await submit({ resource_class: 'large' });
+    assert.deepEqual(created.requirements, FULL);
+    const { body } = await call<TaskDto>('GET', `/task/${created.id}`);
+    assert.deepEqual(body.requirements, FULL);
+    const plain = await call<TaskDto[]>('POST', '/task', [{ name: 't', kind: 'k' }]);
+    assert.equal(plain.body[0]!.requirements, null);
+  });
+
+  test('are kept as they were given', async () => {
+    const given = {
+      resource_class: '2xl',
+      usage_class: 'spot',
+      allowed_instance_types: ['M7i.*', 'c7?'.replace('?', 'i.*'), 'm7i.*'],
+      cpu: 8,
+      memory_mib: 20_000,
+      count: 3,
+    };
+    const { id } = await submit(given);
+    const { body } = await call<TaskDto>('GET', `/task/${id}`);
+    assert.deepEqual(body.requirements, { ...given, allowed_instance_types: ['c7i.*', 'm7i.*'] });
+  });
+
+  test('go with the task into the archive, and come back with its retry', async () => {
+    const { id } = await submit({ resource_class: 'large' });
+    await engine.cancel([id]);
+    for (let left = 1; left > 0;) left = (await engine.retain(1_000)).archived;
+    const archived = await call<TaskDto>('GET', `/task/${id}`);
+    assert.deepEqual([archived.body.archived, archived.body.requirements], [true, FULL]);
+    await call('POST', `/v1/tasks/${id}/retry`);
+    const back = await call<TaskDto>('GET', `/task/${id}`);
+    assert.deepEqual([back.body.archived, back.body.status, back.body.requirements], [false, 'Pending', FULL]);
+    assert.deepEqual(await engine.claim({ lanes: ['kind:k'], limit: 1_000, holder: 'test' }).then(idsOf(id)), []);
+    const rows = await database.query<{ lane: number }>(
+      { name: 'test.lane', text: 'select lane from ready where task_id = $1' },
+      [id],
+    );
+    assert.deepEqual(rows, [{ lane: -1 }]);
+  });
+
+  test('of nodes that a generator makes are checked where they are stored, and hold', async () => {
+    const { body } = await call<{ id: string }>('POST', '/v1/workflows', {
+      root: { mode: 'parallel', children: [{ id: 'make', kind: 'MakeGenerator' }] },
+    });
+    const [generator] = await engine.claim({ lanes: ['kind:MakeGenerator'], limit: 1, holder: 'test' });
+    const children = (nodes: object[]) => ({ attempt: generator!.attempt, nodes });
+    const url = `/v1/work/${generator!.id}/children`;
+    assert.deepEqual(await refused(url, children([{ kind: 'made', requirements: { resource_class: 'huge' } }])), [
+      `nodes[0].requirements.resource_class: must be a class of the pool, not "huge"; known are ${KNOWN}`,
+    ]);
+    const id = newId();
+    const created = await call(
+      'POST',
+      url,
+      children([{ id, kind: 'made', requirements: { resource_class: 'large' } }]),
+    );
+    assert.equal(created.status, 200);
+    const { body: task } = await call<TaskDto>('GET', `/task/${id}`);
+    assert.deepEqual([task.batch_id, task.requirements], [body.id, FULL]);
+    const [straight] = await engine.createNodes([
+      {
+        generator_id: generator!.id,
+        attempt: null,
+        parent: null,
+        node: {
+          type: 'task',
+          policy: 'FailOnFailure',
+          disabled: false,
+          generates: false,
+          task: {
+            id: newId(),
+            local_id: null,
+            name: 'made',
+            kind: 'made',
+            timeout_secs: 60,
+            deadline_basis: 'activity',
+            priority: 0,
+            delay_ms: 0,
+            metadata: {},
+            expected_count: null,
+            actions: [],
+            rules: [],
+            dedupe: [],
+            retry: null,
+            requirements: { ...FULL, usage_class: 'on-demand', resource_class: 'huge' },
+            dependencies: [],
+          },
+        },
+      },
+    ]);
+    assert.equal(straight!.result, 'rejected');
+  });
+
+  test('explain says what the task waits for', async () => {
+    const { id } = await submit({ resource_class: 'large', usage_class: 'spot', allowed_instance_types: ['m7i.*'] });
+    const unasked = await call<ExplanationDto>('GET', `/v1/tasks/${id}/explain`);
+    assert.match(
+      unasked.body.summary,
+      /^It needs a runner of the class large \(spot, m7i\.\*\), which a manager is about to ask the pool for/,
+    );
+    assert.equal(unasked.body.obstacles[0]!.type, 'runner');
+  });
+});
+
+function idsOf(wanted: string): (tasks: readonly { id: string }[]) => string[] {
+  return (tasks) => tasks.flatMap(({ id }) => (id === wanted ? [id] : []));
+}
