@@ -9,6 +9,7 @@ import { registerEventCommands } from '../../src/cli/commands/event.ts';
 import { registerFindingsCommands } from '../../src/cli/commands/findings.ts';
 import { registerModelsCommands } from '../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../src/cli/commands/job.ts';
+import { registerPoolCommands } from '../../src/cli/commands/pool.ts';
 import { registerTaskCommands } from '../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../src/cli/commands/webhook.ts';
 import { registerWorkflowCommands } from '../../src/cli/commands/workflow.ts';
@@ -71,6 +72,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
     clock: systemClock,
     exit: (given) => (code = given),
     onInterrupt: (run) => {
+      if (options.interrupt?.aborted === true) run();
       options.interrupt?.addEventListener('abort', run);
       return () => options.interrupt?.removeEventListener('abort', run);
     },
@@ -86,6 +88,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerFindingsCommands(program, io);
   registerModelsCommands(program, io);
   registerJobCommands(program, io);
+  registerPoolCommands(program, io);
   registerWebhookCommands(program, io);
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -12,11 +12,10 @@ export interface HoldOptions extends RequirementOptions {
   id?: string;
   holder?: string;
   tenant?: string;
-  /** Seconds; true where nothing was said. */
-  wait: number | boolean;
+  /** Seconds; false: not at all. */
+  wait: number | false;
 }
 
-const WAIT_DEFAULT_SECS = 300;
 /** One answer of the server takes no longer, so that what it waits for can be told. */
 const WAIT_STEP_SECS = 5;
 
@@ -24,16 +23,25 @@ const WAIT_STEP_SECS = 5;
 export async function holdRunners(context: ClientContext, options: HoldOptions): Promise<ClientExit | undefined> {
   const { id, holder, tenant, wait } = options;
   const body = { requirements: requirementsOf(options), ...given({ id, holder, tenant }) };
-  const waitSecs = wait === false ? 0 : wait === true ? WAIT_DEFAULT_SECS : wait;
-  const request = await awaitGrant(context, body, waitSecs);
+  const { request, interrupted } = await awaitGrant(context, body, wait === false ? 0 : wait);
   tellRequest(context, request);
-  if (request.state === 'granted' || (wait === false && request.state === 'waiting')) return undefined;
-  return request.state === 'ended' ? CLIENT_EXIT.failed : CLIENT_EXIT.unavailable;
+  if (request.state === 'granted') return undefined;
+  if (request.state === 'ended') return CLIENT_EXIT.failed;
+  context.output.notice(
+    `it waits on; to wait for it again: the same command with --id ${request.id}; to end it: heddle pool let-go ${request.id}`,
+  );
+  if (interrupted) return CLIENT_EXIT.interrupted;
+  return wait === false ? undefined : CLIENT_EXIT.unavailable;
 }
 
 type HoldBody = Parameters<ClientContext['client']['pool']['hold']>[0];
 
-async function awaitGrant({ client, io, output }: ClientContext, body: HoldBody, waitSecs: number) {
+/** The request when it waits no more, or as it is when the wait is over or Ctrl-C is pressed. */
+async function awaitGrant(
+  { client, io, output }: ClientContext,
+  body: HoldBody,
+  waitSecs: number,
+): Promise<{ request: PoolRequestDetail; interrupted: boolean }> {
   const { stdout, stderr, clock } = io;
   const options = { stdout, stderr, clock, enabled: !output.json };
   const display = displayFor<PoolRequestDetail>(options, { counts: waitingText });
@@ -44,10 +52,15 @@ async function awaitGrant({ client, io, output }: ClientContext, body: HoldBody,
     let request = await client.pool.hold(body);
     for (;;) {
       const leftSecs = (until - clock.monotonic()) / 1_000;
-      if (request.state !== 'waiting' || leftSecs <= 0 || stop.signal.aborted) return request;
+      const interrupted = stop.signal.aborted;
+      if (request.state !== 'waiting' || leftSecs <= 0 || interrupted) return { request, interrupted };
       display.update(request);
       const wait_secs = Math.min(leftSecs, WAIT_STEP_SECS);
-      request = await client.pool.hold({ ...body, id: request.id, wait_secs });
+      const { id } = request;
+      request = await client.pool.hold({ ...body, id, wait_secs }, stop.signal).catch((error: unknown) => {
+        if (!stop.signal.aborted) throw error;
+        return client.pool.request(id);
+      });
     }
   } finally {
     display.stop();

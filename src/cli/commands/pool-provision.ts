@@ -17,6 +17,8 @@ interface Progress {
   wanted: number;
   ready: number;
   ended: number;
+  /** What holds back launches. */
+  obstacle: string | null;
 }
 
 /** Launches runners; with `--wait` until each has come or failed. */
@@ -73,7 +75,8 @@ async function awaitRunners(
       const launching = await launchingOf(client, resourceClass);
       for (const id of ids) if (!come.has(id) && !launching.has(id)) come.set(id, await client.pool.runner(id));
       const ended = [...come.values()].filter(({ state }) => state === 'terminated').length;
-      display.update({ wanted: ids.length, ready: come.size - ended, ended });
+      const obstacle = await obstacleOf(client, resourceClass);
+      display.update({ wanted: ids.length, ready: come.size - ended, ended, obstacle });
       if (come.size === ids.length) return ids.map((id) => come.get(id)!);
       if (stop.signal.aborted) return null;
       await clock.sleep(LOOK_MS, stop.signal);
@@ -82,6 +85,15 @@ async function awaitRunners(
     display.stop();
     unsubscribe();
   }
+}
+
+/** Why launches of the class do not go on; null where nothing is known to be in their way. */
+async function obstacleOf(client: ClientContext['client'], resourceClass: string): Promise<string | null> {
+  const { obstacles } = await client.pool.get();
+  const concerns = obstacles.find(
+    ({ requirements }) => requirements === null || requirements.resource_class === resourceClass,
+  );
+  return concerns?.reason ?? null;
 }
 
 async function launchingOf(client: ClientContext['client'], resourceClass: string): Promise<Set<string>> {
@@ -94,7 +106,8 @@ async function launchingOf(client: ClientContext['client'], resourceClass: strin
   }
 }
 
-function progressText({ wanted, ready, ended }: Progress): string {
+function progressText({ wanted, ready, ended, obstacle }: Progress): string {
   const failed = ended === 0 ? '' : `, ${ended} failed`;
-  return `${ready} of ${count(wanted, 'runner')} ready${failed}`;
+  const why = obstacle === null ? '' : `; ${printable(obstacle)}`;
+  return `${ready} of ${count(wanted, 'runner')} ready${failed}${why}`;
 }

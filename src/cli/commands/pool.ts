@@ -24,6 +24,7 @@ const STATES = [
   'terminated',
 ] as const satisfies readonly PoolRunner['state'][];
 const RUNNER = 'id of the runner';
+const WAIT_DEFAULT_SECS = 300;
 
 interface ListOptions extends PageOptions {
   state?: PoolRunner['state'];
@@ -158,7 +159,11 @@ function addRequests(pool: Command, io: CommandIo): void {
       .option('--id <uuid>', 'id of the request to be: a repeat asks for nothing more', parseId)
       .option('--holder <name>', 'who holds them, for people')
       .option('--tenant <name>', 'whom turns are to be fair to')
-      .option('--wait <time>', 'how long to wait for them, such as 90s or 15m; 5m by default', secondsOf)
+      .addOption(
+        new Option('--wait <time>', 'how long to wait for them, such as 90s or 15m')
+          .argParser(secondsOf)
+          .default(WAIT_DEFAULT_SECS, '5m'),
+      )
       .option('--no-wait', 'ask, and do not wait'),
     io,
     holdRunners,

@@ -59,7 +59,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'NOT_FOUND':
       return {
         exit_code: CLIENT_EXIT.notFound,
-        next: 'list what there is: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list',
+        next: 'list what there is: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list, heddle pool list',
       };
     case 'UNAUTHENTICATED':
       return {
@@ -80,7 +80,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'STALE_ATTEMPT':
       return {
         exit_code: CLIENT_EXIT.failed,
-        next: 'see where it stands: heddle task get ID, heddle workflow get ID, heddle job get JOB',
+        next: 'see where it stands: heddle task get ID, heddle workflow get ID, heddle job get JOB, heddle pool get ID',
       };
     case 'IDEMPOTENCY_MISMATCH':
       return { exit_code: CLIENT_EXIT.failed, next: 'use another key, or submit the same file again' };

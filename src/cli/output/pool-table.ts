@@ -155,7 +155,7 @@ const EXHAUSTION_WORDS: Readonly<Record<NonNullable<PoolRequest['exhaustion']>, 
 export function reasonOf({ state, exhaustion, reason }: PoolRequest): string {
   const words = [];
   if (state === 'waiting' && exhaustion !== null) words.push(EXHAUSTION_WORDS[exhaustion]);
-  if (reason !== null) words.push(printable(reason));
+  if (reason !== null) words.push(`${state === 'waiting' ? 'the last launch failed: ' : ''}${printable(reason)}`);
   return words.join('; ');
 }
 

@@ -20,7 +20,7 @@ const EXHAUSTION: Readonly<Record<string, string>> = {
 /** What a request waits for, as far as it is known. */
 export function waitsFor({ exhaustion, reason }: Pick<PoolRequest, 'exhaustion' | 'reason'>): string {
   const looked = exhaustion === null ? 'It was just asked for.' : (EXHAUSTION[exhaustion] ?? exhaustion);
-  return reason === null ? looked : `${looked} ${reason}`;
+  return reason === null ? looked : `${looked} The last launch failed: ${reason}`;
 }
 
 /** What a runner is at, or what will become of it. */
