@@ -166,9 +166,8 @@ export class Pool implements PoolOperations {
     }
     if (known.state !== 'waiting') return known;
     // Where somebody idle fits, whoever asks learns it at once; what fails here, the part that serves tells of.
-    const [served] = await this.#context.backend.serve([known]).catch(() => []);
-    this.parts.wake('serve requests');
-    return served?.grant === undefined || served.grant === null ? known : this.request(id);
+    await this.parts.server.serve([known]).catch(() => undefined);
+    return this.request(id);
   }
 
   async releaseHold(id: string): Promise<RequestWithRunners> {

@@ -1,4 +1,5 @@
 import type { PoolContext } from './context.ts';
+import { Handovers } from './handovers.ts';
 import type { Served } from './port/backend.ts';
 import type { RunnerRequest } from './port/store.ts';
 import { waitingPages } from './waiting-pages.ts';
@@ -12,6 +13,7 @@ const LOOK_AGAIN_MS = 2_000;
 export class Server {
   readonly #context: PoolContext;
   readonly #onExhausted: () => void;
+  readonly #handovers: Handovers;
   /** Shapes that found nothing, with the moment at which they are looked for again. */
   #lookAgainAt = new Map<number, number>();
 
@@ -19,19 +21,22 @@ export class Server {
   constructor(context: PoolContext, onExhausted: () => void = () => undefined) {
     this.#context = context;
     this.#onExhausted = onExhausted;
+    this.#handovers = new Handovers(context);
   }
 
   async runOnce(signal?: AbortSignal): Promise<'idle'> {
     const now = this.#context.clock.now();
     // Shapes that nobody asks for any more must not gather here.
     this.#lookAgainAt = new Map([...this.#lookAgainAt].filter(([, at]) => at > now));
-    let exhausted = false;
+    const { followed } = this.#handovers;
+    const waiting = new Set<string>();
     for await (const page of waitingPages(this.#context.store, PAGE, PAGES_MAX)) {
-      if (signal?.aborted === true) break;
+      if (signal?.aborted === true) return 'idle';
+      for (const { id } of page) waiting.add(id);
       const due = page.filter((request) => this.#isDue(request));
-      if (due.length > 0 && (await this.#serve(due))) exhausted = true;
+      if (due.length > 0) await this.serve(due);
     }
-    if (exhausted) this.#onExhausted();
+    if (waiting.size < PAGE * PAGES_MAX) await this.#handovers.measure(followed, waiting);
     return 'idle';
   }
 
@@ -40,8 +45,8 @@ export class Server {
     return !this.#lookAgainAt.has(shape_id);
   }
 
-  /** Whether some are left that no idle runner can serve. */
-  async #serve(requests: readonly RunnerRequest[]): Promise<boolean> {
+  /** Serves these now, whether they were looked at before or not. */
+  async serve(requests: readonly RunnerRequest[]): Promise<void> {
     const { backend, store } = this.#context;
     const served = await backend.serve(requests);
     const known = new Map(requests.map((request) => [request.id, request]));
@@ -50,16 +55,19 @@ export class Server {
     for (const { request_id, grant, exhaustion } of served) {
       const request = known.get(request_id);
       if (request === undefined) continue;
-      if (grant !== null) this.#count(request);
-      else if (exhaustion !== null) {
+      if (grant !== null) {
+        this.#count(request);
+        this.#handovers.unfollow(request_id);
+      } else if (exhaustion !== null) {
         exhausted ||= exhaustion !== 'uncertain';
         if (exhaustion !== request.exhaustion) noted.push({ request_id, exhaustion });
+        if (request.exhaustion === null) this.#handovers.follow(request_id);
         if (exhaustion !== 'uncertain') this.#postpone(request);
       }
     }
     if (noted.length > 0) await store.noteExhausted(noted);
     this.#countExhausted(noted);
-    return exhausted;
+    if (exhausted) this.#onExhausted();
   }
 
   #postpone({ shape_id }: RunnerRequest): void {

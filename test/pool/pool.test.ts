@@ -43,6 +43,7 @@ test('a request gets a new runner, the next one the same, and what nobody wants 
   );
   await pool.releaseHold(second.id);
   assert.equal(scene.launches().length, 1);
+  assert.deepEqual([scene.count('pickup launch'), scene.count('pickup idle')], [1, 1]);
   await scene.pass(8 * MINUTE);
   assert.equal(scene.count('ended idle too long'), 1);
   assert.deepEqual(scene.provider.running, []);
