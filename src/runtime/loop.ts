@@ -18,6 +18,8 @@ export interface LoopOptions {
 
 const ERROR_BACKOFF_BASE_MS = 100;
 const ERROR_BACKOFF_MAX_MS = 30_000;
+/** One for all: a reason that is made at each abort, with its stack, costs more than the wait itself. */
+const WOKEN = new Error('woken');
 
 /**
  * The shape of every background service: runs at once when started or woken, again at once after `again`, else after
@@ -94,7 +96,7 @@ export class Loop {
   async #waitForWake(signal: AbortSignal): Promise<void> {
     if (this.#woken) return;
     const wait = new AbortController();
-    const endWait = (): void => wait.abort();
+    const endWait = (): void => wait.abort(WOKEN);
     this.#endWait = endWait;
     signal.addEventListener('abort', endWait, { once: true });
     try {

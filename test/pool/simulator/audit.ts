@@ -1,5 +1,5 @@
 import type { Runner } from '../../../src/domain/runner/runner.ts';
-import type { PoolTimes, RunnerStore } from '../../../src/pool/port/store.ts';
+import type { PoolTimes, RunnerRequest, RunnerStore } from '../../../src/pool/port/store.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Chronicle } from './chronicle.ts';
 import type { Cloud, Instance } from './cloud.ts';
@@ -30,8 +30,9 @@ export class Audit {
 
   async look(): Promise<void> {
     const { store, clock } = this.#options;
-    const live = await store.list({ ended: false }, ALL);
-    await this.#lookAtHolds(live);
+    // Both are read in one moment: the store does its work before it returns.
+    const [live, granted] = await Promise.all([store.list({ ended: false }, ALL), store.granted(1_000)]);
+    this.#lookAtHolds(live, granted);
     const now = clock.now();
     for (const runner of live) {
       const hasEnd = runner.state !== 'running';
@@ -64,12 +65,11 @@ export class Audit {
   }
 
   /** Who is held is held for a request that has as many runners as it asks for. */
-  async #lookAtHolds(live: readonly Runner[]): Promise<void> {
+  #lookAtHolds(live: readonly Runner[], granted: readonly RunnerRequest[]): void {
     const held = Map.groupBy(
       live.filter(({ state }) => state === 'claimed' || state === 'running'),
       ({ request_id }) => request_id,
     );
-    const granted = await this.#options.store.granted(1_000);
     for (const { id, count, source } of granted) {
       const runners = held.get(id) ?? [];
       held.delete(id);

@@ -75,13 +75,13 @@ export class Engine implements TaskStates {
     this.#chronicle.note(`task ${task.id} done by ${runnerId}`);
   }
 
-  /** The runner is about to be taken away: the next attempt is to have one that is not. */
-  interrupt(runnerId: string): void {
-    for (const task of this.#tasks.values()) {
-      if (task.state !== 'begun' || task.runner?.id !== runnerId) continue;
-      task.requirements = { ...task.requirements, usage_class: 'on-demand' };
-      this.#handBack(task);
-    }
+  /** The runner is about to be taken away: the next attempt is to have one that is not. False where it runs no task. */
+  interrupt(runnerId: string): boolean {
+    const task = [...this.#tasks.values()].find(({ state, runner }) => state === 'begun' && runner?.id === runnerId);
+    if (task === undefined) return false;
+    task.requirements = { ...task.requirements, usage_class: 'on-demand' };
+    this.#handBack(task);
+    return true;
   }
 
   #refuse(task: Task | undefined, runner: string, request: string | null): false {

@@ -88,12 +88,14 @@ export class Ledger {
     // The store does its work before it returns, so nobody comes between these three.
     const left = store.list({ ended: false }, page);
     const ran = run();
-    const found = store.list({}, page);
+    const still = store.list({ ended: false }, page);
     const before = await left;
-    const after = await found;
+    const alive = new Set((await still).map(({ id }) => id));
+    const ended = before.filter(({ id }) => !alive.has(id));
+    if (ended.length === 0) return ran;
+    const after = await store.list({ ids: ended.map(({ id }) => id) }, page);
     const was = new Map(before.map((runner) => [runner.id, runner]));
-    for (const { id, state, reason } of after) {
-      if (state !== 'terminated' || !was.has(id)) continue;
+    for (const { id, reason } of after) {
       chronicle.note(`ended ${id}: ${reason}`);
       this.#judge(was.get(id)!, reason ?? '', now());
     }

@@ -79,11 +79,11 @@ export class Machine {
   /** Its provider says that it is about to be taken away. */
   interrupt(): void {
     if (this.#mortal.isDead) return;
-    const epoch = this.#epoch;
     const { engine, clock } = this.#options;
-    if (this.runnerId !== null) engine.interrupt(this.runnerId);
+    const hadTask = this.runnerId !== null && engine.interrupt(this.runnerId);
     void this.#agent.drain('interrupted');
-    if (epoch !== null) this.#done(epoch);
+    // A holder learns of it when the runner is lost.
+    if (hadTask && this.#epoch !== null) this.#done(this.#epoch);
     clock.after(NOTICE_MS, () => this.kill('interrupted'));
   }
 

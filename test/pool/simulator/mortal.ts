@@ -6,6 +6,8 @@ import type { Dice } from './dice.ts';
 export interface Perils {
   /** It is killed right before the call, or right after it, before it learns the answer. */
   readonly crash: number;
+  /** Where it is killed for certain: `before METHOD` or `after METHOD`, the next time that it comes there. */
+  readonly doom?: string | undefined;
   /** The call takes its time. */
   readonly delay: number;
   /** The call fails, before or after it had its effect. */
@@ -66,20 +68,20 @@ export class Mortal {
   readonly call = async <T>(what: string, run: () => T | Promise<T>): Promise<T> => {
     const { dice } = this.#options;
     const perils = this.#options.perils();
-    if (this.#isDead || this.#struck(perils.crash, `before ${what}`)) return never();
+    if (this.#isDead || this.#struck(perils, `before ${what}`)) return never();
     if (dice.chance(perils.delay)) await this.#wait();
     if (dice.chance(perils.failure)) throw new Error(`${what}: the line is down`);
     if (this.#hasDied()) return never();
     const answer = await run();
-    if (this.#hasDied() || this.#struck(perils.crash, `after ${what}`)) return never();
+    if (this.#hasDied() || this.#struck(perils, `after ${what}`)) return never();
     if (dice.chance(perils.delay)) await this.#wait();
     if (this.#hasDied()) return never();
     if (dice.chance(perils.failure)) throw new Error(`${what}: the answer was lost`);
     return answer;
   };
 
-  #struck(probability: number, where: string): boolean {
-    if (!this.#options.dice.chance(probability)) return false;
+  #struck({ crash, doom }: Perils, where: string): boolean {
+    if (doom !== where && !this.#options.dice.chance(crash)) return false;
     this.kill(where);
     return true;
   }

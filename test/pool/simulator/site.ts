@@ -26,7 +26,7 @@ export interface SiteOptions {
   readonly clock: VirtualClock;
   readonly dice: Dice;
   readonly perils: () => Perils;
-  onDeath(where: string): void;
+  readonly onDeath: (where: string) => void;
 }
 
 /** Looks that are rarer than in production, where nothing depends on how often there is one: a run has fewer moments. */

@@ -21,7 +21,7 @@ export const POLICY: PoolPolicy = {
   classes: [CLASS],
   times: {
     ...{ created_ms: 240 * SECOND, register_ms: 60 * SECOND, confirm_ms: 10 * SECOND, claim_ms: 60 * SECOND },
-    ...{ idle_ms: 40 * SECOND, fresh_ms: 15 * SECOND, silent_ms: 30 * SECOND, doubt_ms: 60 * SECOND },
+    ...{ idle_ms: 25 * SECOND, fresh_ms: 12 * SECOND, silent_ms: 20 * SECOND, doubt_ms: 40 * SECOND },
     patience_ms: 10 * SECOND,
   },
   ...{ max_runners: 8, batch_max: 3, launch_rate: { per_second: 2, burst: 6 }, min_idle: [] },
@@ -30,12 +30,37 @@ export const POLICY: PoolPolicy = {
 
 const TENANTS = ['acme', 'beta', 'core'];
 /** How long somebody asks, and things go wrong. */
-const TROUBLE_MS = 60 * SECOND;
+const TROUBLE_MS = 50 * SECOND;
 /** Everything is over by then. */
 const END_MS = 900 * SECOND;
 const TICK_MS = SECOND;
 const SERVER_PERILS: Perils = { crash: 0.002, delay: 0.05, failure: 0.01 };
 const MACHINE_PERILS: Perils = { crash: 0.001, delay: 0.05, failure: 0.02 };
+
+/** Around every call of a server. */
+const MOMENTS: readonly string[] = [
+  ...[
+    'claimIdle',
+    'claim',
+    'waiting',
+    'noteExhausted',
+    'shortages',
+    'census',
+    'plan',
+    'list',
+    'takeBatches',
+    'launched',
+  ],
+  ...['launchFailed', 'unoffered', 'sweep', 'leaving', 'gone', 'reconcile', 'forget'],
+]
+  .map((method) => `store.${method}`)
+  .concat(['launch', 'list', 'terminate'].map((method) => `provider.${method}`))
+  .flatMap((call) => [`before ${call}`, `after ${call}`]);
+
+const QUEUE_MOMENTS: readonly string[] = ['receive', 'send', 'delete'].flatMap((method) => [
+  `before queue.${method}`,
+  `after queue.${method}`,
+]);
 
 export interface Outcome {
   readonly digest: string;
@@ -60,6 +85,8 @@ export class World {
   readonly #ledger: Ledger;
   readonly #audit: Audit;
   readonly #start: number;
+  readonly #doom: string;
+  #dooms = 2;
   #requests = 0;
 
   constructor(seed: number, driver: Driver) {
@@ -67,6 +94,7 @@ export class World {
     const dice = new Dice(seed);
     this.dice = dice;
     this.#start = clock.now();
+    this.#doom = dice.pick(momentsOf(driver));
     // Tasks are asked of through the engine, which needs the store first.
     const tasks: TaskStates = {
       hasBegun: (request) => this.engine.hasBegun(request),
@@ -111,7 +139,7 @@ export class World {
             provider: this.cloud,
             policy: POLICY,
           },
-          ...{ clock, dice, perils: () => (this.#isTroubled ? SERVER_PERILS : SAFE) },
+          ...{ clock, dice, perils: () => this.#serverPerils() },
           onDeath: (where) => this.#died(`server ${at}`, where),
         }),
     );
@@ -141,6 +169,12 @@ export class World {
 
   get #isTroubled(): boolean {
     return this.#elapsed < TROUBLE_MS;
+  }
+
+  /** Servers are killed at any moment, and twice in each run where few of them would come. */
+  #serverPerils(): Perils {
+    if (!this.#isTroubled) return SAFE;
+    return this.#dooms > 0 ? { ...SERVER_PERILS, doom: this.#doom } : SERVER_PERILS;
   }
 
   async #isOver(): Promise<boolean> {
@@ -214,6 +248,14 @@ export class World {
 
   #died(who: string, where: string): void {
     this.deaths.push(where);
+    if (where === this.#doom) this.#dooms -= 1;
     this.chronicle.note(`${who} died ${where}`);
   }
+}
+
+/** Around every call that a server makes with this backend. */
+export function momentsOf(driver: Driver): readonly string[] {
+  if (driver !== 'postgres')
+    return [...MOMENTS.filter((moment) => !moment.endsWith('store.claimIdle')), ...QUEUE_MOMENTS];
+  return MOMENTS.filter((moment) => !/store\.(claim|unoffered)$/.test(moment));
 }

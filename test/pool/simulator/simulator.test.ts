@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { runAll, type Run } from './runs.ts';
+import { DRIVERS, type Driver } from './site.ts';
+import { momentsOf } from './world.ts';
+
+/** A run that is to be looked at alone. */
+const ONE = process.env['HEDDLE_POOL_SEED'];
+const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 10_002 : 1_002;
+
+function driverOf(seed: number): Driver {
+  return DRIVERS[seed % DRIVERS.length]!;
+}
+
+function runsWith(driver: Driver): Run[] {
+  const seeds = Array.from({ length: RUNS }, (_, seed) => seed);
+  return seeds.flatMap((seed) => (driverOf(seed) === driver ? [{ seed, driver }] : []));
+}
+
+if (ONE !== undefined) {
+  test(`run ${ONE}`, async (t) => {
+    const outcomes = await runAll([{ seed: Number(ONE), driver: driverOf(Number(ONE)) }]);
+    t.diagnostic(JSON.stringify(outcomes));
+  });
+} else {
+  for (const driver of DRIVERS) {
+    test(`${driver}: no runner is held twice, none is lost, none that lives is ended, nothing runs in vain`, async (t) => {
+      const outcomes = await runAll(runsWith(driver));
+      const deaths = outcomes.flatMap((outcome) => outcome.deaths);
+      const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
+      t.diagnostic(`${outcomes.length} runs, ${requests} requests, servers killed ${deaths.length} times`);
+      const seen = new Set(deaths);
+      const spared = momentsOf(driver).filter((moment) => !seen.has(moment));
+      assert.deepEqual(spared, [], 'around every call a server was killed in some run');
+    });
+  }
+
+  test('the same run twice is the same to the last bit', async () => {
+    const runs = [7, 8, 9].map((seed) => ({ seed, driver: driverOf(seed) }));
+    assert.deepEqual(await runAll(runs), await runAll(runs));
+  });
+}
