@@ -9,21 +9,21 @@ const RUNNER_COLUMNS = `r.id, r.number, r.provider, r.provider_id, coalesce(y.re
 const RUNNER_TABLES = `left join runner_type y on y.id = r.type_id left join runner_shape s on s.id = r.shape_id
     left join runner_batch b on b.id = r.batch_id left join runner_pulse l on l.runner_id = r.id`;
 
-const LIST: Statement = {
-  name: 'runners.list',
-  text: `select ${RUNNER_COLUMNS} from runner r ${RUNNER_TABLES}
-    where ($1::smallint is null or r.state = $1) and ($2::boolean or r.state < 4)
-      and ($3::text is null or coalesce(y.resource_class, s.resource_class) = $3)
-    order by r.number desc limit $4 offset $5`,
-};
+/** The page is taken before anything is joined to it. */
+function pageOf(among: string): string {
+  return `select ${RUNNER_COLUMNS} from (
+      select r.* from runner r
+      where ${among} ($1::smallint is null or r.state = $1) and ($2::boolean or r.state < 4)
+        and ($3::text is null or case when r.type_id is null
+          then exists (select 1 from runner_shape k where k.id = r.shape_id and k.resource_class = $3)
+          else exists (select 1 from runner_type k where k.id = r.type_id and k.resource_class = $3) end)
+      order by r.number desc limit $4 offset $5) r ${RUNNER_TABLES}
+    order by r.number desc`;
+}
 
-const FIND: Statement = {
-  name: 'runners.find',
-  text: `select ${RUNNER_COLUMNS} from runner r ${RUNNER_TABLES}
-    where r.id = any($6::uuid[]) and ($1::smallint is null or r.state = $1) and ($2::boolean or r.state < 4)
-      and ($3::text is null or coalesce(y.resource_class, s.resource_class) = $3)
-    order by r.number desc limit $4 offset $5`,
-};
+const LIST: Statement = { name: 'runners.list', text: pageOf('') };
+
+const FIND: Statement = { name: 'runners.find', text: pageOf('r.id = any($6::uuid[]) and') };
 
 const OF_REQUESTS: Statement = {
   name: 'runners.of_requests',

@@ -14,7 +14,9 @@ const CONTRADICTIONS: Statement = {
     union all
     select 'runner ' || r.id || ' in state ' || r.state || ' has request ' || coalesce(r.request_id::text, 'none')
     from runner r left join runner_request q on q.id = r.request_id
-    where r.state in (2, 3) and q.state is distinct from 1 or r.state not in (2, 3) and r.request_id is not null`,
+    where r.state in (2, 3) and q.state is distinct from 1 or r.state not in (2, 3) and r.request_id is not null
+    union all
+    select 'runner ' || r.id || ' drains and is idle' from runner r where r.state = 1 and r.draining`,
 };
 
 const EMPTY: Statement = {

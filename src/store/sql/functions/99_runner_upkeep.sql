@@ -2,20 +2,24 @@
 -- pass over, requests are locked before runners, both in the order of their ids, and every condition is looked at again
 -- under the lock. p_times: as in the functions that claim, with silent_ms and doubt_ms.
 
--- Locks runners that are not terminated, with the requests that they have, without waiting; returns those that it got.
+-- Locks runners that are not terminated, with the requests that they have and the other runners of these; returns those that
+-- it got. A request, or a runner without one, that others hold is left out; the runners of a locked request are waited for.
 create or replace function runner_lock_free(p_ids uuid[])
 returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare
   v_requests uuid[];
+  v_held uuid[];
 begin
   v_requests := array(
     select q.id from runner_request q
     where q.id = any(array(select r.request_id from runner r where r.id = any(p_ids) and r.request_id is not null))
     order by q.id for update skip locked);
-  return array(
-    select r.id from runner r
-    where r.id = any(p_ids) and r.state < 4 and (r.request_id is null or r.request_id = any(v_requests))
-    order by r.id for update skip locked);
+  v_held := array(
+    select r.id from runner r where r.request_id = any(v_requests) and r.request_id is not null order by r.id for update);
+  return array(select h.id from unnest(v_held) h(id) where h.id = any(p_ids))
+    || array(
+      select r.id from runner r where r.id = any(p_ids) and r.state < 4 and r.request_id is null
+      order by r.id for update skip locked);
 end $$;
 
 -- Those of locked runners that give a sign of life at this moment: it is not waited for, and they are not silent. The signs of
@@ -138,9 +142,10 @@ begin
   return cardinality(v_due);
 end $$;
 
--- Looks for runners of which nothing was heard: notes the first look, returns those that a second one ends.
+-- Looks for runners of which nothing was heard: notes the first look, returns those that a second one ends, at most p_limit of
+-- either. Reads all that live with their signs of life, so the planner has its choice.
 create or replace function runner_doubt_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamptz)
-returns uuid[] language plpgsql set enable_seqscan = off as $$
+returns uuid[] language plpgsql set enable_seqscan = on as $$
 declare
   v_doubted uuid[];
   v_lost uuid[];
@@ -150,13 +155,13 @@ begin
     from runner r left join runner_pulse l on l.runner_id = r.id
     where r.state < 4 and r.state > 0 and coalesce(l.seen_at, r.state_since) <= p_now - p_silent
   )
-  select array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at),
+  select (array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at))[:p_limit],
     (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[:p_limit]
   into v_doubted, v_lost from silent s;
   if v_doubted is not null then
-    update runner r set doubted_at = p_now
-    where r.id = any(array(select d.id from runner d where d.id = any(v_doubted) and d.state in (1, 2, 3)
-      order by d.id for update skip locked));
+    v_doubted := array(select d.id from runner d where d.id = any(v_doubted) and d.state in (1, 2, 3)
+      order by d.id for update skip locked);
+    update runner r set doubted_at = p_now where r.id = any(v_doubted);
   end if;
   return v_lost;
 end $$;
