@@ -56,6 +56,8 @@ export class RunnerAgent {
   #working: number | null = null;
   /** The highest epoch that it has begun. */
   #begun = 0;
+  /** The last epoch whose confirmation was refused. */
+  #refused = 0;
   #draining = false;
   #deaf = false;
   #over = false;
@@ -195,13 +197,20 @@ export class RunnerAgent {
     if (state === 'claimed') {
       const isOurs = await this.#hear(() => line.confirm(orders.runner_id, epoch));
       if (this.#isOver()) return false;
-      // Refused: there are newer orders. Not heard: it is said again with the next sign of life.
-      if (isOurs !== true) return isOurs === false;
+      // Not heard: it is said again with the next sign of life.
+      if (isOurs !== true) return isOurs === false && this.#isNewlyRefused(epoch);
     }
     this.#begun = epoch;
     this.#working = epoch;
     this.#options.onClaimed(orders);
     return false;
+  }
+
+  /** Refused, there are newer orders, which are asked for at once; but not again and again. */
+  #isNewlyRefused(epoch: number): boolean {
+    const isNew = epoch > this.#refused;
+    this.#refused = epoch;
+    return isNew;
   }
 
   /** Asked through a function because a stop may come while it waits for an answer. */

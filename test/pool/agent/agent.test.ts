@@ -162,6 +162,17 @@ test('where the confirmation is refused, nothing begins, and newer orders are as
   await agent.stop();
 });
 
+test('a confirmation that is refused again and again is not said without a pause', async () => {
+  const { clock, line, agent, told } = sceneOf(claimed(1));
+  line.confirms = false;
+  await settled(clock);
+  assert.deepEqual(line.said, ['register', 'confirm 1', 'pulse', 'confirm 1']);
+  await clock.advance(2 * PULSE_MS);
+  assert.equal(line.said.length, 8);
+  assert.deepEqual(told, []);
+  await agent.stop();
+});
+
 test('a confirmation whose answer was lost begins the work once', async () => {
   const { clock, line, agent, told } = sceneOf();
   await settled(clock);
