@@ -35,11 +35,13 @@ export async function claimCandidates(
     requestId,
     candidates.map(({ runner }) => runner.id),
   );
-  if (grant !== null) return { grant, spent: candidates, left: [], settled: true };
-  const isSpent = candidates.map((_, index) => answers[index] === 'gone' || answers[index] === 'silent');
+  const isSpent = candidates.map((_, index) => {
+    const answer = answers[index];
+    return answer === 'gone' || answer === 'silent' || (answer === 'claimed' && grant !== null);
+  });
   const spent = candidates.filter((_, index) => isSpent[index]);
   const left = candidates.filter((_, index) => !isSpent[index]);
-  return { grant: null, spent, left, settled: spent.length === 0 };
+  return { grant, spent, left, settled: grant !== null || spent.length === 0 };
 }
 
 /** Deletes spent messages. One that stays does no harm: whoever gets it next finds its runner gone. */

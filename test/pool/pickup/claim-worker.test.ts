@@ -167,6 +167,20 @@ describe('claim workers of several at once', () => {
     assert.deepEqual(book.claims[0]?.length, 2);
   });
 
+  test('give back what the store did not take for a request that has its runners already', async () => {
+    const { backend, book, queue } = open();
+    await backend.offer(book.add(runnerOf(), runnerOf()));
+    const request = requestOf({ count: 2 });
+    // One of the two is the request's own since an earlier try, whose answer was lost.
+    book.claim = (id, ids) => {
+      const runners = [{ id: ids[0]!, number: 2, epoch: 1, instance_type: 'a.large', address: null }];
+      return Promise.resolve({ grant: { request_id: id, runners }, answers: ['claimed', 'settled'] });
+    };
+    const [served] = await backend.serve([request]);
+    assert.notEqual(served?.grant, null);
+    assert.deepEqual(await queue.depth(LARGE), { visible: 1, in_flight: 0, delayed: 0, dead: 0 });
+  });
+
   test('keep what they hold hidden for as long as they look', async () => {
     const { backend, book, clock, queue, watched, calls } = open({ visibility_ms: 1_000 });
     const runners = book.add(...Array.from({ length: 40 }, () => runnerOf()));
