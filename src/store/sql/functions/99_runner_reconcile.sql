@@ -90,22 +90,21 @@ begin
   select array_agg(m.id) filter (where m.doubted_at is null or m.seen >= m.doubted_at),
     (array_agg(m.id) filter (where m.doubted_at <= v_second and m.seen < m.doubted_at))[:p_limit]
   into v_doubted, v_over from missing m where m.seen <= v_fresh;
-  if v_doubted is not null then
-    update runner r set doubted_at = p_now
-    where r.id = any(array(select d.id from runner d where d.id = any(v_doubted) and d.state < 4
-      order by d.id for update skip locked));
+  v_over := coalesce(v_over, '{}');
+  if cardinality(v_over) > 0 then
+    v_over := runner_lock_free(v_over);
+    v_speaking := runner_speaking(v_over);
+    v_over := array(
+      select r.id from runner r left join runner_pulse l on l.runner_id = r.id
+      where r.id = any(v_over) and r.id <> all(v_speaking) and r.doubted_at <= v_second
+        and (l.seen_at is null or (l.seen_at < r.doubted_at and l.seen_at <= v_fresh))
+      order by r.id);
   end if;
-  if v_over is null then return 0; end if;
-  v_over := runner_lock_free(v_over);
-  v_speaking := runner_speaking(v_over);
-  v_over := array(
-    select r.id from runner r left join runner_pulse l on l.runner_id = r.id
-    where r.id = any(v_over) and r.id <> all(v_speaking) and r.doubted_at <= v_second
-      and (l.seen_at is null or (l.seen_at < r.doubted_at and l.seen_at <= v_fresh))
-    order by r.id);
-  if cardinality(v_over) = 0 then return 0; end if;
-  perform runner_end(v_over, 'vanished', p_now, p_times);
-  update runner r set gone_at = p_now where r.id = any(v_over);
+  if cardinality(v_over) > 0 then
+    perform runner_end(v_over, 'vanished', p_now, p_times);
+    update runner r set gone_at = p_now where r.id = any(v_over);
+  end if;
+  perform runner_doubt(v_doubted, p_now);
   return cardinality(v_over);
 end $$;
 
@@ -127,6 +126,8 @@ begin
   perform runner_adopt(p_provider, p_ids, p_runners, p_batches, p_states);
   v_orphans := runner_find_orphans(p_provider, p_ids, p_runners, p_batches, p_states, v_now, p_times);
 
+  v_vanished := runner_end_vanished(p_provider, v_there, p_limit, v_now, p_times);
+
   -- A listing may lag behind: what is there after all is neither missing nor gone.
   update runner r set doubted_at = null
   where r.id = any(array(select d.id from runner d
@@ -136,13 +137,12 @@ begin
   update runner r set gone_at = null
   where r.id = any(array(select d.id from unnest(p_ids, p_states) u(provider_id, state)
     join runner d on d.provider = p_provider and d.provider_id = u.provider_id
-    where u.state = 2 and d.state = 4 and d.gone_at is not null));
-  v_vanished := runner_end_vanished(p_provider, v_there, p_limit, v_now, p_times);
+    where u.state = 2 and d.state = 4 and d.gone_at is not null order by d.id for update of d skip locked));
   update runner r set gone_at = v_now
   where r.id = any(array(select d.id from runner d
     where d.provider = p_provider and d.state = 4 and d.gone_at is null and d.provider_id is not null
       and after_ms(d.state_since, p_times, 'doubt_ms') <= v_now
       and not exists (select 1 from unnest(v_there) u(id) where u.id = d.provider_id)
-    order by d.state_since limit p_limit));
+    order by d.state_since limit p_limit for update of d skip locked));
   return json_build_object('orphans', v_orphans, 'vanished', v_vanished);
 end $$;

@@ -142,13 +142,11 @@ begin
   return cardinality(v_due);
 end $$;
 
--- Looks for runners of which nothing was heard: notes the first look, returns those that a second one ends, at most p_limit of
--- either. Reads all that live with their signs of life, so the planner has its choice.
-create or replace function runner_doubt_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamptz)
-returns uuid[] language plpgsql set enable_seqscan = on as $$
-declare
-  v_doubted uuid[];
-  v_lost uuid[];
+-- Runners of which nothing was heard, at most p_limit of either sort: those that are to be doubted from now on, and those that
+-- this second look ends. Reads all that live with their signs of life, so the planner has its choice.
+create or replace function runner_find_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamptz,
+  out o_doubted uuid[], out o_lost uuid[])
+language plpgsql set enable_seqscan = on as $$
 begin
   with silent as (
     select r.id, coalesce(l.seen_at, r.state_since) as seen, r.doubted_at
@@ -157,13 +155,18 @@ begin
   )
   select (array_agg(s.id) filter (where s.doubted_at is null or s.seen >= s.doubted_at))[:p_limit],
     (array_agg(s.id) filter (where s.doubted_at <= p_now - p_doubt and s.seen < s.doubted_at))[:p_limit]
-  into v_doubted, v_lost from silent s;
-  if v_doubted is not null then
-    v_doubted := array(select d.id from runner d where d.id = any(v_doubted) and d.state in (1, 2, 3)
-      order by d.id for update skip locked);
-    update runner r set doubted_at = p_now where r.id = any(v_doubted);
-  end if;
-  return v_lost;
+  into o_doubted, o_lost from silent s;
+end $$;
+
+-- Notes a first look. Comes last in its transaction: whoever has runners without their requests must not wait for others.
+create or replace function runner_doubt(p_ids uuid[], p_now timestamptz)
+returns void language plpgsql set enable_seqscan = off as $$
+declare
+  v_ids uuid[];
+begin
+  if p_ids is null then return; end if;
+  v_ids := array(select r.id from runner r where r.id = any(p_ids) and r.state < 4 order by r.id for update skip locked);
+  update runner r set doubted_at = p_now where r.id = any(v_ids);
 end $$;
 
 -- Everything that is past its time, at most p_limit of each sort. Returns {ended: {reason: count}, requeued, expired,
@@ -174,6 +177,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_silent interval := after_ms(v_now, p_times, 'silent_ms') - v_now;
   v_doubt interval := after_ms(v_now, p_times, 'doubt_ms') - v_now;
+  v_doubted uuid[];
   v_over uuid[];
   v_speaking uuid[];
   v_fate record;
@@ -189,7 +193,8 @@ begin
   get diagnostics v_expired = row_count;
   v_released := runner_release_over(p_limit, v_now, p_times);
 
-  v_over := runner_doubt_silent(p_limit, v_silent, v_doubt, v_now)
+  select s.o_doubted, s.o_lost into v_doubted, v_over from runner_find_silent(p_limit, v_silent, v_doubt, v_now) s;
+  v_over := v_over
     || array(select r.id from runner r where r.state = 2 and r.confirm_by <= v_now order by r.confirm_by limit p_limit)
     || array(select r.id from runner r where r.state < 4 and r.state in (0, 2) and r.threshold <= v_now
          order by r.threshold limit p_limit);
@@ -210,5 +215,6 @@ begin
   end if;
   v_idle := runner_retire_idle(p_limit, p_keep, v_now, p_times);
   if v_idle > 0 then v_ended := v_ended || jsonb_build_object('idle too long', v_idle); end if;
+  perform runner_doubt(v_doubted, v_now);
   return json_build_object('ended', v_ended, 'requeued', v_requeued, 'expired', v_expired, 'released', v_released);
 end $$;
