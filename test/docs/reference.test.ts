@@ -55,11 +55,26 @@ test('every metric that is documented is counted by some code', () => {
   assert.deepEqual(uncounted, []);
 });
 
+/** What is made with others, by what counts it. */
+const COUNTED_BY: Readonly<Record<string, string>> = {
+  tasks_by_status: 'setTasksByState',
+  task_status_transitions_total: 'taskStatusTransitions',
+  heddle_pool_pickup_seconds: 'pickup',
+  heddle_pool_hits_total: 'pickup',
+  heddle_pool_exhausted_total: 'exhausted',
+  heddle_pool_requeued_total: 'requeued',
+  heddle_pool_discarded_total: 'discarded',
+  heddle_pool_launches_total: 'launches',
+  heddle_pool_ended_total: 'ended',
+  heddle_pool_reaped_total: 'reaped',
+  heddle_pool_runners: 'setRunners',
+  heddle_pool_waiting: 'setRunners',
+};
+
 /** The property of `Metrics` that a metric is counted by. */
 function propertyOf(source: string, metric: string): string {
   const made = new RegExp(`(\\w+)(?::| =)\\s(?:new \\w+\\(\\s*)?make\\.\\w+\\(\\s*'${metric}'`).exec(source)?.[1];
-  if (metric === 'tasks_by_status') return 'setTasksByState';
-  if (metric === 'task_status_transitions_total') return 'taskStatusTransitions';
+  if (COUNTED_BY[metric] !== undefined) return COUNTED_BY[metric];
   assert.ok(made, `${metric} is not made in src/runtime/metrics.ts in a way that this test can read`);
   return new RegExp(`(\\w+): ${made},`).exec(source)?.[1] ?? made;
 }
