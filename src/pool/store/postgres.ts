@@ -26,6 +26,7 @@ import {
   releaseRunner,
   terminateRunners,
 } from '../../store/runners/signals.ts';
+import { Teller, type QuietMoment } from '../../store/runners/told.ts';
 import type { Served } from '../port/backend.ts';
 import type { PoolHistory, PoolSample } from '../port/history.ts';
 import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';
@@ -75,16 +76,19 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   readonly #database: Database;
   readonly #fits: Fits;
   readonly #launches: PostgresLaunches;
-  readonly #moment: () => RunnerMoment;
+  readonly #moment: () => QuietMoment;
   readonly #asks: Coalescer<NewRequest, undefined>;
   readonly #claims: Coalescer<string, ServedRow | null>;
 
   constructor({ database, classes, times, max_uses, now }: PostgresStoreOptions) {
     const timesText = JSON.stringify({ ...times, max_uses });
+    const quietText = JSON.stringify({ ...times, max_uses, quiet: true });
+    const { tell } = new Teller(database);
     this.#database = database;
     this.#fits = new Fits(classes);
-    this.#moment = () => ({ now: now(), times: timesText });
-    this.#launches = new PostgresLaunches({ database, kinds: this.#fits, moment: this.#moment });
+    this.#moment = () => ({ now: now(), times: quietText, tell });
+    const moment = (): RunnerMoment => ({ now: now(), times: timesText });
+    this.#launches = new PostgresLaunches({ database, kinds: this.#fits, moment });
     this.#asks = new Coalescer({
       flush: async (requests) => {
         await this.#askAll(requests);
@@ -117,15 +121,20 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   }
 
   async #askAll(requests: readonly NewRequest[]): Promise<void> {
-    await this.#database.transaction(async (tx) => {
+    const moment = this.#moment();
+    const told = await this.#database.transaction(async (tx) => {
+      let heard: string | null = null;
       const shapeIds = await this.#fits.shapeIds(tx, requests);
       const rows = requests.map(({ id, tenant, count, source, run, attempt, expires_at }, index) => {
         const expires = expires_at === null ? null : new Date(expires_at).toISOString();
         const shape_id = shapeIds[index]!;
         return { id, shape_id, tenant, count, source: SOURCES.indexOf(source), run, attempt, expires_at: expires };
       });
-      await askForRunners(tx, rows, this.#moment().now);
+      await askForRunners(tx, rows, { ...moment, tell: (words) => (heard = words) });
+      return heard;
     });
+    // Not before the commit: who is told looks at once.
+    moment.tell(told);
   }
 
   async request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null> {

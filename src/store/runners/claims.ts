@@ -1,15 +1,17 @@
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
-import type { RunnerMoment } from './moment.ts';
+import { TOLD, type QuietMoment } from './told.ts';
 
 const CLAIM_IDLE: Statement = {
   name: 'runners.claim_idle',
-  text: `select request_id, runners, exhaustion from runner_claim_idle($1, $2::uuid[], $3::timestamptz, $4::jsonb)`,
+  text: `select s.request_id, s.runners, s.exhaustion, ${TOLD}
+    from (select 1) x left join lateral runner_claim_idle($1, $2::uuid[], $3::timestamptz, $4::jsonb) s on true`,
 };
 
 const CLAIM: Statement = {
   name: 'runners.claim',
-  text: `select runner_claim($1::uuid, $2::uuid[], $3::timestamptz, $4::jsonb) as claimed`,
+  text: `select s.claimed, ${TOLD}
+    from (select runner_claim($1::uuid, $2::uuid[], $3::timestamptz, $4::jsonb) as claimed offset 0) s`,
 };
 
 const HEADS: Statement = {
@@ -32,28 +34,35 @@ export interface ServedRow {
   readonly exhaustion: number | null;
 }
 
+/** Without an id where nothing was to be said. */
+type AnswerRow = (ServedRow | (Omit<ServedRow, 'request_id'> & { readonly request_id: null })) & {
+  readonly told: string | null;
+};
+
 /** One row for each that was granted, in turn, and for each of those given that still waits. */
-export function claimIdle(
+export async function claimIdle(
   queryable: Queryable,
   limit: number,
   requestIds: readonly string[] | null,
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<ServedRow[]> {
-  return queryable.query(CLAIM_IDLE, [limit, requestIds === null ? null : uuidArray(requestIds), now, times]);
+  const values = [limit, requestIds === null ? null : uuidArray(requestIds), now, times];
+  const rows = await queryable.query<AnswerRow>(CLAIM_IDLE, values);
+  tell(rows[0]!.told);
+  return rows.filter((row) => row.request_id !== null);
 }
 
 export async function claimNamed(
   queryable: Queryable,
   requestId: string,
   runnerIds: readonly string[],
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<{ answers: string[]; runners: GrantedRow[] | null }> {
-  const [row] = await queryable.query<{ claimed: { answers: string[]; runners: GrantedRow[] | null } }>(CLAIM, [
-    requestId,
-    uuidArray(runnerIds),
-    now,
-    times,
-  ]);
+  const [row] = await queryable.query<{
+    claimed: { answers: string[]; runners: GrantedRow[] | null };
+    told: string | null;
+  }>(CLAIM, [requestId, uuidArray(runnerIds), now, times]);
+  tell(row!.told);
   return row!.claimed;
 }
 

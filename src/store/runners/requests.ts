@@ -1,12 +1,13 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
 import type { Queryable, Statement } from '../database.ts';
 import { numberArray, uuidArray } from '../transitions.ts';
-import type { RunnerMoment } from './moment.ts';
+import { TOLD, type QuietMoment } from './told.ts';
 
 const ASK: Statement = {
   name: 'runners.ask',
-  text: `select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[], $7::integer[],
-    $8::timestamptz[], $9::timestamptz)`,
+  text: `select ${TOLD} from (
+    select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[], $7::integer[],
+      $8::timestamptz[], $9::timestamptz, $10::jsonb) offset 0) s`,
 };
 
 const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.rank, q.state, q.source, q.run, q.attempt,
@@ -32,7 +33,8 @@ const GRANTED: Statement = {
 
 const WITHDRAW: Statement = {
   name: 'runners.withdraw',
-  text: `select runner_withdraw($1::uuid[], $2, $3::timestamptz, $4::jsonb) as idle`,
+  text: `select s.idle, ${TOLD} from (
+    select runner_withdraw($1::uuid[], $2, $3::timestamptz, $4::jsonb) as idle offset 0) s`,
 };
 
 const NOTE_EXHAUSTED: Statement = {
@@ -67,9 +69,9 @@ export interface RequestRow extends Omit<NewRequestRow, 'expires_at'> {
 export async function askForRunners(
   queryable: Queryable,
   rows: readonly NewRequestRow[],
-  now: string | null,
+  { now, times, tell }: QuietMoment,
 ): Promise<void> {
-  await queryable.query(ASK, [
+  const [row] = await queryable.query<{ told: string | null }>(ASK, [
     uuidArray(rows.map((row) => row.id)),
     numberArray(rows.map((row) => row.shape_id)),
     rows.map((row) => row.tenant),
@@ -79,7 +81,9 @@ export async function askForRunners(
     numberArray(rows.map((row) => row.attempt)),
     rows.map((row) => row.expires_at),
     now,
+    times,
   ]);
+  tell(row!.told);
 }
 
 export async function findRequest(queryable: Queryable, id: string): Promise<RequestRow | null> {
@@ -106,9 +110,11 @@ export async function withdrawRequests(
   queryable: Queryable,
   ids: readonly string[],
   reason: string,
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<string[]> {
-  const [row] = await queryable.query<{ idle: string[] }>(WITHDRAW, [uuidArray(ids), reason, now, times]);
+  const values = [uuidArray(ids), reason, now, times];
+  const [row] = await queryable.query<{ idle: string[]; told: string | null }>(WITHDRAW, values);
+  tell(row!.told);
   return row!.idle;
 }
 

@@ -1,22 +1,16 @@
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
 import type { GrantedRow } from './claims.ts';
-import type { RunnerMoment } from './moment.ts';
-
-/** Carries the id of a runner whose orders have changed. */
-export const RUNNER_CHANNEL = 'heddle_runner';
-
-/** Told, without words, when requests wait that idle runners may serve. */
-export const POOL_CHANNEL = 'heddle_pool';
+import { TOLD, type QuietMoment } from './told.ts';
 
 const REGISTER: Statement = {
   name: 'runners.register',
-  text: `select runner_register($1::uuid, $2::uuid, $3, $4, $5::timestamptz, $6::jsonb) as orders`,
+  text: `select s.orders, ${TOLD} from (select runner_register($1::uuid, $2::uuid, $3, $4, $5::timestamptz, $6::jsonb) as orders offset 0) s`,
 };
 
 const BEAT: Statement = {
   name: 'runners.beat',
-  text: `select runner_beat($1::uuid, $2::timestamptz, $3::jsonb) as orders`,
+  text: `select s.orders, ${TOLD} from (select runner_beat($1::uuid, $2::timestamptz, $3::jsonb) as orders offset 0) s`,
 };
 
 const ORDERS: Statement = { name: 'runners.orders', text: `select runner_orders($1::uuid) as orders` };
@@ -28,18 +22,21 @@ const CONFIRM: Statement = {
 
 const RELEASE: Statement = {
   name: 'runners.release',
-  text: `select o_released as released, o_idle as idle from runner_release($1::uuid, $2, $3::timestamptz, $4::jsonb)`,
+  text: `select s.o_released as released, s.o_idle as idle, ${TOLD}
+    from runner_release($1::uuid, $2, $3::timestamptz, $4::jsonb) s`,
 };
 
 const DRAIN: Statement = {
   name: 'runners.drain',
-  text: `select runner_drain($1::uuid[], $2, $3::timestamptz, $4::jsonb) as n`,
+  text: `select s.n, ${TOLD} from (select runner_drain($1::uuid[], $2, $3::timestamptz, $4::jsonb) as n offset 0) s`,
 };
 
 const TERMINATE: Statement = {
   name: 'runners.terminate',
-  text: `select runner_terminate($1::uuid[], $2, $3::timestamptz, $4::jsonb) as n`,
+  text: `select s.n, ${TOLD} from (select runner_terminate($1::uuid[], $2, $3::timestamptz, $4::jsonb) as n offset 0) s`,
 };
+
+type Answer<Row> = Row & { readonly told: string | null };
 
 /** `threshold` is milliseconds since the epoch. */
 export interface OrdersRow {
@@ -64,18 +61,22 @@ export interface RegistrationRow {
 export async function registerRunner(
   queryable: Queryable,
   { runner_id, batch_id, provider_id, address }: RegistrationRow,
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<OrdersRow | null> {
   const values = [runner_id, batch_id, provider_id, address, now, times];
-  return (await queryable.query<{ orders: OrdersRow | null }>(REGISTER, values))[0]!.orders;
+  const [row] = await queryable.query<Answer<{ orders: OrdersRow | null }>>(REGISTER, values);
+  tell(row!.told);
+  return row!.orders;
 }
 
 export async function noteBeat(
   queryable: Queryable,
   runnerId: string,
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<OrdersRow | null> {
-  return (await queryable.query<{ orders: OrdersRow | null }>(BEAT, [runnerId, now, times]))[0]!.orders;
+  const [row] = await queryable.query<Answer<{ orders: OrdersRow | null }>>(BEAT, [runnerId, now, times]);
+  tell(row!.told);
+  return row!.orders;
 }
 
 export async function readOrders(queryable: Queryable, runnerId: string): Promise<OrdersRow | null> {
@@ -96,9 +97,11 @@ export async function releaseRunner(
   queryable: Queryable,
   runnerId: string,
   epoch: number | null,
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<{ released: boolean; idle: string[] }> {
-  const [row] = await queryable.query<{ released: boolean; idle: string[] }>(RELEASE, [runnerId, epoch, now, times]);
+  const values = [runnerId, epoch, now, times];
+  const [row] = await queryable.query<Answer<{ released: boolean; idle: string[] }>>(RELEASE, values);
+  tell(row!.told);
   return row!;
 }
 
@@ -107,9 +110,11 @@ export async function drainRunners(
   queryable: Queryable,
   runnerIds: readonly string[],
   reason: string,
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<number> {
-  return (await queryable.query<{ n: number }>(DRAIN, [uuidArray(runnerIds), reason, now, times]))[0]!.n;
+  const [row] = await queryable.query<Answer<{ n: number }>>(DRAIN, [uuidArray(runnerIds), reason, now, times]);
+  tell(row!.told);
+  return row!.n;
 }
 
 /** Returns how many it ended. */
@@ -117,7 +122,9 @@ export async function terminateRunners(
   queryable: Queryable,
   runnerIds: readonly string[],
   reason: string,
-  { now, times }: RunnerMoment,
+  { now, times, tell }: QuietMoment,
 ): Promise<number> {
-  return (await queryable.query<{ n: number }>(TERMINATE, [uuidArray(runnerIds), reason, now, times]))[0]!.n;
+  const [row] = await queryable.query<Answer<{ n: number }>>(TERMINATE, [uuidArray(runnerIds), reason, now, times]);
+  tell(row!.told);
+  return row!.n;
 }

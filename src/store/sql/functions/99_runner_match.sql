@@ -64,7 +64,7 @@ begin
     if v_barred is not null then v_types := array(select u.t from unnest(v_types) u(t) where u.t <> all(v_barred)); end if;
     if cardinality(v_types) = 0 then return; end if;
     -- Most claims find one among the first few; one that does not looks further, and again.
-    foreach v_slack in array '{6, 60, 600, 600, 600}'::integer[] loop
+    foreach v_slack in array '{8, 32, 256, 1024, 1024}'::integer[] loop
       v_pick := runner_pick(v_types, v_count, v_slack, p_now, v_fresh);
       exit when v_pick.o_seen < v_count or cardinality(v_pick.o_ids) = v_count;
     end loop;
@@ -103,7 +103,7 @@ begin
     select array(select u.id from unnest(p_ids) u(id) join unnest(m.o_runners) o(id) on o.id = u.id) into v_given
     from runner_match(v_heads, cardinality(p_ids), p_now, p_times) m;
   end if;
-  if coalesce(cardinality(v_given), 0) < cardinality(p_ids) then perform pg_notify('heddle_pool', ''); end if;
+  if coalesce(cardinality(v_given), 0) < cardinality(p_ids) then perform runner_tell_pool(p_times); end if;
   return coalesce(v_given, '{}');
 end $$;
 

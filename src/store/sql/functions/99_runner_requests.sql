@@ -4,7 +4,7 @@
 -- and after the lowest that waits, by as many runners as it asks for. Those of a task that wants the same attempt once more
 -- wait again. Returns how many.
 create or replace function runner_ask(p_ids uuid[], p_shapes integer[], p_tenants text[], p_counts integer[],
-  p_sources smallint[], p_runs text[], p_attempts integer[], p_expires timestamptz[], p_now timestamptz)
+  p_sources smallint[], p_runs text[], p_attempts integer[], p_expires timestamptz[], p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -47,7 +47,7 @@ begin
     from (select s.tenant, max(s.rank) as rank from stored s group by s.tenant) s where t.tenant = s.tenant and t.rank < s.rank
   )
   select count(*) into v_asked from stored;
-  if v_asked > 0 then perform pg_notify('heddle_pool', ''); end if;
+  if v_asked > 0 then perform runner_tell_pool(p_times); end if;
   return v_asked;
 end $$;
 
@@ -117,8 +117,11 @@ begin
   -- Those who want several at once do so one after the other, or each would hold what the other lacks.
   if v_gangs then perform pg_advisory_xact_lock(7301, 1); end if;
   if p_ids is not null then
-    perform 1 from runner_request q where q.id = any(v_heads) order by q.id for update;
-    v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id);
+    perform 1 from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.id for update;
+    if not found then return; end if;
+    if cardinality(v_heads) > 1 then
+      v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id);
+    end if;
   else
     v_heads := array(
       select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id for update skip locked);

@@ -76,7 +76,7 @@ begin
   if v_arrives then
     perform runner_arrive(array[p_id], v_now, p_times);
   elsif v_state = 1 and v_seen <= v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond' then
-    perform pg_notify('heddle_pool', '');
+    perform runner_tell_pool(p_times);
   end if;
   return runner_orders(p_id);
 end $$;
@@ -142,7 +142,7 @@ begin
   if v_free is not null then perform runner_end(v_free, p_reason, p_now, p_times); end if;
   if v_held is not null then
     update runner r set draining = true, reason = p_reason where r.id = any(v_held);
-    perform pg_notify('heddle_runner', u.id::text) from unnest(v_held) u(id);
+    perform runner_tell(v_held, p_times);
   end if;
   return coalesce(cardinality(v_free), 0) + coalesce(cardinality(v_held), 0);
 end $$;

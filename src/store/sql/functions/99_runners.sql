@@ -1,12 +1,37 @@
 -- Locks are taken in this order: requests by id, runners by id, ready rows. Whoever has a runner and wants a request or
 -- another runner passes over what others hold.
 --
--- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: any number.
+-- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: any number. With
+-- `quiet` nobody is notified here: who is to be told stands in heddle.told until the transaction ends, and the caller
+-- notifies after its commit. PostgreSQL lets transactions that notify commit one at a time only, each with its fsync.
 
 create or replace function after_ms(p_now timestamptz, p_times jsonb, p_name text)
 returns timestamptz language sql stable as $$
   select p_now + (p_times ->> p_name)::double precision * interval '1 millisecond'
 $$;
+
+-- Tells the agents of these runners that their orders have changed.
+create or replace function runner_tell(p_ids uuid[], p_times jsonb)
+returns void language plpgsql as $$
+begin
+  if p_times ? 'quiet' then
+    perform set_config('heddle.told',
+      concat_ws(',', nullif(current_setting('heddle.told', true), ''), array_to_string(p_ids, ',')), true);
+  else
+    perform pg_notify('heddle_runner', u.id::text) from unnest(p_ids) u(id);
+  end if;
+end $$;
+
+-- Tells the pool that somebody waits whom idle runners may serve.
+create or replace function runner_tell_pool(p_times jsonb)
+returns void language plpgsql as $$
+begin
+  if p_times ? 'quiet' then
+    perform set_config('heddle.told', concat_ws(',', nullif(current_setting('heddle.told', true), ''), 'pool'), true);
+  else
+    perform pg_notify('heddle_pool', '');
+  end if;
+end $$;
 
 -- Locks runners, the requests that they are held for, and the other runners of these. Returns those that are not
 -- terminated; one that was claimed meanwhile is left out, as its request is not locked.
@@ -75,7 +100,7 @@ begin
     where y.lane = -1 and y.rank = -t.priority and y.task_id = u.id;
     update blocked b set lane = u.lane from unnest(v_tasks, v_lanes) u(id, lane) where b.lane = -1 and b.task_id = u.id;
   end if;
-  perform pg_notify('heddle_runner', u.id::text) from unnest(p_runners) u(id);
+  perform runner_tell(p_runners, p_times);
 end $$;
 
 create or replace function runner_grant(p_request uuid, p_runners uuid[], p_now timestamptz, p_times jsonb)
@@ -94,7 +119,7 @@ declare
   v_numbers integer[];
   v_idle uuid[];
   v_left uuid[];
-  v_ended integer;
+  v_ended uuid[];
 begin
   select array_agg(r.number) filter (where r.state in (2, 3)),
     array_agg(r.id) filter (where not r.draining and (v_max_uses is null or r.uses < v_max_uses) and r.type_id is not null)
@@ -107,13 +132,14 @@ begin
     where r.id = any(p_ids) and r.state < 4 and (r.draining or r.uses >= v_max_uses)
     returning r.id
   )
-  select count(pg_notify('heddle_runner', e.id::text)) into v_ended from ended e;
+  select array_agg(e.id) into v_ended from ended e;
+  if v_ended is not null then perform runner_tell(v_ended, p_times); end if;
   if v_idle is null then return 0; end if;
   update runner r set state = 1, request_id = null, confirm_by = null, threshold = after_ms(v_now, p_times, 'idle_ms'),
     state_since = v_now, offered_at = null, doubted_at = null
   where r.id = any(v_idle);
   v_left := array(select u.id from unnest(v_idle) u(id) except select o.id from unnest(runner_hand_over(v_idle, v_now, p_times)) o(id));
-  perform pg_notify('heddle_runner', u.id::text) from unnest(v_left) u(id);
+  if cardinality(v_left) > 0 then perform runner_tell(v_left, p_times); end if;
   return cardinality(v_left);
 end $$;
 
@@ -150,7 +176,7 @@ begin
   update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
     offered_at = null, reason = p_reason
   where r.id = any(v_ids);
-  perform pg_notify('heddle_runner', u.id::text) from unnest(v_ids) u(id);
+  perform runner_tell(v_ids, p_times);
   if v_held is not null then
     perform runner_leave_lanes(v_numbers);
     update runner_request q set
@@ -160,7 +186,7 @@ begin
       exhaustion = null, reason = case when q.id = any(v_begun) then p_reason end
     where q.id = any(v_broken) and q.state = 1;
     if cardinality(v_mates) > 0 then perform runner_arrive(v_mates, v_now, p_times); end if;
-    perform pg_notify('heddle_pool', '');
+    perform runner_tell_pool(p_times);
   end if;
   return cardinality(v_ids);
 end $$;
