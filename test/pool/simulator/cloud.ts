@@ -135,6 +135,12 @@ export class Cloud implements RunnerProvider {
     if (instance !== undefined) instance.state = 'gone';
   }
 
+  /** An instance that no row knows: of a database that was set back, or of somebody who took the pool's tags. */
+  stray(): void {
+    const { dice } = this.#options;
+    this.#run(dice.uuid(), dice.uuid(), 'on-demand', dice.pick(INSTANCE_TYPES));
+  }
+
   #fault(): LaunchFailure {
     const fault = this.#options.dice.pick<LaunchFault>(['throttled', 'throttled', 'capacity', 'unclear', 'refused']);
     return new LaunchFailure(fault, `the launch was met by: ${fault}`);
@@ -153,15 +159,20 @@ export class Cloud implements RunnerProvider {
   }
 
   #add({ id, requirements, cpu, memory_mib }: LaunchBatch, runner_id: string, instance_type: string): LaunchedRunner {
+    const provider_id = this.#run(id, runner_id, requirements.usage_class, instance_type);
+    return { runner_id, provider_id, instance_type, cpu, memory_mib };
+  }
+
+  #run(batch_id: string, runner_id: string, usage: UsageClass, instance_type: string): string {
     const { dice, clock } = this.#options;
     const provider_id = `i-${this.instances.size + 1}`;
     const instance: Instance = {
-      ...{ provider_id, runner_id, batch_id: id, instance_type, usage: requirements.usage_class },
+      ...{ provider_id, runner_id, batch_id, instance_type, usage },
       ...{ launched_at: clock.now(), isNamed: dice.chance(0.5), state: 'running' },
     };
     this.instances.set(provider_id, instance);
     this.#options.onLaunch(instance);
-    return { runner_id, provider_id, instance_type, cpu, memory_mib };
+    return provider_id;
   }
 }
 

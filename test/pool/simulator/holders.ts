@@ -8,6 +8,7 @@ interface Held {
   readonly request: NewRequest;
   /** When it is let go of; null before it was granted. */
   until: number | null;
+  isDone: boolean;
 }
 
 export interface HoldersOptions {
@@ -38,7 +39,7 @@ export class Holders {
     const expires_at = dice.chance(0.2) ? clock.now() + dice.between(1_000, PATIENCE_MAX_MS) : null;
     const words = { tenant, count, source: 'holder', run: tenant, attempt: null, expires_at } as const;
     const request: NewRequest = { ...requirements, ...words, id: dice.uuid() };
-    this.#held.set(request.id, { request, until: null });
+    this.#held.set(request.id, { request, until: null, isDone: false });
     await store.ask([request]);
     // Whoever did not hear an answer asks again.
     if (dice.chance(0.2)) await store.ask([request]);
@@ -51,10 +52,14 @@ export class Holders {
       const request = await store.request(id);
       if (request === null) throw chronicle.violation(`request ${id} is lost`);
       if (request.state === 'waiting') held.until = null;
-      else if (request.state === 'ended') this.#held.delete(id);
-      else if (held.until === null) held.until = clock.now() + dice.between(0, HOLD_MAX_MS);
+      else if (request.state === 'ended') {
+        const isLate = request.expires_at !== null && request.expires_at <= clock.now();
+        if (!held.isDone && !isLate) throw chronicle.violation(`request ${id} ended by itself: ${request.reason}`);
+        this.#held.delete(id);
+      } else if (held.until === null) held.until = clock.now() + dice.between(0, HOLD_MAX_MS);
       else if (held.until <= clock.now()) {
         chronicle.note(`request ${id} let go of`);
+        held.isDone = true;
         await store.withdraw([id], 'done');
       }
     }

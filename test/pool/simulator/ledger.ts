@@ -30,8 +30,8 @@ export class Ledger {
     const watched: Partial<RunnerStore> = {
       register: async (registration) => this.#listen(await store.register(registration)),
       pulse: async (id) => this.#listen(await store.pulse(id)),
-      confirm: async (id, epoch) => this.#signal(id, await store.confirm(id, epoch)),
-      release: async (id, epoch) => this.#signal(id, await store.release(id, epoch)),
+      confirm: (id, epoch) => this.#signal(id, epoch, () => store.confirm(id, epoch)),
+      release: (id, epoch) => this.#signal(id, epoch, () => store.release(id, epoch)),
       claimIdle: async (limit, ids) => this.#grants(await store.claimIdle(limit, ids)),
       claim: async (id, runners) => {
         const claimed = await store.claim(id, runners);
@@ -57,9 +57,19 @@ export class Ledger {
     return orders;
   }
 
-  #signal(id: string, isHeard: boolean): boolean {
-    if (isHeard) this.#heard.set(id, this.#options.now());
-    return isHeard;
+  /** What is said for one claim changes nothing of another. */
+  async #signal(id: string, epoch: number | null, say: () => Promise<boolean>): Promise<boolean> {
+    const { store, now, chronicle } = this.#options;
+    const found = store.list({ ids: [id] }, { offset: 0, limit: 1 });
+    const isHeard = await say();
+    if (!isHeard) return false;
+    this.#heard.set(id, now());
+    const [before] = await found;
+    const meant = this.#holds.get(`${id} ${epoch}`);
+    const held = before?.request_id ?? null;
+    if (held !== null && held !== meant)
+      throw chronicle.violation(`runner ${id} spoke for ${meant}, and ${held} was heard`);
+    return true;
   }
 
   #grants(grants: Grant[]): Grant[] {

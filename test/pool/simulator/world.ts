@@ -157,6 +157,8 @@ export class World {
       await this.clock.advance(TICK_MS);
       chronicle.check();
     }
+    const unserved = this.engine.open + this.#holders.open;
+    if (unserved > 0) throw chronicle.violation(`${unserved} of those who ask wait for ever`);
     await this.#audit.settled();
     for (const site of this.#sites) await site.stop();
     const { deaths } = this;
@@ -188,6 +190,7 @@ export class World {
   async #trouble(): Promise<void> {
     const { dice } = this;
     if (dice.chance(0.25)) await this.#ask();
+    if (dice.chance(0.01)) this.cloud.stray();
     const machines = [...this.#machines.values()];
     if (machines.length === 0) return;
     if (dice.chance(0.01)) dice.pick(machines).kill('of itself');
@@ -213,9 +216,11 @@ export class World {
   #boot(instance: Instance): void {
     const { clock, dice } = this;
     this.chronicle.note(`launched ${instance.provider_id} for ${instance.batch_id}`);
-    // Some never come up.
-    if (this.#isTroubled && dice.chance(0.05)) return;
-    clock.after(dice.between(500, 15_000), () => {
+    // Some take long to come up, and some never do.
+    const fate = this.#isTroubled ? dice.next() : 1;
+    if (fate < 0.05) return;
+    const bootMs = fate < 0.2 ? dice.between(20 * SECOND, 80 * SECOND) : dice.between(500, 15 * SECOND);
+    clock.after(bootMs, () => {
       if (instance.state !== 'running') return;
       const machine = new Machine({
         ...{ instance, store: this.#ledger.store, engine: this.engine, cloud: this.cloud, clock, dice },
