@@ -1,7 +1,11 @@
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 
+import { DEFAULT_RESOURCE_CLASSES } from '../../../src/domain/runner/resource-class.ts';
 import type { NewTask } from '../../../src/domain/task.ts';
 import type { ClaimedTask, Engine, RunnerDesk, TaskDemand } from '../../../src/engine/port.ts';
+import type { NewRequest, PoolTimes, RunnerStore } from '../../../src/pool/port/store.ts';
+import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import type { Database, Queryable } from '../../../src/store/database.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
@@ -17,21 +21,23 @@ export const LARGE: NonNullable<NewTask['requirements']> = {
   count: 1,
 };
 
-const TIMES = JSON.stringify({
-  confirm_ms: 10_000,
-  claim_ms: 300_000,
-  idle_ms: 300_000,
-  fresh_ms: 15_000,
+const TIMES: PoolTimes = {
+  created_ms: 600_000,
+  register_ms: 180_000,
+  confirm_ms: 600_000,
+  claim_ms: 600_000,
+  idle_ms: 600_000,
+  fresh_ms: 600_000,
+  silent_ms: 600_000,
+  doubt_ms: 600_000,
   patience_ms: 10_000,
-  silent_ms: 30_000,
-  doubt_ms: 60_000,
-  max_uses: null,
-});
+};
 
-/** A manager whose desk and runners speak the database's own words: no pool runs beside it. */
+/** A manager whose desk is the pool's store; no pool runs beside it, and runners are only made by tests. */
 export interface RunnerBench extends Bench {
   /** Every demand that the manager sent, in order. */
   asked: TaskDemand[];
+  store: RunnerStore;
   rows: <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
 }
 
@@ -49,18 +55,30 @@ export async function newRunnerBench(
 ): Promise<RunnerBench> {
   const { database: inner, url } = await createTestDatabase();
   const asked: TaskDemand[] = [];
+  const store = new PostgresRunnerStore({
+    database: inner,
+    classes: DEFAULT_RESOURCE_CLASSES,
+    times: TIMES,
+    max_uses: null,
+    now: () => null,
+  });
   const desk: RunnerDesk = {
     async ask(demands) {
       asked.push(...demands);
-      await askInDatabase(inner, demands);
+      await store.ask(demands.map(requestOf));
     },
   };
   return {
     url,
     ...benchOn(wrap(inner), {}, desk),
     asked,
+    store,
     rows: <Row extends object>(text: string, values: readonly unknown[] = []) => rowsOf<Row>(inner, text, values),
   };
+}
+
+function requestOf({ task_id, ...demand }: TaskDemand): NewRequest {
+  return { ...demand, source: 'task', run: task_id, expires_at: null };
 }
 
 /** One run of the manager without messages. */
@@ -88,7 +106,7 @@ export async function addRunner({ rows }: RunnerBench): Promise<TestRunner> {
 
 /** Grants new runners, which confirm at once, to what a task waits for; the lowest number first. */
 export async function grant(bench: RunnerBench, taskId: string, confirms = true): Promise<TestRunner[]> {
-  const { rows } = bench;
+  const { rows, store } = bench;
   const [request] = await rows<{ id: string; count: number }>(
     `select id, count from runner_request where task_id = $1 and state = 0`,
     [taskId],
@@ -97,63 +115,33 @@ export async function grant(bench: RunnerBench, taskId: string, confirms = true)
   const runners: TestRunner[] = [];
   for (let made = 0; made < request.count; made += 1) runners.push(await addRunner(bench));
   const ids = runners.map(({ id }) => id);
-  await rows(`select runner_grant($1::uuid, $2::uuid[], null, $3::jsonb)`, [request.id, ids, TIMES]);
-  for (const id of confirms ? ids : []) await rows(`select runner_confirm($1::uuid, 1, null)`, [id]);
+  await rows(`select runner_grant($1::uuid, $2::uuid[], null, $3::jsonb)`, [
+    request.id,
+    ids,
+    JSON.stringify({ ...TIMES, max_uses: null }),
+  ]);
+  for (const id of confirms ? ids : []) assert.ok(await store.confirm(id, 1));
   return runners;
 }
 
 /** Ends a runner, whatever it does. */
-export async function endRunner({ rows }: RunnerBench, { id }: TestRunner, reason: string): Promise<void> {
-  await rows(`select runner_terminate(array[$1::uuid], $2, null, $3::jsonb)`, [id, reason, TIMES]);
+export async function endRunner({ store }: RunnerBench, { id }: TestRunner, reason: string): Promise<void> {
+  assert.equal(await store.terminate([id], reason), 1);
 }
 
-/** As an agent whose task is over does. */
-export async function releaseRunner({ rows }: RunnerBench, { id }: TestRunner): Promise<void> {
-  await rows(`select runner_release($1::uuid, null, null, $2::jsonb)`, [id, TIMES]);
+/** As an agent whose task is over does; the runner ends, so that nobody else gets it. */
+export async function releaseRunner({ store }: RunnerBench, { id }: TestRunner): Promise<void> {
+  await store.drain([id], 'drained');
+  assert.ok(await store.release(id, null));
 }
 
-export async function drainRunner({ rows }: RunnerBench, { id }: TestRunner, reason: string): Promise<void> {
-  await rows(`select runner_drain(array[$1::uuid], $2, null, $3::jsonb)`, [id, reason, TIMES]);
-}
-
-/** Lets go of what is held for tasks that are over, as the pool's sweep does. */
-export async function releaseOver({ rows }: RunnerBench): Promise<void> {
-  await rows(`select runner_release_over(1000, clock_timestamp(), $1::jsonb)`, [TIMES]);
+/** Lets go of what is held for tasks that are over. */
+export async function releaseOver({ store }: RunnerBench): Promise<void> {
+  await store.sweep(1_000, []);
 }
 
 export function claimAt(engine: Engine, { number }: TestRunner): Promise<ClaimedTask[]> {
   return engine.claim({ lanes: [`runner:${number}`], limit: 10, holder: `runner ${number}` });
-}
-
-/** What the pool's store does with what it is asked. */
-async function askInDatabase(database: Queryable, demands: readonly TaskDemand[]): Promise<void> {
-  const keyOf = (demand: TaskDemand): string =>
-    JSON.stringify([demand.resource_class, demand.usage_class, demand.allowed_instance_types]);
-  const shapes = new Map<string, number>();
-  for (const demand of demands) {
-    const key = keyOf(demand);
-    if (shapes.has(key)) continue;
-    const [shape] = await rowsOf<{ id: number }>(
-      database,
-      `insert into runner_shape (key, resource_class, usage_class, requirements) values ($1, $2, $3, '{}')
-        on conflict (key) do update set key = excluded.key returning id`,
-      [key, demand.resource_class, demand.usage_class === 'spot' ? 1 : 0],
-    );
-    shapes.set(key, shape!.id);
-  }
-  await rowsOf(
-    database,
-    `select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], array_fill(0::smallint, array[cardinality($1::uuid[])]),
-      $5::text[], $6::integer[], array_fill(null::timestamptz, array[cardinality($1::uuid[])]), null)`,
-    [
-      demands.map(({ id }) => id),
-      demands.map((demand) => shapes.get(keyOf(demand))!),
-      demands.map(({ tenant }) => tenant),
-      demands.map(({ count }) => count),
-      demands.map(({ task_id }) => task_id),
-      demands.map(({ attempt }) => attempt),
-    ],
-  );
 }
 
 function rowsOf<Row extends object>(database: Queryable, text: string, values: readonly unknown[]): Promise<Row[]> {

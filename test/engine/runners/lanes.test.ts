@@ -5,7 +5,6 @@ import { claimKind, newTask, submitTasks, succeed } from '../fixture.ts';
 import {
   addRunner,
   claimAt,
-  drainRunner,
   endRunner,
   grant,
   LARGE,
@@ -263,7 +262,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     await pass(bench);
     const [runner] = await grant(bench, id);
     await claimAt(bench.engine, runner!);
-    await drainRunner(bench, runner!, 'interrupted');
+    await bench.store.drain([runner!.id], 'interrupted');
     await pass(bench);
     await releaseOver(bench);
     await pass(bench);
