@@ -281,6 +281,24 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual(row, { state: 4, reason: 'interrupted' });
   });
 
+  test('a spot runner whose agent hands its task back before anybody looks: the same', async () => {
+    const id = await submitOne({ requirements: { ...LARGE, usage_class: 'spot' } });
+    await pass(bench);
+    const [runner] = await grant(bench, id);
+    const [task] = await claimAt(bench.engine, runner!);
+    await bench.store.drain([runner!.id], 'interrupted: terminate at noon');
+    await bench.engine.release([{ task_id: id, attempt: task!.attempt }]);
+    assert.ok(await bench.store.release(runner!.id, 1));
+    await pass(bench);
+    assert.deepEqual(
+      bench.asked.map(({ attempt, usage_class }) => [attempt, usage_class]),
+      [
+        [1, 'spot'],
+        [2, 'on-demand'],
+      ],
+    );
+  });
+
   test('a canceled attempt on a lost runner gives its slot back at once', async () => {
     const rule = { type: 'concurrency' as const, matcher: { kind: 'slotted', fields: [] }, max: 1 };
     const id = await submitOne({ kind: 'slotted', rules: [rule] });

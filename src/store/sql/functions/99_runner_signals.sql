@@ -122,7 +122,9 @@ begin
     then array(select r.id from runner r where r.request_id = v_runner.request_id order by r.id) else array[p_id] end;
   if p_epoch is not null then perform runner_heard(p_id, v_now); end if;
   if not exists (select 1 from runner r where r.request_id = v_runner.request_id and r.id <> all(v_free)) then
-    update runner_request q set state = 2, ended_at = v_now where q.id = v_runner.request_id and q.state = 1;
+    -- Why it was drained is why its task begins anew, if it does.
+    update runner_request q set state = 2, ended_at = v_now, reason = case when v_runner.draining then v_runner.reason end
+    where q.id = v_runner.request_id and q.state = 1;
   end if;
   perform runner_arrive(v_free, v_now, p_times);
   o_idle := array(select r.id from runner r where r.id = any(v_free) and r.state = 1);
