@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+
+import { eventually } from '../../support/eventually.ts';
+import { DEADLINE_MS, HeddlePool } from './heddle-pool.ts';
+
+describe('runners that are processes of this machine', () => {
+  let heddle: HeddlePool;
+  before(async () => {
+    heddle = await HeddlePool.open();
+  });
+  after(() => heddle.close());
+
+  it('are launched by hand, run a task each, and are picked up again', async () => {
+    await heddle.provision(2);
+    const idle = await heddle.runners('idle', 2);
+    const pids = idle.map(({ id }) => heddle.processOf(id));
+    const first = await Promise.all(['one', 'two'].map((name) => heddle.submit(name, 'pool-quick')));
+    for (const id of first) assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 1 });
+    for (const name of ['three', 'four', 'five']) await heddle.ended(await heddle.submit(name, 'pool-quick'));
+    assert.deepEqual([...new Set(heddle.runs.map(({ pid }) => pid))].sort(), pids.sort(), 'all ran on these two');
+    const used = await heddle.runners('idle', 2);
+    assert.deepEqual(
+      used.map(({ uses }) => uses).reduce((sum, uses) => sum + uses, 0),
+      5,
+    );
+    assert.deepEqual(used.map(({ id }) => id).sort(), idle.map(({ id }) => id).sort());
+  });
+
+  it('come together for a task that needs several, which runs on the first and knows all', async () => {
+    const id = await heddle.submit('gang', 'pool-quick', 2);
+    assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 1 });
+    const { runners } = await heddle.run('gang');
+    assert.deepEqual(
+      runners,
+      (await heddle.runners('idle', 2)).map(({ number }) => number).sort((one, other) => one - other),
+    );
+  });
+
+  it('hand their task to another where they are killed in the middle of it', async () => {
+    const id = await heddle.submit('unlucky', 'pool-patient');
+    const { pid } = await heddle.run('unlucky');
+    process.kill(pid, 'SIGKILL');
+    const again = await heddle.run('unlucky', 2);
+    assert.notEqual(again.pid, pid);
+    heddle.letGo();
+    assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 2 });
+    const reasons = (await heddle.client.pool.runners({ state: 'terminated' })).map(({ reason }) => reason);
+    assert.ok(reasons.includes('its process ended (signal SIGKILL)'), reasons.join('; '));
+  });
+
+  it('are launched for a task where there is none, and end with their server', async () => {
+    const pids = heddle.processes;
+    assert.equal(await heddle.server.end('SIGTERM'), 0);
+    assert.ok(pids.length > 0);
+    assert.deepEqual(heddle.processes, [], 'the server has waited for them');
+    await heddle.start();
+    const ended = await heddle.client.pool.runners({ state: 'terminated' });
+    assert.equal((await heddle.client.pool.runners()).length, 0);
+    assert.ok(ended.length >= pids.length);
+    assert.deepEqual(await heddle.ended(await heddle.submit('alone', 'pool-quick')), { status: 'Success', attempt: 1 });
+    await heddle.runners('idle', 1);
+  });
+
+  it('outlive a server that is killed: the next one goes on with them', async () => {
+    const [runner] = await heddle.runners('idle', 1);
+    const pid = heddle.processOf(runner!.id);
+    await heddle.server.end('SIGKILL');
+    await heddle.start();
+    await heddle.ended(await heddle.submit('inherited', 'pool-quick'));
+    assert.equal((await heddle.run('inherited')).pid, pid);
+    assert.equal(await heddle.server.end('SIGTERM'), 0);
+    assert.deepEqual(heddle.processes, []);
+  });
+
+  it('end what they run, or hand it back, when they are told to stop', async () => {
+    await heddle.start();
+    const id = await heddle.submit('stopped', 'pool-quick');
+    await heddle.ended(id);
+    const [runner] = await heddle.runners('idle', 1);
+    process.kill(heddle.processOf(runner!.id), 'SIGTERM');
+    await eventually(
+      async () => (await heddle.client.pool.runner(runner!.id)).state === 'terminated',
+      'it has ended',
+      DEADLINE_MS,
+    );
+    await heddle.noProcesses();
+  });
+});
+
+describe('runners that nobody needs', () => {
+  it('age out, and what was used often enough is replaced', async (t) => {
+    const heddle = await HeddlePool.open({ HEDDLE_POOL_IDLE_SECS: '1', HEDDLE_POOL_MAX_USES: '1' });
+    t.after(() => heddle.close());
+    await heddle.provision(2);
+    await heddle.runners('terminated', 2);
+    await heddle.noProcesses();
+    for (const { reason } of await heddle.client.pool.runners({ state: 'terminated' })) {
+      assert.equal(reason, 'idle too long');
+    }
+    for (const name of ['one', 'two']) await heddle.ended(await heddle.submit(name, 'pool-quick'));
+    const [one, two] = [await heddle.run('one'), await heddle.run('two')];
+    assert.notEqual(one.pid, two.pid);
+    await eventually(
+      async () => {
+        const ended = await heddle.client.pool.runners({ state: 'terminated' });
+        return ended.filter(({ reason }) => reason === 'used up').length === 2;
+      },
+      'both were used up',
+      DEADLINE_MS,
+    );
+    await heddle.noProcesses();
+    assert.equal(await heddle.server.end('SIGTERM'), 0);
+  });
+});
+
+describe('runners whose machine loses its Heddle', () => {
+  it('end by themselves when the database is gone', async (t) => {
+    const heddle = new HeddlePool('');
+    t.after(() => heddle.close());
+    await heddle.start({ HEDDLE_POOL_ALONE_SECS: '3' }, ['up']);
+    await heddle.provision(1);
+    await heddle.runners('idle', 1);
+    await heddle.server.end('SIGKILL');
+    await heddle.noProcesses();
+    await heddle.data.gone();
+  });
+});

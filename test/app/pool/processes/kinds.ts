@@ -1,0 +1,40 @@
+/** Kinds that tell where they ran: lines of JSON in a file of the directory that each task names. */
+import { appendFileSync, existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { defineKind, type StandardSchema } from 'heddle';
+
+interface Input {
+  directory: string;
+}
+
+const input: StandardSchema<Input> = {
+  '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as Input }) },
+};
+
+const note = (directory: string, line: object): void =>
+  appendFileSync(`${directory}/runs.jsonl`, `${JSON.stringify({ pid: process.pid, ...line })}\n`);
+
+/** Ends at once. */
+export const quick = defineKind({
+  name: 'pool-quick',
+  input,
+  run({ directory }, { task }) {
+    note(directory, { name: task.name, attempt: task.attempt, runners: task.runners.map(({ number }) => number) });
+    return { pid: process.pid };
+  },
+});
+
+/** Runs until the file `go` is there. */
+export const patient = defineKind({
+  name: 'pool-patient',
+  input,
+  async run({ directory }, { task, signal }) {
+    note(directory, { name: task.name, attempt: task.attempt, runners: task.runners.map(({ number }) => number) });
+    while (!existsSync(`${directory}/go`)) {
+      signal.throwIfAborted();
+      await sleep(20);
+    }
+    return { pid: process.pid };
+  },
+});

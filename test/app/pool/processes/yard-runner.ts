@@ -1,0 +1,61 @@
+/** A runner without tasks: `node yard-runner.ts ARGUMENTS --runner ID --runner-home DIRECTORY`. */
+import { appendFileSync } from 'node:fs';
+
+import { aloneLoop, HeardLine } from '../../../../src/app/pool/heard-line.ts';
+import { RunnerAgent } from '../../../../src/pool/agent/agent.ts';
+import { becomeRunner } from '../../../../src/pool/providers/process/records.ts';
+import { PostgresRunnerStore } from '../../../../src/pool/store/postgres.ts';
+import { systemClock } from '../../../../src/runtime/clock.ts';
+import { createLogger } from '../../../../src/runtime/log.ts';
+import { openTestDatabase } from '../../../support/postgres.ts';
+import { dyingAt, onceOf } from './dying-port.ts';
+import { ALONE_MS, POLICY, PULSE_MS, WORK_MS, type YardArguments } from './yard-settings.ts';
+
+const given = JSON.parse(process.argv[2]!) as YardArguments;
+const valueOf = (flag: string): string => process.argv[process.argv.indexOf(flag) + 1]!;
+const id = valueOf('--runner');
+const record = becomeRunner(valueOf('--runner-home'), process.pid);
+if (record === null) process.exit(0);
+
+const note = (line: object): void => {
+  const text = JSON.stringify({ runner: id, pid: process.pid, at: systemClock.now(), ...line });
+  appendFileSync(`${given.journal}/${process.pid}.jsonl`, `${text}\n`);
+};
+const log = createLogger({ level: 'warn', pretty: false, color: false });
+const database = openTestDatabase(given.url, { maxSize: 2 });
+const { classes, times, max_uses } = POLICY;
+const store = dyingAt(
+  new PostgresRunnerStore({ database, classes, times, max_uses, now: () => null }),
+  given.point,
+  onceOf(given),
+);
+const line = new HeardLine(store, systemClock, () => undefined);
+const end = (reason: string): void => {
+  note({ event: 'ended', reason });
+  process.exit(0);
+};
+const agent = new RunnerAgent({
+  line,
+  registration: { runner_id: id, batch_id: record.batch_id, provider_id: id, address: null },
+  clock: systemClock,
+  log,
+  pulse_ms: PULSE_MS,
+  farewell_ms: ALONE_MS,
+  onClaimed: ({ epoch, request_id }) => {
+    note({ event: 'began', epoch, request: request_id });
+    // Every other claim is kept until it is taken away.
+    if (epoch % 2 === 1) setTimeout(() => void agent.finish(epoch), WORK_MS);
+  },
+  onRevoked: (epoch) => note({ event: 'revoked', epoch }),
+  onEnd: end,
+});
+await database.listen('heddle_runner', (payload) => {
+  if (payload === '' || payload === id) agent.wake();
+});
+agent.start();
+aloneLoop({ line, server: record.server, aloneMs: ALONE_MS, clock: systemClock, log, onAlone: end }).start();
+process.on('SIGTERM', () => {
+  void agent.drain('its process was told to stop');
+  setTimeout(() => end('it was told to stop'), 1_000);
+});
+setInterval(() => undefined, 60_000);

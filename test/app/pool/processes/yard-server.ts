@@ -1,0 +1,70 @@
+/** A server's pool by itself: `node yard-server.ts ARGUMENTS`. Tells its life in lines of JSON. */
+import { writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { PostgresBackend } from '../../../../src/pool/backends/postgres.ts';
+import { Pool } from '../../../../src/pool/pool.ts';
+import { ProcessProvider } from '../../../../src/pool/providers/process/provider.ts';
+import { PostgresRunnerStore } from '../../../../src/pool/store/postgres.ts';
+import { systemClock } from '../../../../src/runtime/clock.ts';
+import { createLogger } from '../../../../src/runtime/log.ts';
+import { newId, systemRandom } from '../../../../src/runtime/random.ts';
+import { openTestDatabase } from '../../../support/postgres.ts';
+import { dyingAt, onceOf } from './dying-port.ts';
+import { playLife } from './life.ts';
+import { INTERVALS, POLICY, type YardArguments } from './yard-settings.ts';
+
+const given = JSON.parse(process.argv[2]!) as YardArguments;
+// A test that dies must not leave this behind.
+process.stdin.resume();
+process.stdin.on('end', () => process.exit(1));
+
+const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+const log = createLogger({ level: 'warn', pretty: false, color: false });
+const database = openTestDatabase(given.url, { maxSize: 6 });
+const { classes, times, max_uses } = POLICY;
+const own = given.point?.process === 'server' ? given.point : null;
+const dies = onceOf(given);
+const store = dyingAt(
+  new PostgresRunnerStore({ database, classes, times, max_uses, now: () => null }),
+  own?.port === 'store' ? own : null,
+  dies,
+);
+const runner = given.point?.process === 'runner' ? given : { ...given, point: null };
+const provider = dyingAt(
+  new ProcessProvider({
+    name: 'process@yard',
+    directory: given.directory,
+    command: [process.execPath, join(import.meta.dirname, 'yard-runner.ts'), JSON.stringify(runner)],
+    environment: process.env,
+    workingDirectory: given.directory,
+    clock: systemClock,
+    log,
+    onEnded: (id, reason) => void store.terminate([id], reason).catch(() => undefined),
+  }),
+  own?.port === 'provider' ? own : null,
+  dies,
+);
+const backend = new PostgresBackend(store);
+const context = { store, backend, provider, policy: POLICY, clock: systemClock, random: systemRandom, log };
+const pool = new Pool(context, { intervals: INTERVALS });
+pool.start();
+const watch = setInterval(() => provider.watch(), 200);
+await database.listen('heddle_pool', () => pool.wake());
+tell({ event: 'ready' });
+
+process.on('SIGTERM', () => {
+  clearInterval(watch);
+  void provider
+    .close()
+    .then(() => pool.stop())
+    .then(() => database.close())
+    .then(() => process.exit(0));
+});
+
+if (given.plays) {
+  await playLife({ pool, store, provider, newId });
+  tell({ event: 'done' });
+  // It was to die on the way.
+  if (own !== null) process.exit(3);
+}
