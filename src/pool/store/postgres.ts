@@ -15,6 +15,7 @@ import {
   listWaiting,
   noteExhausted,
   withdrawRequests,
+  type NewRequestRow,
   type RequestRow,
 } from '../../store/runners/requests.ts';
 import {
@@ -101,8 +102,12 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
       flush: async (ids) => {
         const rows = await claimIdle(this.#database, ids.length, ids, this.#moment());
         const served = new Map(rows.map((row) => [row.request_id, row]));
-        // One that is asked for twice is granted once.
-        return ids.map((id, index) => (ids.indexOf(id) === index ? (served.get(id) ?? null) : null));
+        return ids.map((id) => {
+          const row = served.get(id) ?? null;
+          // One that was asked for twice is granted once.
+          served.delete(id);
+          return row;
+        });
       },
       maxItems: SET_MAX,
       maxUnderWay: 2,
@@ -122,14 +127,11 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async #askAll(requests: readonly NewRequest[]): Promise<void> {
     const moment = this.#moment();
+    const known = this.#fits.knownShapeIds(requests);
+    if (known !== null) return askForRunners(this.#database, requestRows(requests, known), moment);
     const told = await this.#database.transaction(async (tx) => {
       let heard: string | null = null;
-      const shapeIds = await this.#fits.shapeIds(tx, requests);
-      const rows = requests.map(({ id, tenant, count, source, run, attempt, expires_at }, index) => {
-        const expires = expires_at === null ? null : new Date(expires_at).toISOString();
-        const shape_id = shapeIds[index]!;
-        return { id, shape_id, tenant, count, source: SOURCES.indexOf(source), run, attempt, expires_at: expires };
-      });
+      const rows = requestRows(requests, await this.#fits.shapeIds(tx, requests));
       await askForRunners(tx, rows, { ...moment, tell: (words) => (heard = words) });
       return heard;
     });
@@ -170,18 +172,14 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async claimIdle(limit: number, requestIds?: readonly string[]): Promise<Grant[]> {
     if (limit <= 0 || requestIds?.length === 0) return [];
-    const [id, ...others] = requestIds ?? [];
-    const rows =
-      id !== undefined && others.length === 0
-        ? [await this.#claims.add(id)]
-        : await claimIdle(this.#database, limit, requestIds ?? null, this.#moment());
-    return rows.flatMap((row) => (row === null ? [] : (grantOf(row) ?? [])));
+    const rows = await this.#claimIdle(limit, requestIds ?? null);
+    return rows.flatMap((row) => grantOf(row) ?? []);
   }
 
   /** Tries to serve these waiting requests with what is idle, and tells of each that still waits why. */
   async serveIdle(requestIds: readonly string[]): Promise<Served[]> {
     if (requestIds.length === 0) return [];
-    const rows = await claimIdle(this.#database, requestIds.length, requestIds, this.#moment());
+    const rows = await this.#claimIdle(requestIds.length, requestIds);
     const served = new Map(rows.map((row) => [row.request_id, row]));
     return requestIds.map((request_id) => {
       const row = served.get(request_id);
@@ -192,6 +190,13 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
         exhaustion: row.exhaustion === null ? null : EXHAUSTIONS[row.exhaustion]!,
       };
     });
+  }
+
+  async #claimIdle(limit: number, requestIds: readonly string[] | null): Promise<ServedRow[]> {
+    const [id, ...others] = requestIds ?? [];
+    if (id === undefined || others.length > 0) return claimIdle(this.#database, limit, requestIds, this.#moment());
+    const row = await this.#claims.add(id);
+    return row === null ? [] : [row];
   }
 
   async claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
@@ -306,6 +311,14 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     }
     return served;
   }
+}
+
+function requestRows(requests: readonly NewRequest[], shapeIds: readonly number[]): NewRequestRow[] {
+  return requests.map(({ id, tenant, count, source, run, attempt, expires_at }, index) => {
+    const expires = expires_at === null ? null : new Date(expires_at).toISOString();
+    const shape_id = shapeIds[index]!;
+    return { id, shape_id, tenant, count, source: SOURCES.indexOf(source), run, attempt, expires_at: expires };
+  });
 }
 
 function grantOf({ request_id, runners }: ServedRow): Grant | null {

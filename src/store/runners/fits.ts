@@ -85,6 +85,12 @@ export class Fits {
     this.#classes = new Map(classes.map((resourceClass) => [resourceClass.name, resourceClass]));
   }
 
+  /** One for each, in order, where all of them are remembered; else null. */
+  knownShapeIds(requirements: readonly Requirements[]): number[] | null {
+    const ids = requirements.flatMap((each) => this.#shapes.get(shapeKeyOf(each)) ?? []);
+    return ids.length === requirements.length ? ids : null;
+  }
+
   /** One for each, in order. Where one is new, others who have new ones wait until the transaction ends. */
   async shapeIds(tx: Queryable, requirements: readonly Requirements[]): Promise<number[]> {
     const keys = requirements.map(shapeKeyOf);

@@ -1,5 +1,6 @@
 -- Who gets which idle runner. One can be claimed while it is idle, its time is not over, it is not drained and gave a sign
 -- of life lately. Runners that others hold at this moment are passed over, and looked at again.
+-- Where rows are found by their ids, `state + 0` keeps the planner from reading a whole partial index for them.
 
 -- Locks idle runners of these types, most recently used first: p_count, or fewer where others hold them. p_slack: how many
 -- more are looked at. o_seen: how many there were to choose from, at most p_count + p_slack.
@@ -17,7 +18,7 @@ begin
     order by c.state_since desc, c.id limit p_count + p_slack
   ), locked as (
     select r.id from heads h join runner r on r.id = h.id
-    where r.state = 1 and r.threshold > p_now and not r.draining
+    where r.state + 0 = 1 and r.threshold > p_now and not r.draining
     order by h.state_since desc, h.id limit p_count
     for no key update of r skip locked
   )
@@ -96,7 +97,7 @@ begin
     v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.count = 1 order by q.rank, q.id);
   end if;
   v_heads := array(
-    select q.id from runner_request q where q.id = any(v_heads) and q.state = 0
+    select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = 0
     order by q.rank, q.id limit case when v_gangs then null else cardinality(p_ids) end
     for update skip locked);
   if cardinality(v_heads) > 0 then
@@ -114,7 +115,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
   select h.id, h.rank, h.count
   from (
     select distinct f.shape_id from runner r join runner_fit f on f.type_id = r.type_id
-    where r.id = any(p_ids) and r.state = 1) s
+    where r.id = any(p_ids) and r.state + 0 = 1) s
   cross join lateral (
     select q.id, q.rank, q.count from runner_request q
     where q.shape_id = s.shape_id and q.state = 0 and (q.expires_at is null or q.expires_at > p_now)

@@ -20,7 +20,7 @@ begin
     exit when cardinality(v_runners) = 0;
     v_locked := array(
       select r.id from runner r
-      where r.id = any(v_runners) and r.state = 1 and r.threshold > p_now and not r.draining
+      where r.id = any(v_runners) and r.state + 0 = 1 and r.threshold > p_now and not r.draining
       order by r.id for no key update skip locked);
     if cardinality(v_locked) < cardinality(v_runners) then
       v_failed := array(

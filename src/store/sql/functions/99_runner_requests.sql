@@ -69,14 +69,14 @@ begin
     order by r.id for update);
   update runner_request q set state = 2, ended_at = v_now, reason = p_reason where q.id = any(v_ids);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, v_now, p_times); end if;
-  return array(select r.id from runner r where r.id = any(v_runners) and r.state = 1);
+  return array(select r.id from runner r where r.id = any(v_runners) and r.state + 0 = 1);
 end $$;
 
 create or replace function runner_note_exhausted(p_ids uuid[], p_exhaustions smallint[])
 returns void language sql as $$
   update runner_request q set exhaustion = u.exhaustion
   from (
-    select l.id from runner_request l where l.id = any(p_ids) and l.state = 0 order by l.id for update skip locked) l
+    select l.id from runner_request l where l.id = any(p_ids) and l.state + 0 = 0 order by l.id for update skip locked) l
   join unnest(p_ids, p_exhaustions) u(id, exhaustion) on u.id = l.id
   where q.id = l.id and q.exhaustion is distinct from u.exhaustion
 $$;
@@ -107,7 +107,7 @@ begin
     select array_agg(h.id), bool_or(h.count > 1) into v_heads, v_gangs
     from (
       select q.id, q.count from runner_request q
-      where q.id = any(p_ids) and q.state = 0 and (q.expires_at is null or q.expires_at > v_now)
+      where q.id = any(p_ids) and q.state + 0 = 0 and (q.expires_at is null or q.expires_at > v_now)
       order by q.rank, q.id) h;
   else
     select array_agg(h.id), bool_or(h.count > 1) into v_heads, v_gangs
@@ -117,14 +117,14 @@ begin
   -- Those who want several at once do so one after the other, or each would hold what the other lacks.
   if v_gangs then perform pg_advisory_xact_lock(7301, 1); end if;
   if p_ids is not null then
-    perform 1 from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.id for update;
+    perform 1 from runner_request q where q.id = any(v_heads) and q.state + 0 = 0 order by q.id for update;
     if not found then return; end if;
     if cardinality(v_heads) > 1 then
-      v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id);
+      v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = 0 order by q.rank, q.id);
     end if;
   else
     v_heads := array(
-      select q.id from runner_request q where q.id = any(v_heads) and q.state = 0 order by q.rank, q.id for update skip locked);
+      select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = 0 order by q.rank, q.id for update skip locked);
   end if;
   if cardinality(v_heads) = 0 then return; end if;
   select m.o_requests, m.o_runners, m.o_open into v_granted, v_runners, v_open from runner_match(v_heads, p_limit, coalesce(p_now, clock_timestamp()), p_times) m;
@@ -176,7 +176,7 @@ begin
   if v_request.id is null or v_request.state <> 0 or v_request.expires_at <= v_now then
     v_answers := array(
       select case when r.id is null then 'settled' else 'claimed' end
-      from unnest(p_ids) with ordinality u(id, ord) left join runner r on r.id = u.id and r.request_id = p_request and r.state in (2, 3)
+      from unnest(p_ids) with ordinality u(id, ord) left join runner r on r.id = u.id and r.request_id = p_request and r.state + 0 in (2, 3)
       order by u.ord);
     return jsonb_build_object('answers', v_answers,
       'runners', case when 'claimed' = any(v_answers) then runner_peers(p_request) end);

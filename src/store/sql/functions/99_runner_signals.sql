@@ -9,7 +9,7 @@ returns jsonb language sql stable as $$
     'peers', case when r.request_id is null then '[]' else runner_peers(r.request_id) end,
     'threshold', floor(extract(epoch from r.threshold) * 1000)::bigint, 'draining', r.draining)
   from runner r left join runner_request q on q.id = r.request_id
-  where r.id = p_id and r.state < 4
+  where r.id = p_id and r.state + 0 < 4
 $$;
 
 create or replace function runner_heard(p_id uuid, p_now timestamptz)
@@ -34,7 +34,7 @@ begin
     select * into v_runner from runner r where r.batch_id = p_batch and r.provider_id = p_provider_id for update;
     if not found then
       select * into v_runner from runner r
-      where r.batch_id = p_batch and r.provider_id is null and r.state = 0 order by r.id limit 1 for update;
+      where r.batch_id = p_batch and r.provider_id is null and r.state + 0 = 0 order by r.number + 0 limit 1 for update;
     end if;
   end if;
   if v_runner.id is null or v_runner.state = 4 or v_runner.provider_id <> p_provider_id then return null; end if;
@@ -69,7 +69,7 @@ begin
   if v_state is null or v_state = 4 then return null; end if;
   -- Its row before its sign of life, as everywhere.
   if v_state = 0 and v_type is not null and v_seen is not null then
-    perform 1 from runner r where r.id = p_id and r.state = 0 for update;
+    perform 1 from runner r where r.id = p_id and r.state + 0 = 0 for update;
     v_arrives := found;
   end if;
   perform runner_heard(p_id, v_now);
@@ -89,8 +89,8 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
   update runner r set state = 3, uses = r.uses + 1, confirm_by = null, threshold = '9999-12-31', state_since = v_now
-  where r.id = p_id and r.epoch = p_epoch and r.state = 2 and r.threshold > v_now;
-  if not found then return exists (select 1 from runner r where r.id = p_id and r.epoch = p_epoch and r.state = 3); end if;
+  where r.id = p_id and r.epoch = p_epoch and r.state + 0 = 2 and r.threshold > v_now;
+  if not found then return exists (select 1 from runner r where r.id = p_id and r.epoch = p_epoch and r.state + 0 = 3); end if;
   perform runner_heard(p_id, v_now);
   return true;
 end $$;
@@ -124,10 +124,10 @@ begin
   if not exists (select 1 from runner r where r.request_id = v_runner.request_id and r.id <> all(v_free)) then
     -- Why it was drained is why its task begins anew, if it does.
     update runner_request q set state = 2, ended_at = v_now, reason = case when v_runner.draining then v_runner.reason end
-    where q.id = v_runner.request_id and q.state = 1;
+    where q.id = v_runner.request_id and q.state + 0 = 1;
   end if;
   perform runner_arrive(v_free, v_now, p_times);
-  o_idle := array(select r.id from runner r where r.id = any(v_free) and r.state = 1);
+  o_idle := array(select r.id from runner r where r.id = any(v_free) and r.state + 0 = 1);
 end $$;
 
 -- Runners that nobody has end at once, the others when they are released. Returns how many of either.
@@ -155,7 +155,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 declare
   v_locked uuid[] := runner_lock(p_ids);
 begin
-  if exists (select 1 from runner r where r.id = any(p_ids) and r.state < 4 and r.id <> all(v_locked)) then
+  if exists (select 1 from runner r where r.id = any(p_ids) and r.state + 0 < 4 and r.id <> all(v_locked)) then
     raise serialization_failure using message = 'one of the runners was claimed meanwhile';
   end if;
   return runner_end(v_locked, p_reason, p_now, p_times);

@@ -45,7 +45,7 @@ declare
 begin
   v_requests := array(
     select distinct r.request_id from runner r
-    where r.id = any(p_ids) and r.request_id is not null and r.state in (2, 3) order by r.request_id);
+    where r.id = any(p_ids) and r.request_id is not null and r.state + 0 in (2, 3) order by r.request_id);
   v_all := p_ids;
   if cardinality(v_requests) > 0 then
     perform 1 from runner_request q where q.id = any(v_requests) order by q.id for update;
@@ -56,7 +56,7 @@ begin
   v_locked := array(
     select l.id from (
       select r.id, r.state, r.request_id from runner r where r.id = any(v_all) order by r.id for update) l
-    where l.state < 4 and l.id = any(p_ids) and (l.request_id is null or l.request_id = any(v_requests)));
+    where l.state + 0 < 4 and l.id = any(p_ids) and (l.request_id is null or l.request_id = any(v_requests)));
   return v_locked;
 end $$;
 
@@ -124,12 +124,12 @@ begin
   select array_agg(r.number) filter (where r.state in (2, 3)),
     array_agg(r.id) filter (where not r.draining and (v_max_uses is null or r.uses < v_max_uses) and r.type_id is not null)
   into v_numbers, v_idle
-  from runner r where r.id = any(p_ids) and r.state < 4;
+  from runner r where r.id = any(p_ids) and r.state + 0 < 4;
   if v_numbers is not null then perform runner_leave_lanes(v_numbers); end if;
   with ended as (
     update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
       offered_at = null, reason = case when r.draining then coalesce(r.reason, 'drained') else 'used up' end
-    where r.id = any(p_ids) and r.state < 4 and (r.draining or r.uses >= v_max_uses)
+    where r.id = any(p_ids) and r.state + 0 < 4 and (r.draining or r.uses >= v_max_uses)
     returning r.id
   )
   select array_agg(e.id) into v_ended from ended e;
@@ -160,7 +160,7 @@ begin
   select array_agg(r.id), array_agg(r.number) filter (where r.state in (2, 3)),
     array_agg(distinct r.request_id) filter (where r.state in (2, 3))
   into v_ids, v_numbers, v_held
-  from runner r where r.id = any(p_ids) and r.state < 4;
+  from runner r where r.id = any(p_ids) and r.state + 0 < 4;
   if v_ids is null then return 0; end if;
   if v_held is not null then
     -- An attempt that has begun goes on for as long as the runner that it runs on.
@@ -184,7 +184,7 @@ begin
       granted_at = case when q.id = any(v_begun) then q.granted_at end,
       ended_at = case when q.id = any(v_begun) then v_now end,
       exhaustion = null, reason = case when q.id = any(v_begun) then p_reason end
-    where q.id = any(v_broken) and q.state = 1;
+    where q.id = any(v_broken) and q.state + 0 = 1;
     if cardinality(v_mates) > 0 then perform runner_arrive(v_mates, v_now, p_times); end if;
     perform runner_tell_pool(p_times);
   end if;
