@@ -26,6 +26,7 @@ import { NoOp, chainGaps, elapsedMs, submitLatencies } from '../src/no-op.ts';
 import type { Environment, Graph, HttpTarget, RuleOption, Subject, TransportShape, TreeShape } from '../src/subject.ts';
 import { carryByHeddle, heddleTransportLatency } from './heddle-transport.ts';
 import { runTrees } from './heddle-trees.ts';
+import { unusedPool } from './unused-pool.ts';
 
 const KIND = 'bench';
 const SUBMIT_SIZE = 5000;
@@ -218,6 +219,7 @@ class HeddleSubject implements Subject {
         now: () => null,
       }),
       executors: { list: () => [] },
+      pool: unusedPool,
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches carries a token or a handle: on loopback none is needed.
       tokens: { findByHash: () => Promise.resolve(null), touch: () => Promise.resolve() },

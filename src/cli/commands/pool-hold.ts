@@ -6,6 +6,7 @@ import { reasonOf, wantsOf, writeRunners } from '../output/pool-table.ts';
 import { writeFields } from '../output/table.ts';
 import { printable } from '../output/text.ts';
 import type { PoolRequestDetail } from '../output/wire.ts';
+import { obstacleOf } from './pool-obstacle.ts';
 import { requirementsOf, type RequirementOptions } from './pool-options.ts';
 
 export interface HoldOptions extends RequirementOptions {
@@ -44,7 +45,7 @@ async function awaitGrant(
 ): Promise<{ request: PoolRequestDetail; interrupted: boolean }> {
   const { stdout, stderr, clock } = io;
   const options = { stdout, stderr, clock, enabled: !output.json };
-  const display = displayFor<PoolRequestDetail>(options, { counts: waitingText });
+  const display = displayFor<Waiting>(options, { counts: waitingText });
   const stop = new AbortController();
   const unsubscribe = io.onInterrupt(() => stop.abort());
   const until = clock.monotonic() + waitSecs * 1_000;
@@ -54,7 +55,7 @@ async function awaitGrant(
       const leftSecs = (until - clock.monotonic()) / 1_000;
       const interrupted = stop.signal.aborted;
       if (request.state !== 'waiting' || leftSecs <= 0 || interrupted) return { request, interrupted };
-      display.update(request);
+      display.update({ request, obstacle: await obstacleOf(client, body.requirements.resource_class) });
       const wait_secs = Math.min(leftSecs, WAIT_STEP_SECS);
       const { id } = request;
       request = await client.pool.hold({ ...body, id, wait_secs }, stop.signal).catch((error: unknown) => {
@@ -68,9 +69,19 @@ async function awaitGrant(
   }
 }
 
-function waitingText(request: PoolRequestDetail): string {
-  const reason = reasonOf(request);
-  return `waiting for ${wantsOf(request)}${reason === '' ? '' : `: ${reason}`}`;
+interface Waiting {
+  request: PoolRequestDetail;
+  /** What holds back launches. */
+  obstacle: string | null;
+}
+
+function waitingText({ request, obstacle }: Waiting): string {
+  const reasons = [
+    reasonOf({ ...request, reason: obstacle === null ? request.reason : null }),
+    printable(obstacle ?? ''),
+  ];
+  const known = reasons.filter((reason) => reason !== '').join('; ');
+  return `waiting for ${wantsOf(request)}${known === '' ? '' : `: ${known}`}`;
 }
 
 export async function showRequest(context: ClientContext, _options: unknown, id: string): Promise<undefined> {

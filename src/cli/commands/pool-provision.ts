@@ -4,6 +4,7 @@ import { displayFor } from '../output/live-progress.ts';
 import type { Output } from '../output/output.ts';
 import { count, duration, printable } from '../output/text.ts';
 import type { PoolRunner, Provisioned } from '../output/wire.ts';
+import { obstacleOf } from './pool-obstacle.ts';
 import { requirementsOf, type RequirementOptions } from './pool-options.ts';
 
 export interface ProvisionOptions extends RequirementOptions {
@@ -85,15 +86,6 @@ async function awaitRunners(
     display.stop();
     unsubscribe();
   }
-}
-
-/** Why launches of the class do not go on; null where nothing is known to be in their way. */
-async function obstacleOf(client: ClientContext['client'], resourceClass: string): Promise<string | null> {
-  const { obstacles } = await client.pool.get();
-  const concerns = obstacles.find(
-    ({ requirements }) => requirements === null || requirements.resource_class === resourceClass,
-  );
-  return concerns?.reason ?? null;
 }
 
 async function launchingOf(client: ClientContext['client'], resourceClass: string): Promise<Set<string>> {
