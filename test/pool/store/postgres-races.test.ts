@@ -28,14 +28,15 @@ const DEADLOCKS: Statement = {
 
 /** Every claim of every runner: nobody is given one that another has, in whatever order the answers come. */
 class Claims {
-  readonly #epochs = new Map<string, Set<number>>();
+  /** By runner and epoch, the request. */
+  readonly #holders = new Map<string, string>();
 
   note(grants: readonly Grant[]): readonly Grant[] {
-    for (const { runners } of grants) {
+    for (const { request_id, runners } of grants) {
       for (const { id, epoch } of runners) {
-        const epochs = this.#epochs.get(id) ?? new Set();
-        assert.ok(!epochs.has(epoch), `the runner ${id} was given twice in epoch ${epoch}`);
-        this.#epochs.set(id, epochs.add(epoch));
+        const holder = this.#holders.get(`${id} ${epoch}`) ?? request_id;
+        assert.equal(holder, request_id, `the runner ${id} was given twice in epoch ${epoch}`);
+        this.#holders.set(`${id} ${epoch}`, request_id);
       }
     }
     return grants;
@@ -172,7 +173,8 @@ function acts(
       const [request] = await store.waiting(1);
       if (request === undefined) return;
       const { grant } = await store.claim(request.id, [some(index), some(index + 1), some(index + 2)]);
-      claims.noteWhole(grant === null ? [] : [grant], counts);
+      // One that was granted meanwhile is told again, with the runners that it still has.
+      claims.note(grant === null ? [] : [grant]);
     },
     (index: number) => (index % 9 === 0 ? store.terminate([some(index), some(index + 3)], 'by hand') : undefined),
     (index: number) => (index % 13 === 0 ? store.drain([some(index + 1), some(index + 4)], 'drained') : undefined),
