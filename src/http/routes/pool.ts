@@ -1,8 +1,5 @@
 import { Type } from 'typebox';
 
-import { parseDemand } from '../../domain/runner/parse-requirements.ts';
-import type { Demand } from '../../domain/runner/requirements.ts';
-import type { PoolOperations } from '../../pool/pool-port.ts';
 import {
   classToWire,
   PoolDto,
@@ -16,18 +13,16 @@ import {
   SampleDto,
   sampleToWire,
 } from '../wire/pool.ts';
-import type { RequirementsDto } from '../wire/requirements.ts';
 import type { App, RouteContext } from './context.ts';
-import { documented, type RouteDescription } from './document.ts';
 import { textFilter } from './filters.ts';
 import { NoQuery } from './parameters.ts';
+import { CLASS_CHARS_MAX, demandOf, describePool } from './pool-demand.ts';
 import { runnerRequestRoutes } from './runner-requests.ts';
 import { runnerRoutes } from './runners.ts';
 
 const HOURS_DEFAULT = 3;
 const HOURS_MAX = 24;
 const HOUR_MS = 3_600_000;
-export const CLASS_CHARS_MAX = 64;
 
 /** The pool of runners: what there is and what waits, launches by hand, upkeep. */
 export function poolRoutes(app: App, context: RouteContext): void {
@@ -37,19 +32,6 @@ export function poolRoutes(app: App, context: RouteContext): void {
   refreshRoute(app, context);
   runnerRoutes(app, context);
   runnerRequestRoutes(app, context);
-}
-
-export function describePool(route: Omit<RouteDescription, 'tag'>) {
-  return documented({ ...route, tag: 'Pool' });
-}
-
-/**
- * What is asked of runners, held against the classes of the pool.
- *
- * @throws HeddleError VALIDATION_FAILED
- */
-export function demandOf(pool: PoolOperations, requirements: RequirementsDto): Demand {
-  return parseDemand(requirements, pool.classes());
 }
 
 function readRoutes(app: App, { pool }: RouteContext): void {

@@ -6,7 +6,7 @@ import { oneOf, Uuid } from '../wire/basics.ts';
 import { HoldDto, PoolRequestDetailDto, PoolRequestDto, requestDetailToWire, requestToWire } from '../wire/runner.ts';
 import type { App, RouteContext } from './context.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
-import { demandOf, describePool } from './pool.ts';
+import { demandOf, describePool } from './pool-demand.ts';
 
 /** Requests that a list looks at. */
 const LISTED_MAX = 1_000;

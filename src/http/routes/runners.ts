@@ -8,7 +8,7 @@ import { RunnerDto, RunnerStateDto, runnerToWire } from '../wire/runner.ts';
 import type { App, RouteContext } from './context.ts';
 import { textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
-import { CLASS_CHARS_MAX, describePool } from './pool.ts';
+import { CLASS_CHARS_MAX, describePool } from './pool-demand.ts';
 
 const RunnerParameters = Type.Object({ runner_id: Uuid('The runner.') }, { additionalProperties: false });
 

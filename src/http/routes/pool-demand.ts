@@ -1,0 +1,21 @@
+import { parseDemand } from '../../domain/runner/parse-requirements.ts';
+import type { Demand } from '../../domain/runner/requirements.ts';
+import type { PoolOperations } from '../../pool/pool-port.ts';
+import type { RequirementsDto } from '../wire/requirements.ts';
+import { documented, type RouteDescription } from './document.ts';
+
+/** Longest name of a resource class. */
+export const CLASS_CHARS_MAX = 64;
+
+export function describePool(route: Omit<RouteDescription, 'tag'>) {
+  return documented({ ...route, tag: 'Pool' });
+}
+
+/**
+ * What is asked of runners, held against the classes of the pool.
+ *
+ * @throws HeddleError VALIDATION_FAILED
+ */
+export function demandOf(pool: PoolOperations, requirements: RequirementsDto): Demand {
+  return parseDemand(requirements, pool.classes());
+}
