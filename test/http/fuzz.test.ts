@@ -220,6 +220,8 @@ const badUpdate = badMembers({
 });
 const badProgress = badMembers({ new_success: fc.oneof(count, fc.constant('0')), new_failures: count });
 const badRule = badMembers({ type: anything, matcher: anything, max_concurency: anything, max_capacity: anything });
+const badHold = badMembers({ requirements: anything, id: anything, holder: anything, wait_secs: anything });
+const badProvision = badMembers({ requirements: anything, id: anything });
 const badAction = badMembers({ kind: anything, params: anything, trigger: anything });
 
 /** A member that is null counts as absent. */
@@ -288,6 +290,8 @@ describe('nonsense is refused by name and leaves nothing behind', () => {
     ['POST /v1/workflows', 'POST', () => '/v1/workflows', badWorkflow],
     ['PATCH /task/{id}', 'PATCH', () => taskUrl, badUpdate],
     ['PUT /task/{id}', 'PUT', () => taskUrl, badProgress],
+    ['POST /v1/pool/requests', 'POST', () => '/v1/pool/requests', badHold],
+    ['POST /v1/pool/provision', 'POST', () => '/v1/pool/provision', badProvision],
     ['PUT /v1/rules/{name}', 'PUT', () => '/v1/rules/fuzz', badRule],
     ['PUT /v1/actions/{name}', 'PUT', () => '/v1/actions/fuzz', badAction],
   ];
