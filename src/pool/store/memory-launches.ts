@@ -22,11 +22,12 @@ export class MemoryLaunches {
 
   shortages(): Shortage[] {
     return [...this.#tables.shapes.values()].flatMap(({ id, requirements, types, singles, gangs, coming }) => {
-      const waiting = [...singles.items, ...gangs.items];
+      const all = [...singles.items, ...gangs.items];
+      const waiting = all.filter((request) => this.#moves.isServable(request));
       if (waiting.length === 0) return [];
       const wanted = waiting.reduce((sum, { count }) => sum + count, 0);
       const since = waiting.reduce((earliest, { created_at }) => Math.min(earliest, created_at), Infinity);
-      const idle = [...types].reduce((sum, type) => sum + type.idle.size, 0);
+      const idle = [...types].reduce((sum, type) => sum + this.#moves.claimable(type), 0);
       return [{ shape_id: id, requirements, wanted, coming, idle, since }];
     });
   }

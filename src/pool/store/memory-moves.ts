@@ -17,6 +17,11 @@ export class MemoryMoves {
     return row.seen_at === null || row.seen_at <= now - options.times.fresh_ms ? 'silent' : null;
   }
 
+  /** How many runners of a type can be claimed now. */
+  claimable({ idle }: TypeRow): number {
+    return idle.items.filter((row) => this.obstacleOf(row) === null).length;
+  }
+
   /** Whether a request waits, and its time is not over. */
   isServable({ state, expires_at }: RequestRow): boolean {
     return state === 'waiting' && (expires_at === null || expires_at > this.#tables.now);

@@ -34,8 +34,7 @@ export interface RunnerRow extends Mutable<Omit<Runner, keyof RunnerType | 'requ
   confirm_by: number | null;
   offered_at: number | null;
   /** The first look that found it silent, or missing at its provider. */
-  silent_at: number | null;
-  missing_at: number | null;
+  doubted_at: number | null;
   gone_at: number | null;
 }
 
@@ -88,9 +87,10 @@ export function isHeld(state: RunnerState): boolean {
 
 export function runnerOf(row: RunnerRow): Runner {
   const { requirements } = row.shape;
+  // Of one that was not launched yet: what it is planned as.
   const { resource_class, usage_class, instance_type, cpu, memory_mib } = row.type ?? {
     ...requirements,
-    instance_type: '',
+    ...{ instance_type: '', cpu: row.batch?.cpu, memory_mib: row.batch?.memory_mib },
   };
   const { id, number, provider, provider_id, state, epoch, uses, threshold, created_at, state_since, seen_at } = row;
   return {

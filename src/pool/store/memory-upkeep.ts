@@ -1,7 +1,8 @@
 import type { ProviderInstance } from '../port/provider.ts';
 import type { SweepResult } from '../port/store.ts';
+import { adopt } from './memory-adopt.ts';
 import type { MemoryMoves } from './memory-moves.ts';
-import { byNumber, compareText, isHeld, type RequestRow, type RunnerRow } from './memory-rows.ts';
+import { byNumber, compareText, type RequestRow, type RunnerRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 type Keep = { readonly resource_class: string; readonly usage_class: string; readonly count: number };
@@ -19,39 +20,50 @@ export class MemoryUpkeep {
   }
 
   sweep(limit: number, keep: readonly Keep[]): SweepResult {
-    const ended: Record<string, number> = {};
-    let requeued = 0;
-    let left = limit;
-    const end = (rows: readonly RunnerRow[], reason: string): void => {
-      const some = rows.toSorted(byNumber).slice(0, left);
-      if (some.length === 0) return;
-      left -= some.length;
-      requeued += this.#moves.end(some, reason);
-      ended[reason] = (ended[reason] ?? 0) + some.length;
-    };
     const expired = this.#expire(limit);
     const released = this.#releaseOver(limit);
-    end(this.#overdue('claimed'), 'unconfirmed');
     const created = this.#overdue('created');
-    end(
-      created.filter(({ type }) => type !== null),
-      'never registered',
-    );
-    end(
-      created.filter(({ type }) => type === null),
-      'never launched',
-    );
-    end(this.#idleTooLong(keep), 'idle too long');
-    end(this.#lost(), 'lost');
+    const unconfirmed = this.#overdue('claimed');
+    const { doubted, lost } = this.#silent();
+    // What is over is settled before anything ends, since the end of one may make another one free.
+    const over: [string, readonly RunnerRow[]][] = [
+      ['lost', lost.filter((row) => !unconfirmed.includes(row))],
+      ['never launched', created.filter(({ provider_id }) => provider_id === null)],
+      ['never registered', created.filter(({ provider_id }) => provider_id !== null)],
+      ['unconfirmed', unconfirmed],
+    ];
+    const ended: Record<string, number> = {};
+    let requeued = 0;
+    const end = (rows: readonly RunnerRow[], reason: string): void => {
+      if (rows.length === 0) return;
+      requeued += this.#moves.end(rows, reason);
+      ended[reason] = rows.length;
+    };
+    for (const [reason, rows] of over) end(rows.toSorted(byNumber).slice(0, limit), reason);
+    end(this.#idleTooLong(keep).slice(0, limit), 'idle too long');
+    this.#doubt(doubted);
     return { ended, requeued, expired, released };
   }
 
   reconcile(provider: string, listed: readonly ProviderInstance[]): { orphans: string[]; vanished: number } {
+    const { runners, now, options } = this.#tables;
     const present = listed.filter(({ state }) => state !== 'gone');
+    adopt(this.#tables, provider, present);
     const orphans = this.#findOrphans(provider, present);
-    const there = new Set(present.map(({ provider_id }) => provider_id));
-    const vanished = this.#findVanished(provider, there);
+    const states = new Map(present.map(({ provider_id, state }) => [provider_id, state]));
+    const { doubted, vanished } = this.#missing(provider, states);
     this.#moves.end(vanished, 'vanished');
+    for (const row of vanished) row.gone_at = now;
+    this.#doubt(doubted);
+    for (const row of runners.values()) {
+      if (row.provider !== provider || row.provider_id === null) continue;
+      const state = states.get(row.provider_id);
+      const isLongOver = row.state === 'terminated' && row.state_since + options.times.doubt_ms <= now;
+      if (state !== undefined && row.state === 'created') row.doubted_at = null;
+      // A listing may lag behind: what is there after all is not gone.
+      if (state !== undefined && state !== 'stopping') row.gone_at = null;
+      if (state === undefined && isLongOver) row.gone_at ??= now;
+    }
     return { orphans, vanished: vanished.length };
   }
 
@@ -107,17 +119,23 @@ export class MemoryUpkeep {
     return ended;
   }
 
-  /** Silent at two looks. */
-  #lost(): RunnerRow[] {
+  /** Of which nothing was heard: at a first look, and at a second one. */
+  #silent(): { doubted: RunnerRow[]; lost: RunnerRow[] } {
     const { now, options } = this.#tables;
-    const { silent_ms, doubt_ms } = options.times;
-    const lost: RunnerRow[] = [];
-    for (const row of this.#tables.live) {
-      if (row.state === 'created' || row.seen_at === null || row.seen_at > now - silent_ms) row.silent_at = null;
-      else if (row.silent_at === null || row.silent_at <= row.seen_at) row.silent_at = now;
-      else if (row.silent_at <= now - doubt_ms) lost.push(row);
-    }
-    return lost;
+    const silent = this.#live(
+      ({ state, seen_at, state_since }) =>
+        state !== 'created' && (seen_at ?? state_since) <= now - options.times.silent_ms,
+    );
+    return { doubted: silent.filter(isNewlySilent), lost: silent.filter((row) => this.#isDoubtedTwice(row)) };
+  }
+
+  #isDoubtedTwice(row: RunnerRow): boolean {
+    const { now, options } = this.#tables;
+    return !isNewlySilent(row) && row.doubted_at! <= now - options.times.doubt_ms;
+  }
+
+  #doubt(rows: readonly RunnerRow[]): void {
+    for (const row of rows) if (row.state !== 'terminated') row.doubted_at = this.#tables.now;
   }
 
   #releaseOver(limit: number): number {
@@ -140,49 +158,53 @@ export class MemoryUpkeep {
     return over.length;
   }
 
+  /** One without tags may be of a launch that is still tried, and is given as long as a launch may take. */
   #findOrphans(provider: string, present: readonly ProviderInstance[]): string[] {
-    const { now, options } = this.#tables;
+    const { now, options, batches } = this.#tables;
+    const { doubt_ms, created_ms } = options.times;
     const before = this.#orphans.get(provider) ?? new Map<string, number>();
-    const seen = new Map<string, number>();
-    for (const instance of present) {
-      if (instance.state === 'stopping' || this.#isKnown(provider, instance)) continue;
-      seen.set(instance.provider_id, before.get(instance.provider_id) ?? now);
-    }
+    const unknown = present.filter(
+      ({ state, provider_id }) => state !== 'stopping' && this.#tables.runnerAt(provider, provider_id) === undefined,
+    );
+    const seen = new Map(unknown.map(({ provider_id }) => [provider_id, before.get(provider_id) ?? now]));
     this.#orphans.set(provider, seen);
-    return [...seen].flatMap(([id, since]) => (since <= now - options.times.doubt_ms ? [id] : []));
+    const isAwaited = (since: number): boolean =>
+      [...batches.values()].some(
+        (batch) =>
+          batch.provider === provider && batch.next_try_at !== null && batch.tries > 0 && batch.planned_at <= since,
+      );
+    return unknown
+      .filter(({ provider_id, runner_id, batch_id }) => {
+        const since = seen.get(provider_id)!;
+        const isSure = runner_id !== null || batch_id !== null || since + created_ms <= now || !isAwaited(since);
+        return since + doubt_ms <= now && isSure;
+      })
+      .map(({ provider_id }) => provider_id)
+      .sort();
   }
 
-  /** A row has it, or may still turn out to. */
-  #isKnown(provider: string, { provider_id, runner_id, batch_id }: ProviderInstance): boolean {
-    const row = this.#tables.runnerAt(provider, provider_id);
-    // Ended ones are terminated by who asks for what is leaving.
-    if (row !== undefined && this.#tables.runners.has(row.id))
-      return row.state !== 'terminated' || row.gone_at === null;
-    const awaits = (each: RunnerRow): boolean => each.state === 'created' && each.provider_id === null;
-    if (runner_id !== null) {
-      const meant = this.#tables.runners.get(runner_id);
-      return meant !== undefined && awaits(meant);
-    }
-    const batch = batch_id === null ? undefined : this.#tables.batches.get(batch_id);
-    return batch !== undefined && [...batch.runners].some(awaits);
-  }
-
-  /** Missing at two looks; what works and speaks is there, whatever its provider says. */
-  #findVanished(provider: string, there: ReadonlySet<string>): RunnerRow[] {
+  /** Missing at a first look, and at a second one; what spoke lately is there, whatever its provider says. */
+  #missing(provider: string, there: ReadonlyMap<string, unknown>): { doubted: RunnerRow[]; vanished: RunnerRow[] } {
     const { now, options } = this.#tables;
-    const { fresh_ms, doubt_ms } = options.times;
-    const vanished: RunnerRow[] = [];
-    for (const row of this.#tables.live) {
-      if (row.provider !== provider || row.provider_id === null) continue;
-      const isWorking = isHeld(row.state) && row.seen_at !== null && row.seen_at > now - fresh_ms;
-      if (there.has(row.provider_id)) row.missing_at = null;
-      else if (row.missing_at === null) row.missing_at = now;
-      else if (!isWorking && row.missing_at <= now - doubt_ms) vanished.push(row);
-    }
-    return vanished;
+    const missing = this.#live(
+      (row) =>
+        row.provider === provider &&
+        row.provider_id !== null &&
+        !there.has(row.provider_id) &&
+        (row.seen_at ?? -Infinity) <= now - options.times.fresh_ms,
+    );
+    const isNew = ({ doubted_at, seen_at }: RunnerRow): boolean =>
+      doubted_at === null || (seen_at ?? -Infinity) >= doubted_at;
+    const isSecond = ({ doubted_at }: RunnerRow): boolean => doubted_at! <= now - options.times.doubt_ms;
+    return { doubted: missing.filter(isNew), vanished: missing.filter((row) => !isNew(row) && isSecond(row)) };
   }
 
   #live(matches: (row: RunnerRow) => boolean): RunnerRow[] {
     return [...this.#tables.live].filter(matches);
   }
+}
+
+/** Nothing was heard since it was doubted, if it was. */
+function isNewlySilent({ doubted_at, seen_at, state_since }: RunnerRow): boolean {
+  return doubted_at === null || (seen_at ?? state_since) >= doubted_at;
 }

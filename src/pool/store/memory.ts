@@ -232,15 +232,16 @@ export class MemoryRunnerStore implements RunnerStore {
 
   drain(runnerIds: readonly string[], reason: string): Promise<number> {
     return answered(() => {
-      const rows = this.#liveRows(runnerIds).filter(({ draining }) => !draining);
-      for (const row of rows) {
+      const rows = this.#liveRows(runnerIds);
+      const free = rows.filter(({ state }) => !isHeld(state));
+      const held = rows.filter(({ state, draining }) => isHeld(state) && !draining);
+      this.#moves.end(free, reason);
+      for (const row of held) {
         row.draining = true;
         row.reason = reason;
         this.#tables.options.notify?.(row.id);
       }
-      const free = rows.filter(({ state }) => !isHeld(state));
-      this.#moves.end(free, reason);
-      return rows.length;
+      return free.length + held.length;
     });
   }
 

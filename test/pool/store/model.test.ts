@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import fc from 'fast-check';
+
+import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+import { emptyStore } from './empty-store.ts';
+import { Yard } from './fixture.ts';
+import { play, VERB_NAMES, type Step } from './model.ts';
+
+const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 1_000 : 25;
+const SEED = 20_261_121;
+
+const step: fc.Arbitrary<Step> = fc.record({
+  verb: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom('ask', 'arrive', 'pass', 'pulseAll', 'confirm') },
+    { weight: 4, arbitrary: fc.constantFrom(...VERB_NAMES) },
+  ),
+  a: fc.nat(1_000),
+  b: fc.nat(1_000),
+  c: fc.nat(1_000),
+});
+
+test('whatever happens, the store in memory and the one in PostgreSQL show the same', async () => {
+  const { database } = await createTestDatabase({ maxSize: 2 });
+  const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 50, size: 'max' }), async (steps) => {
+    const settings = { max_uses: 3 };
+    const memory = await Yard.open((given) => Promise.resolve(new MemoryRunnerStore(given)), settings);
+    const postgres = await Yard.open((given) => emptyStore(database, given), settings);
+    const expected = await play(memory, steps);
+    const seen = await play(postgres, steps);
+    for (const [at, look] of expected.entries()) assert.deepEqual(seen[at], look);
+  });
+  await fc.assert(property, { numRuns: RUNS, seed: SEED });
+});
