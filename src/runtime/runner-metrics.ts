@@ -40,7 +40,7 @@ function pickupMetrics(make: MetricFactory, classes: CappedLabel) {
   );
   const hits = make.counter(
     'heddle_pool_hits_total',
-    'Requests that were granted, by whether their runners were idle or had to be launched',
+    'Requests that were granted: by idle runners (idle), or by those that they had to wait for (launch)',
     ['source'],
   );
   const exhausted = make.counter(
