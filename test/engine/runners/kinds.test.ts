@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { LocalWorker } from '../../../src/dispatch/local-worker.ts';
+import { Switchboard } from '../../../src/dispatch/switchboard.ts';
+import { kindExecutor } from '../../../src/dispatch/kind/in-process.ts';
+import { defineKind, task, type KindRunner } from '../../../src/index.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { newId, systemRandom } from '../../../src/runtime/random.ts';
+import { eventually } from '../../support/eventually.ts';
+import { newTask } from '../fixture.ts';
+import { grant, newRunnerBench, pass, type RunnerBench } from './fixture.ts';
+
+let bench: RunnerBench;
+before(async () => {
+  bench = await newRunnerBench();
+});
+after(() => bench.engine.close());
+
+test('a generator makes tasks that need runners; their handlers know which runners they have', async () => {
+  const { engine } = bench;
+  const seen: (readonly KindRunner[])[] = [];
+  const crunch = defineKind({
+    name: 'Crunch',
+    run: (_input, context) => {
+      seen.push(context.task.runners);
+      return null;
+    },
+  });
+  const maker = defineKind({
+    name: 'CrunchGenerator',
+    *run(_input, context) {
+      seen.push(context.task.runners);
+      yield task(crunch, {}, { requirements: { resource_class: 'large', usage_class: 'spot', count: 2 } });
+    },
+  });
+  const workerOf = (lanes?: string[]): LocalWorker => {
+    const switchboard = new Switchboard();
+    for (const kind of [crunch, maker]) switchboard.register(kind.name, kindExecutor(kind, engine));
+    return new LocalWorker({
+      engine,
+      switchboard,
+      ...(lanes === undefined ? {} : { lanes }),
+      holder: 'test',
+      intervalMs: 50,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+    });
+  };
+  const here = workerOf();
+  here.start();
+  const generator = newTask({ kind: 'CrunchGenerator' });
+  const [{ workflow_id }] = (await engine.submitWorkflows([
+    {
+      name: null,
+      traceparent: null,
+      idempotency: null,
+      job_run_id: null,
+      root: {
+        type: 'container',
+        id: newId(),
+        local_id: null,
+        mode: 'parallel',
+        policy: 'FailOnFailure',
+        children: [{ type: 'task', policy: 'FailOnFailure', disabled: false, generates: true, task: generator }],
+      },
+    },
+  ])) as [{ workflow_id: string }];
+  const made = await eventually(async () => {
+    await pass(bench);
+    return bench.asked[0];
+  }, 'the task that was made asks for its runners');
+  assert.deepEqual([made.resource_class, made.usage_class, made.count, made.tenant], ['large', 'spot', 2, 'default']);
+  const runners = await grant(bench, made.task_id);
+  const there = workerOf([`runner:${runners[0]!.number}`]);
+  there.start();
+  await eventually(async () => {
+    await pass(bench);
+    return (await engine.getWorkflow(workflow_id))?.ended_at !== null;
+  }, 'the workflow ends');
+  await Promise.all([here.stop(1_000), there.stop(1_000)]);
+  assert.deepEqual(
+    seen.map((list) => list.map(({ id, address }) => [id, address])),
+    [[], runners.map(({ id }) => [id, '10.0.0.1'])],
+  );
+});
