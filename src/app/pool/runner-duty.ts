@@ -74,9 +74,8 @@ export class RunnerDuty {
 
   #open(number: number): LocalWorker {
     const { engine, holder, leaseMs, intervalMs, clock, random, log } = this.#options;
-    const watch = { taken: () => undefined, settled: (attempts: readonly Attempt[]) => this.#noteSettled(attempts) };
     return new LocalWorker({
-      engine: watchedEngine(engine, watch),
+      engine: watchedEngine(engine, (attempts) => this.#noteSettled(attempts)),
       switchboard: this.#switchboard,
       lanes: [`runner:${number}`],
       holder,

@@ -57,6 +57,8 @@ const CONNECTIONS_MAX = 3;
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LOG_CHECK_MS = 5_000;
 const NOTICE_CHECK_MS = 5_000;
+/** Longest that a runner which is over tries to hand back what it ran: the pool has taken it back, or will. */
+const HAND_BACK_MS = 5_000;
 /** Longest that the last words of a runner are waited for. */
 const FAREWELL_MS = 3_000;
 const RUNNER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -106,7 +108,7 @@ async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
     // Once it is drained and free it is over.
     reason = await Promise.race([said.then(() => over.promise), late]);
     waited.abort();
-  } else await duty.stop(0);
+  } else await Promise.race([duty.stop(0), systemClock.sleep(HAND_BACK_MS)]);
   tell({ event: 'stopped', reason, settled: duty.settled });
 }
 
@@ -135,7 +137,7 @@ async function startAgent(
     const names = kinds.map(({ name }) => name);
     start.tell({ event: 'ready', runner: runner_id, number, pid: process.pid, kinds: names });
   });
-  const metadata = start.runner === 'ec2' ? new InstanceMetadata(METADATA_URL, () => systemClock.monotonic()) : null;
+  const metadata = start.runner === 'ec2' ? openMetadata() : null;
   const agent = new RunnerAgent({
     line,
     registration: await registrationOf(start, metadata),
@@ -189,6 +191,12 @@ async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<D
   await requireReachable(database, url);
   await requireSchema(database);
   return database;
+}
+
+/** Where the SDK would ask, too. */
+function openMetadata(): InstanceMetadata {
+  const url = process.env['AWS_EC2_METADATA_SERVICE_ENDPOINT']?.replace(/\/+$/, '') ?? METADATA_URL;
+  return new InstanceMetadata(url, () => systemClock.monotonic());
 }
 
 async function registrationOf(

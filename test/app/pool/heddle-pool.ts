@@ -76,9 +76,9 @@ export class HeddlePool {
     );
   }
 
-  /** Lets patient tasks end. */
-  letGo(): void {
-    writeFileSync(join(this.data.path, 'go'), '');
+  /** Lets the patient task of this name end. */
+  letGo(name: string): void {
+    writeFileSync(join(this.data.path, `go-${name}`), '');
   }
 
   /** What ran so far. */

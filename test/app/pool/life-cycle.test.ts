@@ -43,7 +43,7 @@ describe('runners that are processes of this machine', () => {
     process.kill(pid, 'SIGKILL');
     const again = await heddle.run('unlucky', 2);
     assert.notEqual(again.pid, pid);
-    heddle.letGo();
+    heddle.letGo('unlucky');
     assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 2 });
     const reasons = (await heddle.client.pool.runners({ state: 'terminated' })).map(({ reason }) => reason);
     assert.ok(reasons.includes('its process ended (signal SIGKILL)'), reasons.join('; '));
@@ -73,18 +73,35 @@ describe('runners that are processes of this machine', () => {
     assert.deepEqual(heddle.processes, []);
   });
 
-  it('end what they run, or hand it back, when they are told to stop', async () => {
+  it('hand back what they run, and end, when they are told to stop', async () => {
     await heddle.start();
-    const id = await heddle.submit('stopped', 'pool-quick');
-    await heddle.ended(id);
-    const [runner] = await heddle.runners('idle', 1);
-    process.kill(heddle.processOf(runner!.id), 'SIGTERM');
-    await eventually(
-      async () => (await heddle.client.pool.runner(runner!.id)).state === 'terminated',
-      'it has ended',
-      DEADLINE_MS,
-    );
-    await heddle.noProcesses();
+    const id = await heddle.submit('stopped', 'pool-patient');
+    const { pid } = await heddle.run('stopped');
+    process.kill(pid, 'SIGTERM');
+    const again = await heddle.run('stopped', 2);
+    assert.notEqual(again.pid, pid);
+    heddle.letGo('stopped');
+    assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 2 });
+    await eventually(() => !heddle.processes.includes(pid), 'its process has ended', DEADLINE_MS);
+  });
+
+  it('are drained by hand once their task has ended, and ended by hand at once', async () => {
+    const id = await heddle.submit('drained', 'pool-patient');
+    const { pid } = await heddle.run('drained');
+    const [running] = await heddle.runners('running', 1);
+    assert.equal((await heddle.client.pool.drain(running!.id)).draining, true);
+    heddle.letGo('drained');
+    assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 1 });
+    await eventually(() => !heddle.processes.includes(pid), 'its process has ended', DEADLINE_MS);
+    const other = await heddle.submit('ended', 'pool-patient');
+    await heddle.run('ended');
+    const [next] = await heddle.runners('running', 1);
+    await heddle.client.pool.terminate(next!.id);
+    await heddle.run('ended', 2);
+    heddle.letGo('ended');
+    assert.deepEqual(await heddle.ended(other), { status: 'Success', attempt: 2 });
+    assert.equal(await heddle.server.end('SIGTERM'), 0);
+    assert.deepEqual(heddle.processes, []);
   });
 });
 

@@ -25,13 +25,13 @@ export const quick = defineKind({
   },
 });
 
-/** Runs until the file `go` is there. */
+/** Runs until a file `go-NAME` of its name is there. */
 export const patient = defineKind({
   name: 'pool-patient',
   input,
   async run({ directory }, { task, signal }) {
     note(directory, { name: task.name, attempt: task.attempt, runners: task.runners.map(({ number }) => number) });
-    while (!existsSync(`${directory}/go`)) {
+    while (!existsSync(`${directory}/go-${task.name}`)) {
       signal.throwIfAborted();
       await sleep(20);
     }

@@ -19,7 +19,11 @@ if (record === null) process.exit(0);
 
 const note = (line: object): void => {
   const text = JSON.stringify({ runner: id, pid: process.pid, at: systemClock.now(), ...line });
-  appendFileSync(`${given.journal}/${process.pid}.jsonl`, `${text}\n`);
+  try {
+    appendFileSync(`${given.journal}/${process.pid}.jsonl`, `${text}\n`);
+  } catch {
+    // The test is over, and its directories are gone.
+  }
 };
 const log = createLogger({ level: 'warn', pretty: false, color: false });
 const database = openTestDatabase(given.url, { maxSize: 2 });

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+
+import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
+import { newId } from '../../../src/runtime/random.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+import { HeddleProcess } from '../heddle-process.ts';
+import { POLICY } from './processes/yard-settings.ts';
+
+const INSTANCE = 'i-0123456789abcdef0';
+const DEADLINE_MS = 90_000;
+
+describe('a runner on EC2', () => {
+  let metadata: Server;
+  /** What the machine is told of its end; null while nobody says so. */
+  let notice: string | null = null;
+  const batchId = newId();
+
+  before(async () => {
+    const answers: Record<string, () => string | null> = {
+      '/latest/api/token': () => 'token',
+      '/latest/meta-data/instance-id': () => INSTANCE,
+      '/latest/meta-data/tags/instance/heddle:batch': () => batchId,
+      '/latest/meta-data/local-ipv4': () => '10.0.0.7',
+      '/latest/meta-data/spot/instance-action': () => notice,
+    };
+    metadata = createServer((request, response) => {
+      const text = answers[request.url ?? '']?.() ?? null;
+      response.statusCode = text === null ? 404 : 200;
+      response.end(text ?? 'not found');
+    });
+    await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve));
+  });
+  after(() => metadata.close());
+
+  it('learns which one it is, serves, and takes nothing more once its machine is about to be taken away', async (t) => {
+    const { url, database } = await createTestDatabase();
+    const { classes, times, max_uses } = POLICY;
+    const store = new PostgresRunnerStore({ database, classes, times, max_uses, now: () => null });
+    const runnerId = newId();
+    const requirements = {
+      resource_class: 'large',
+      usage_class: 'spot' as const,
+      allowed_instance_types: [],
+      cpu: null,
+      memory_mib: null,
+    };
+    const size = { cpu: 2, memory_mib: 4_096 };
+    await store.plan([{ id: batchId, provider: 'ec2', requirements, ...size, runner_ids: [runnerId] }], 10);
+    const [batch] = await store.takeBatches('ec2', 10, 60_000, { per_second: 10, burst: 10 });
+    assert.equal(batch?.id, batchId);
+    const launched = { runner_id: runnerId, provider_id: INSTANCE, instance_type: 'm7i.large', ...size };
+    await store.launched(batchId, [launched], null);
+
+    const { port } = metadata.address() as AddressInfo;
+    const runner = new HeddleProcess(['worker', '--runner', 'ec2', '--json'], {
+      DATABASE_URL: url,
+      AWS_EC2_METADATA_SERVICE_ENDPOINT: `http://127.0.0.1:${port}/`,
+      HEDDLE_POOL_PULSE_SECS: '0.5',
+    });
+    t.after(() => runner.child.kill('SIGKILL'));
+    const ready = await runner.event<{ event: 'ready'; runner: string }>('ready', DEADLINE_MS);
+    assert.equal(ready.runner, runnerId);
+    const stateOf = async (): Promise<string> => {
+      const [row] = await store.list({ ids: [runnerId] }, { offset: 0, limit: 1 });
+      return `${row!.state} ${row!.address ?? ''}`;
+    };
+    await eventually(async () => (await stateOf()) === 'idle 10.0.0.7', 'it is idle', DEADLINE_MS);
+    notice = JSON.stringify({ action: 'terminate', time: '2030-01-01T00:00:00Z' });
+    assert.equal(await runner.exited, 0, runner.stderr);
+    const [row] = await store.list({ ids: [runnerId] }, { offset: 0, limit: 1 });
+    assert.deepEqual([row!.state, row!.reason], ['terminated', 'interrupted']);
+  });
+});
