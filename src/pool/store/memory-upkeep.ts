@@ -146,7 +146,7 @@ export class MemoryUpkeep {
     );
     const over = open.filter((request) => tasks.isOver(request)).slice(0, limit);
     const released = over.reduce((sum, { runners }) => sum + runners.size, 0);
-    for (const request of over) this.#moves.endRequest(request, 'its attempt is over');
+    for (const request of over) this.#moves.endRequest(request, 'what it was for is over');
     return released;
   }
 
@@ -154,7 +154,7 @@ export class MemoryUpkeep {
     const { now, waiting } = this.#tables;
     const isOver = ({ expires_at }: RequestRow): boolean => expires_at !== null && expires_at <= now;
     const over = waiting.items.filter(isOver).slice(0, limit);
-    for (const request of over) this.#tables.settle(request, 'ended', 'it was not served in time');
+    for (const request of over) this.#tables.settle(request, 'ended', 'it got no runner in its time');
     return over.length;
   }
 
