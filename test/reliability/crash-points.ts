@@ -91,5 +91,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'within the transaction that stores the workflow, and reads of what notifications tell':
     /^notices\.(?:put_entries|bad_ends|count_before|nodes|workflow_name)$/,
   'what a task puts under a name, again at its next attempt; reads of it': /^collection_data\./,
+  'what tasks ask of the pool, said again by every pass of the manager; reads (test/engine/runners, test/app/pool)':
+    /^runner_tasks\./,
   'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
 };
