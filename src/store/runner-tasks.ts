@@ -11,6 +11,8 @@ const RUNNERS_OF_TASKS: Statement = {
     order by r.number`,
 };
 
+const HAS_RUNNER_TASKS: Statement = { name: 'runner_tasks.any', text: `select has_runner_tasks($1) as any` };
+
 const DEMAND: Statement = { name: 'runner_tasks.demand', text: `select demand_of_tasks($1, $2) as demand` };
 
 const WITHOUT_RUNNER: Statement = {
@@ -66,6 +68,11 @@ export interface DemandRow {
   attempt: number;
   requirements: StoredDemand;
   tenant: string;
+}
+
+/** Whether there is anything to look at for tasks that need runners. */
+export async function hasRunnerTasks(queryable: Queryable, now: string | null): Promise<boolean> {
+  return (await queryable.query<{ any: boolean }>(HAS_RUNNER_TASKS, [now]))[0]!.any;
 }
 
 /** What ready tasks ask of the pool that no request was made for yet, most urgent first; drops ready rows that are stale. */

@@ -3,6 +3,7 @@ import { derivedId } from '../../runtime/derived-id.ts';
 import {
   demandOfTasks,
   findAttemptsWithoutRunner,
+  hasRunnerTasks,
   recallStrays,
   type DemandRow,
   type LostAttempt,
@@ -21,6 +22,7 @@ const LOST_MAX = 500;
  * and have asked for none.
  */
 export async function askForRunners(context: EngineContext, desk: RunnerDesk, limit: number): Promise<RunnersAsked> {
+  if (!(await hasRunnerTasks(context.database, context.now()))) return { asked: 0, taken_back: 0, more: false };
   const taken_back = await takeBack(context);
   await recallStrays(context.database, STRAYS_MAX);
   const { seen, demands } = await demandOfTasks(context.database, limit, context.now());

@@ -37,6 +37,8 @@ const TIMES: PoolTimes = {
 export interface RunnerBench extends Bench {
   /** Every demand that the manager sent, in order. */
   asked: TaskDemand[];
+  /** What the desk failed of; the manager goes on without it. */
+  failures: unknown[];
   store: RunnerStore;
   rows: <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
 }
@@ -55,6 +57,7 @@ export async function newRunnerBench(
 ): Promise<RunnerBench> {
   const { database: inner, url } = await createTestDatabase();
   const asked: TaskDemand[] = [];
+  const failures: unknown[] = [];
   const store = new PostgresRunnerStore({
     database: inner,
     classes: DEFAULT_RESOURCE_CLASSES,
@@ -65,13 +68,18 @@ export async function newRunnerBench(
   const desk: RunnerDesk = {
     async ask(demands) {
       asked.push(...demands);
-      await store.ask(demands.map(requestOf));
+      try {
+        await store.ask(demands.map(requestOf));
+      } catch (error) {
+        failures.push(error);
+      }
     },
   };
   return {
     url,
     ...benchOn(wrap(inner), {}, desk),
     asked,
+    failures,
     store,
     rows: <Row extends object>(text: string, values: readonly unknown[] = []) => rowsOf<Row>(inner, text, values),
   };
@@ -82,9 +90,10 @@ function requestOf({ task_id, ...demand }: TaskDemand): NewRequest {
 }
 
 /** One run of the manager without messages. */
-export async function pass({ manager }: Pick<RunnerBench, 'manager'>): Promise<void> {
+export async function pass({ manager, failures }: RunnerBench): Promise<void> {
   const { error } = await manager.run([], Date.now(), { upkeep: false });
   if (error !== null) throw error;
+  assert.deepEqual(failures, []);
 }
 
 /** Makes a runner that is idle. */

@@ -1,6 +1,19 @@
 -- Tasks that need runners: what they ask for, and what becomes of them when theirs are gone. The settings of 30_claim.sql hold
 -- for the same reason.
 
+-- Whether there is anything to do for tasks that need runners: one look, since most passes find nothing.
+create or replace function has_runner_tasks(p_now timestamptz)
+returns boolean language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set enable_bitmapscan = off as $$
+begin
+  return exists (select 1 from ready where lane < 0) or exists (select 1 from blocked where lane < 0)
+    or exists (select 1 from runner where request_id is not null)
+    or exists (
+      select 1 from runner_request q
+      where q.state = 2 and q.task_id is not null and q.reason is not null
+        and q.ended_at > coalesce(p_now, clock_timestamp()) - interval '10 minutes');
+end $$;
+
 -- What ready tasks that no request was made for ask of the pool, most urgent first. Ready rows of tasks that are not pending
 -- are dropped, and tasks that a rule would stop anyway leave for the lane of its slot: they ask when their turn has come.
 -- Returns {seen: rows that were looked at, demands: [{task_id, attempt, requirements, tenant}]}, or null where there are none.
