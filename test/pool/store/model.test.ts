@@ -9,7 +9,7 @@ import { emptyStore } from './empty-store.ts';
 import { Yard } from './fixture.ts';
 import { play, VERB_NAMES, type Step } from './model.ts';
 
-const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 1_000 : 25;
+const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 1_000 : 60;
 const SEED = 20_261_121;
 
 const step: fc.Arbitrary<Step> = fc.record({
@@ -30,6 +30,7 @@ test('whatever happens, the store in memory and the one in PostgreSQL show the s
     const postgres = await Yard.open((given) => emptyStore(database, given), settings);
     const expected = await play(memory, steps);
     const seen = await play(postgres, steps);
+    assert.equal(seen.length, expected.length);
     for (const [at, look] of expected.entries()) assert.deepEqual(seen[at], look);
   });
   await fc.assert(property, { numRuns: RUNS, seed: SEED });
