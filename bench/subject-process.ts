@@ -31,6 +31,9 @@ serve(
     remoteDeadlines: (...args: Parameters<NonNullable<Subject['remoteDeadlines']>>) =>
       subject.remoteDeadlines!(...args),
     remoteMemory: (...args: Parameters<NonNullable<Subject['remoteMemory']>>) => subject.remoteMemory!(...args),
+    runnerClaims: (...args: Parameters<NonNullable<Subject['runnerClaims']>>) => subject.runnerClaims!(...args),
+    runnerHandOver: (...args: Parameters<NonNullable<Subject['runnerHandOver']>>) => subject.runnerHandOver!(...args),
+    runnerCase: (...args: Parameters<NonNullable<Subject['runnerCase']>>) => subject.runnerCase!(...args),
     residentMib: () => Promise.resolve(process.memoryUsage.rss() / 1_048_576),
   },
   () => subject.close(),

@@ -132,6 +132,21 @@ export const SUBJECTS = {
     note: '`node` started for every task, two at once, behind the same listener as pre-forked',
     load: () => import('../subjects/remote-fresh-node.ts'),
   },
+  'pool-postgres': {
+    needs: 'postgres',
+    note: 'the runner pool: requests, runners and the index of idle ones in PostgreSQL; every claim committed with fsync',
+    load: () => import('../subjects/pool-postgres.ts'),
+  },
+  'pool-sqs-classic': {
+    needs: 'postgres',
+    note: 'the same store; idle runners in one queue a class, on an SQS server of the same process',
+    load: () => import('../subjects/pool-sqs.ts'),
+  },
+  'pool-sqs-sharded': {
+    needs: 'postgres',
+    note: 'the same store; idle runners in a queue a type, on an SQS server of the same process',
+    load: () => import('../subjects/pool-sqs.ts'),
+  },
 } as const satisfies Record<string, SubjectEntry>;
 
 export type SubjectName = keyof typeof SUBJECTS;

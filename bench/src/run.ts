@@ -6,6 +6,7 @@ import { dnsScenarios } from './recon/dns-scenarios.ts';
 import { tcpScenarios } from './recon/tcp-scenarios.ts';
 import { tlsScenarios } from './recon/tls-scenarios.ts';
 import { executionScenarios } from './remote-execution/scenarios.ts';
+import { runnerPoolScenarios } from './runner-pool/scenarios.ts';
 import { managerScenarios } from './manager-scenarios.ts';
 import { transportScenarios } from './transport-scenarios.ts';
 import { workflowScenarios } from './workflow-scenarios.ts';
@@ -58,6 +59,7 @@ export async function runBenches(options: Options, databaseUrl: string | undefin
     ...dnsScenarios(options.quick),
     ...tlsScenarios(options.quick),
     ...executionScenarios(options.quick),
+    ...runnerPoolScenarios(options.quick),
   ]
     .filter(({ benches }) => benches.some(wanted))
     .map((scenario) => narrowed(scenario, options));

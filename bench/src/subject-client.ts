@@ -50,6 +50,9 @@ export async function startSubject(
     remoteLoad: forward('remoteLoad'),
     remoteDeadlines: forward('remoteDeadlines'),
     remoteMemory: forward('remoteMemory'),
+    runnerClaims: forward('runnerClaims'),
+    runnerHandOver: forward('runnerHandOver'),
+    runnerCase: forward('runnerCase'),
     residentMib: forward('residentMib'),
   };
 }

@@ -1,3 +1,5 @@
+import type { CaseRun, ClaimRequest, ClaimRun, PoolCase } from './runner-pool/requests.ts';
+
 /** What a subject of the benchmarks can do. A bench runs on every subject that has the methods it asks for. */
 
 export interface Environment {
@@ -192,6 +194,13 @@ export interface Subject {
   remoteDeadlines?(request: RemoteDeadlineRequest): Promise<RemoteDeadlineRun>;
   /** Lets a task run into its limit of memory. */
   remoteMemory?(request: RemoteMemoryRequest): Promise<RemoteMemoryRun>;
+
+  /** Asks a pool for runners that are idle, by many claimers at once. */
+  runnerClaims?(request: ClaimRequest): Promise<ClaimRun>;
+  /** Milliseconds from the release of a runner to its next holder, who waited. */
+  runnerHandOver?(samples: number): Promise<number[]>;
+  /** Serves requests from a pool whose runners are of several types. */
+  runnerCase?(request: PoolCase): Promise<CaseRun>;
 
   /** Brings the store to `total` finished tasks and starts retention in the background. */
   fillStore?(total: number): Promise<void>;
