@@ -54,6 +54,28 @@ async function countIdle(database: Database): Promise<number> {
   return (await database.query<{ n: number }>(IDLE))[0]!.n;
 }
 
+test('sets that several processes serve at once: nobody is told that what is there is not', async () => {
+  const { parties, store, database } = await openField(4);
+  await seedIdle(
+    database,
+    many(600, (index) => `${'ab'[index % 2]!}.large`),
+  );
+  for (let round = 0; round < 3; round += 1) {
+    const sets = many(16, () => many(10, (index) => newRequest({ types: [`${'ab'[index % 2]!}.*`] })));
+    for (const set of sets) await store.ask(set);
+    const answers = await Promise.all(
+      sets.map((set, index) => parties[index % 4]!.store.serveIdle(set.map(({ id }) => id))),
+    );
+    const refused = answers.flat().filter(({ grant }) => grant === null);
+    assert.deepEqual(
+      refused.filter(({ exhaustion }) => exhaustion !== 'uncertain'),
+      [],
+    );
+    for (const { request_id } of refused) await store.serveIdle([request_id]);
+  }
+  assert.equal((await store.waiting(100)).length, 0);
+});
+
 test('many claimers of several processes: each runner goes to one of them, and all of them go', async () => {
   const { parties, store, database } = await openField(4);
   await seedIdle(

@@ -30,13 +30,12 @@ begin
     else
       v_failed := '{}';
     end if;
-    select o_requests || array_agg(u.request), o_runners || array_agg(u.runner) into o_requests, o_runners
+    select coalesce(array_agg(u.request), '{}'), coalesce(array_agg(u.runner), '{}') into v_requests, v_runners
     from (
       select u.request, u.runner from unnest(v_requests, v_runners) u(request, runner)
-      left join unnest(v_failed) f(id) on f.id = u.request where f.id is null) u
-    having count(*) > 0;
-    o_requests := coalesce(o_requests, '{}');
-    o_runners := coalesce(o_runners, '{}');
+      left join unnest(v_failed) f(id) on f.id = u.request where f.id is null) u;
+    o_requests := o_requests || v_requests;
+    o_runners := o_runners || v_runners;
     o_open := array(
       select u.id from unnest(o_open) with ordinality u(id, ord)
       left join (select distinct g.id from unnest(o_requests) g(id)) g on g.id = u.id where g.id is null order by u.ord);
