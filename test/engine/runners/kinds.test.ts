@@ -52,7 +52,7 @@ test('a generator makes tasks that need runners; their handlers know which runne
   const here = workerOf();
   here.start();
   const generator = newTask({ kind: 'CrunchGenerator' });
-  const [{ workflow_id }] = (await engine.submitWorkflows([
+  const [submitted] = await engine.submitWorkflows([
     {
       name: null,
       traceparent: null,
@@ -67,7 +67,8 @@ test('a generator makes tasks that need runners; their handlers know which runne
         children: [{ type: 'task', policy: 'FailOnFailure', disabled: false, generates: true, task: generator }],
       },
     },
-  ])) as [{ workflow_id: string }];
+  ]);
+  const { workflow_id } = submitted!;
   const made = await eventually(async () => {
     await pass(bench);
     return bench.asked[0];
