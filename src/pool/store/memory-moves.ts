@@ -61,7 +61,12 @@ export class MemoryMoves {
         this.#tables.move(row, 'idle', null);
       }
     }
-    for (const row of free) if (row.state === 'idle') this.#handOver(row);
+    this.offer(free);
+  }
+
+  /** Those of them that are idle go to who waits. */
+  offer(rows: readonly RunnerRow[]): void {
+    for (const row of rows) if (row.state === 'idle') this.#handOver(row);
   }
 
   /** Ends runners that are live; returns how many requests wait again. */

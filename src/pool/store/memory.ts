@@ -186,6 +186,7 @@ export class MemoryRunnerStore implements RunnerStore {
       row.address = registration.address;
       row.seen_at = this.#tables.now;
       if (row.state === 'created' && row.type !== null) this.#moves.arrive([row]);
+      else this.#moves.offer([row]);
       return ordersOf(row);
     });
   }
@@ -224,7 +225,9 @@ export class MemoryRunnerStore implements RunnerStore {
       if (row.request === null) return row.state === 'idle';
       const { request } = row;
       if (epoch !== null) row.seen_at = this.#tables.now;
-      if (request.source === 'task' || request.runners.size === 1) this.#moves.endRequest(request, null);
+      // Why it was drained is why its task begins anew, if it does.
+      const reason = row.draining ? row.reason : null;
+      if (request.source === 'task' || request.runners.size === 1) this.#moves.endRequest(request, reason);
       else this.#moves.arrive([row]);
       return true;
     });
