@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { MemoryRunnerStore } from '../../../src/pool/store/memory.ts';
-import { Yard } from '../store/fixture.ts';
-import { jain, shares } from './fairness.ts';
 import { ScaleRun, type Scale } from './scale.ts';
 
 const SMALL: Scale = { seed: 1, runners: 2_000, claimers: 600, types: 20, tenants: 50, seconds: 12 };
@@ -23,10 +20,4 @@ test('fifty thousand runners and ten thousand who claim', async (t) => {
   const outcome = await new ScaleRun(LARGE).run();
   t.diagnostic(`${JSON.stringify(outcome)} in ${Math.round(performance.now() - startedAt)} ms`);
   assert.ok(outcome.granted > 10_000, `${outcome.granted} were granted`);
-});
-
-test('a hundred tenants that ask for very different numbers get the same', async () => {
-  const yard = await Yard.open((settings) => Promise.resolve(new MemoryRunnerStore(settings)));
-  const index = jain(await shares(yard, { tenants: 100, runners: 40, rounds: 60 }));
-  assert.ok(index >= 0.95, `${index}`);
 });
