@@ -87,24 +87,47 @@ test('an ended runner is told to its provider until it is gone there', async () 
   await scene.stop();
 });
 
-test('an instance that the listing does not show yet is not taken for one that is gone', async () => {
+test('an instance that its provider does not know of yet is not taken for one that is gone', async () => {
   const scene = new Scene({ bootMs: null, provider: { listLagMs: 40 * SECOND } });
+  const { provider, clock } = scene;
+  const terminate = provider.terminate.bind(provider);
+  // What it does not know of is no error to it, and goes on.
+  provider.terminate = (ids) =>
+    terminate(ids.filter((id) => (provider.instances.get(id)?.listed_from ?? Infinity) <= clock.now()));
   const pool = scene.pool();
+  const { reaper } = pool.parts;
   await pool.provision(demandOf());
   await pool.parts.launcher.runOnce();
   const [runner] = await scene.runners();
   await pool.terminate([runner!.id]);
-  scene.provider.broken = 'terminate';
-  await pool.parts.reaper.reconcile();
-  await scene.clock.advance(30 * SECOND);
-  await pool.parts.reaper.reconcile();
-  assert.equal((await scene.store.leaving('fake', 10)).length, 1);
-  scene.provider.broken = null;
-  await scene.clock.advance(30 * SECOND);
-  assert.equal(await pool.parts.reaper.terminateLeaving(), 1);
-  assert.equal(await pool.parts.reaper.terminateLeaving(), 0);
-  const { gone } = await pool.parts.reaper.reconcile();
-  assert.equal(gone, 1);
+  assert.equal(await reaper.terminateLeaving(), 1);
+  for (const ms of [0, 30 * SECOND, 15 * SECOND]) {
+    await clock.advance(ms);
+    assert.equal((await reaper.reconcile()).gone, 0);
+    assert.equal(provider.running.length, 1);
+  }
+  assert.equal(await reaper.terminateLeaving(), 0);
+  await clock.advance(15 * SECOND);
+  assert.equal(await reaper.terminateLeaving(), 1);
+  assert.deepEqual(provider.running, []);
+  assert.equal((await reaper.reconcile()).gone, 1);
+  assert.deepEqual(await scene.store.leaving('fake', 10), []);
+  await scene.stop();
+});
+
+test('an instance that no listing shows is gone at the second look, a minute after it was told to end', async () => {
+  const scene = new Scene({ bootMs: null });
+  const pool = scene.pool();
+  const { reaper } = pool.parts;
+  await pool.provision(demandOf());
+  await pool.parts.launcher.runOnce();
+  const [runner] = await scene.runners();
+  await pool.terminate([runner!.id]);
+  await reaper.terminateLeaving();
+  scene.provider.forget();
+  assert.equal((await reaper.reconcile()).gone, 0);
+  await scene.clock.advance(MINUTE);
+  assert.equal((await reaper.reconcile()).gone, 1);
   await scene.stop();
 });
 
