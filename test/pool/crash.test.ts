@@ -125,13 +125,13 @@ async function takeOver(scene: Scene): Promise<void> {
 }
 
 /** Shorter times than usual, so that a death is over sooner. */
-function sceneOf(): Scene {
+function sceneOf(bootMs: number | null = 2 * SECOND): Scene {
   const times = {
     ...TIMES,
     ...{ created_ms: 40 * SECOND, register_ms: 20 * SECOND, idle_ms: 20 * SECOND },
     ...{ fresh_ms: 5 * SECOND, silent_ms: 8 * SECOND, doubt_ms: 10 * SECOND },
   };
-  return new Scene({ policy: { batch_max: 2, times } });
+  return new Scene({ bootMs, policy: { batch_max: 2, times } });
 }
 
 const INTERVALS = { terminate_ms: 2 * SECOND, reap_ms: 5 * SECOND };
@@ -172,6 +172,26 @@ for (const where of ['before', 'after'] as const) {
     }
   });
 }
+
+test('instances whose agents never speak, and so never end themselves, are ended wherever a process died', async () => {
+  for (let last = 1; last <= calls; last += 2) {
+    const scene = sceneOf(null);
+    const mortal = new Mortal(last, 'after');
+    try {
+      await live(scene, mortal);
+      const pool = scene.pool({ intervals: INTERVALS });
+      pool.start();
+      for (const { id } of HOLDS) await pool.releaseHold(id).catch(() => undefined);
+      await scene.pass(100 * SECOND);
+      assert.deepEqual(scene.provider.running, []);
+      assert.deepEqual(await scene.store.leaving('fake', 10), []);
+      assert.ok((await scene.runners()).every(({ state }) => state === 'terminated'));
+      await scene.stop();
+    } catch (error) {
+      throw new Error(`dead after call ${last}, ${mortal.names.at(-1)}`, { cause: error });
+    }
+  }
+});
 
 test('two processes of which one dies at any moment serve everybody all the same', async () => {
   for (let last = 1; last <= calls; last += 3) {
