@@ -37,7 +37,7 @@ class PoolSqs implements Subject {
 
   async runnerCase(request: PoolCase): Promise<CaseRun> {
     // Queues of its own for every case: nothing of an earlier one is in them.
-    const prefix = `${request.name.replaceAll('_', '-')}-${Date.now()}`;
+    const prefix = `bench-${Date.now().toString(36)}`;
     const endpoint = this.#service!.address;
     const url = `sqs://us-east-1/000000000000/${prefix}?endpoint=${encodeURIComponent(endpoint)}&create=1`;
     const { queue } = await openQueue({ url, database: null, clock: systemClock, log: silentLogger });
