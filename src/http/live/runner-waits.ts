@@ -1,7 +1,7 @@
-import { HeddleError } from '../../domain/errors.ts';
 import type { PoolOperations, RequestWithRunners } from '../../pool/pool-port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Permits } from '../../runtime/permits.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** Requests that may wait at once. */
 const WAITING_MAX = 1_000;
@@ -16,8 +16,7 @@ export class RunnerWaits {
   readonly #pool: Pick<PoolOperations, 'request'>;
   readonly #clock: Clock;
   readonly #permits = new Permits(LOOKS_AT_ONCE);
-  readonly #waiting = new Set<AbortController>();
-  #closing = false;
+  readonly #room = new WaitingRoom({ max: WAITING_MAX, full: 'Too many wait for runners already' });
 
   constructor(pool: Pick<PoolOperations, 'request'>, clock: Clock) {
     this.#pool = pool;
@@ -25,7 +24,7 @@ export class RunnerWaits {
   }
 
   get closing(): boolean {
-    return this.#closing;
+    return this.#room.closing;
   }
 
   /**
@@ -34,26 +33,14 @@ export class RunnerWaits {
    * @throws HeddleError TOO_MANY_REQUESTS where too many wait already
    */
   async wait(request: RequestWithRunners, waitMs: number, gone: AbortSignal): Promise<RequestWithRunners> {
-    if (request.state !== 'waiting' || waitMs <= 0 || this.#closing || gone.aborted) return request;
-    if (this.#waiting.size >= WAITING_MAX) {
-      throw new HeddleError('TOO_MANY_REQUESTS', 'Too many wait for runners already', { retryAfterSecs: 5 });
-    }
-    const stop = new AbortController();
-    const hangUp = (): void => stop.abort();
-    gone.addEventListener('abort', hangUp, { once: true });
-    this.#waiting.add(stop);
-    try {
-      return await this.#look(request, this.#clock.monotonic() + waitMs, stop.signal);
-    } finally {
-      this.#waiting.delete(stop);
-      gone.removeEventListener('abort', hangUp);
-    }
+    if (request.state !== 'waiting' || waitMs <= 0 || this.closing || gone.aborted) return request;
+    const untilMs = this.#clock.monotonic() + waitMs;
+    return this.#room.wait(gone, (stop) => this.#look(request, untilMs, stop));
   }
 
   /** Ends every wait with the request as it is. */
   close(): void {
-    this.#closing = true;
-    for (const stop of this.#waiting) stop.abort();
+    this.#room.close();
   }
 
   async #look(request: RequestWithRunners, untilMs: number, stop: AbortSignal): Promise<RequestWithRunners> {

@@ -1,7 +1,7 @@
-import { HeddleError } from '../../domain/errors.ts';
 import type { ClaimedTask, ClaimRequest, Engine } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { Permits } from '../../runtime/permits.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** Requests that may wait at once. */
 const WAITING_MAX = 5_000;
@@ -15,8 +15,7 @@ export class WorkClaims {
   readonly #engine: Pick<Engine, 'claim' | 'release' | 'onReady'>;
   readonly #clock: Clock;
   readonly #permits = new Permits(CLAIMS_AT_ONCE);
-  readonly #waiting = new Set<AbortController>();
-  #closing = false;
+  readonly #room = new WaitingRoom({ max: WAITING_MAX, full: 'Too many workers wait already' });
 
   constructor(engine: Pick<Engine, 'claim' | 'release' | 'onReady'>, clock: Clock) {
     this.#engine = engine;
@@ -24,7 +23,7 @@ export class WorkClaims {
   }
 
   get closing(): boolean {
-    return this.#closing;
+    return this.#room.closing;
   }
 
   /**
@@ -35,26 +34,14 @@ export class WorkClaims {
   async claim(request: ClaimRequest, waitMs: number, gone: AbortSignal): Promise<ClaimedTask[]> {
     const claimed = await this.#engine.claim(request);
     if (claimed.length > 0) return this.#keep(claimed, gone);
-    if (waitMs <= 0 || this.#closing || gone.aborted) return [];
-    if (this.#waiting.size >= WAITING_MAX) {
-      throw new HeddleError('TOO_MANY_REQUESTS', 'Too many workers wait already', { retryAfterSecs: 5 });
-    }
-    const stop = new AbortController();
-    const hangUp = (): void => stop.abort();
-    gone.addEventListener('abort', hangUp, { once: true });
-    this.#waiting.add(stop);
-    try {
-      return await this.#wait(request, this.#clock.monotonic() + waitMs, stop.signal);
-    } finally {
-      this.#waiting.delete(stop);
-      gone.removeEventListener('abort', hangUp);
-    }
+    if (waitMs <= 0 || this.closing || gone.aborted) return [];
+    const untilMs = this.#clock.monotonic() + waitMs;
+    return this.#room.wait(gone, (stop) => this.#wait(request, untilMs, stop));
   }
 
   /** Ends every wait with an empty answer. */
   close(): void {
-    this.#closing = true;
-    for (const stop of this.#waiting) stop.abort();
+    this.#room.close();
   }
 
   async #wait(request: ClaimRequest, untilMs: number, stop: AbortSignal): Promise<ClaimedTask[]> {

@@ -30,7 +30,7 @@ function faultsOf(environment: Environment): readonly string[] {
 }
 
 describe('the settings of the runner pool', () => {
-  it('have the defaults of the design', () => {
+  it('have the defaults that the documentation states', () => {
     const policy = poolPolicyOf(load({}));
     assert.deepEqual(policy, {
       classes: DEFAULT_RESOURCE_CLASSES,

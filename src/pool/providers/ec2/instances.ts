@@ -12,7 +12,7 @@ const STATES = {
   running: 'running',
   'shutting-down': 'stopping',
   stopping: 'stopping',
-  // Nobody starts it again: it only costs its disk.
+  // Still there, so it is to be ended: its disk costs as before.
   stopped: 'running',
   terminated: 'gone',
 } as const satisfies Record<InstanceStateName, ProviderInstance['state']>;
