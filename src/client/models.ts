@@ -8,6 +8,8 @@ export interface ModelListFilter {
   state?: ModelDto['state'];
   /** Only those whose key begins so. */
   key?: string;
+  /** Only those that have this text in their key, or in a text or number of their data, whatever its case. */
+  search?: string;
   /** Only those that were new, changed or gone in a run which began then or later (RFC 3339). */
   changed_since?: string;
   page_size?: number;

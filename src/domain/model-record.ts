@@ -15,6 +15,7 @@ export const MODEL_NAME_PATTERN = '^[A-Za-z][A-Za-z0-9._-]{0,99}$';
 export const MODEL_NAME_MEANING = '1 to 100 of the characters A-Z a-z 0-9 . _ -, the first a letter';
 export const MODEL_KEY_CHARACTERS_MAX = 500;
 export const MODEL_TARGET_CHARACTERS_MAX = 200;
+export const MODEL_SEARCH_CHARACTERS_MAX = 200;
 /** Of the JSON of one model's data. */
 export const MODEL_DATA_BYTES_MAX = 64 * 1024;
 
@@ -89,6 +90,8 @@ export interface ModelFilter {
   model?: string;
   states?: readonly ModelState[];
   key_prefix?: string;
+  /** In the key, or in a text or number anywhere in the data, whatever its case. */
+  search?: string;
   /** New, changed or gone in a run that began at or after this moment, milliseconds since the epoch. */
   changed_since?: number;
 }

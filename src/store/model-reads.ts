@@ -55,6 +55,7 @@ const CONDITIONS = {
   states: (at) => `m.state = any(${at}::text[])`,
   key: (at) => `m.key >= ${at} collate "C" and m.key < ${at} || chr(1114111) and starts_with(m.key, ${at})`,
   changed_since: (at) => `m.changed_at >= ${at}::timestamptz`,
+  search: (at) => `model_contains(m.key, m.data, ${at}::text)`,
 } satisfies Record<string, (parameter: string) => string>;
 
 type Condition = keyof typeof CONDITIONS;
@@ -93,7 +94,7 @@ export async function listModels(
   after: string | null,
   limit: number,
 ): Promise<TrackedModel[]> {
-  const { target, model, states, key_prefix, changed_since } = filter;
+  const { target, model, states, key_prefix, changed_since, search } = filter;
   const given: Record<Condition, unknown> = {
     after,
     target,
@@ -101,6 +102,7 @@ export async function listModels(
     states: states === undefined ? undefined : [...states],
     key: key_prefix === '' ? undefined : key_prefix,
     changed_since: changed_since === undefined ? undefined : new Date(changed_since).toISOString(),
+    search: search === '' ? undefined : search,
   };
   const present = (Object.keys(CONDITIONS) as Condition[]).filter(
     (each) => given[each] !== undefined && given[each] !== null,

@@ -44,6 +44,8 @@ test('lists models with filters, newest first, page by page', async () => {
   assert.deepEqual(await list('?target=net&state=changed'), ['changed 10.0.0.2']);
   assert.deepEqual(await list('?model=service'), ['new 10.0.0.1:22/tcp']);
   assert.deepEqual(await list('?key=10.0.0.1&target=other%2Fone'), ['new 10.0.0.1:22/tcp']);
+  assert.deepEqual(await list('?search=0.0.1:22'), ['new 10.0.0.1:22/tcp']);
+  assert.deepEqual(await list('?search=B&target=net'), ['changed 10.0.0.2']);
   assert.deepEqual(await list('?changed_since=2199-01-01'), []);
   const [changed] = await get<Model[]>('/v1/models?target=net&state=changed');
   const since = encodeURIComponent(changed!.changed_at);
@@ -89,6 +91,8 @@ test('refuses filters that make no sense, by name, and readers without a token',
     'after=1',
     'model=a+b',
     'key=',
+    'search=',
+    'search=%00',
   ]) {
     const { details } = await get<Problem>(`/v1/models?${query}`, 400);
     assert.ok(details[0]!.startsWith(query.split('=')[0]!), details[0]);

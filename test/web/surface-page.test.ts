@@ -91,7 +91,7 @@ test('without models the page says how to get some', () =>
     assert.equal(await driver.page.getByRole('link', { name: 'Surface' }).getAttribute('aria-current'), 'page');
   }));
 
-test('hosts are listed with ports, names and state, filtered by state, target and address, and appear by themselves', () =>
+test('hosts are listed with ports, names and state, filtered by state, target and text, and appear by themselves', () =>
   withPage(async (driver) => {
     await see('office', [host(1, [22, 80], ['www.example.test']), host(2, [443]), host(3, [25])], ['host']);
     await see('office', [host(1, [22, 80], ['www.example.test']), host(2, [443, 8443]), host(4, [21])], ['host']);
@@ -114,11 +114,13 @@ test('hosts are listed with ports, names and state, filtered by state, target an
     await driver.page.reload();
     await listed(driver, 1);
     await driver.button('All');
-    await driver.page.getByLabel('Begins with').fill('10.0.0.4');
-    await listed(driver, 1);
-    await driver.page.getByLabel('Begins with').fill('192.');
+    for (const text of ['0.0.4', 'WWW.example', '8443']) {
+      await driver.page.getByLabel('Search').fill(text);
+      await listed(driver, 1);
+    }
+    await driver.page.getByLabel('Search').fill('192.');
     await driver.page.getByText('Nothing was seen that fits.').waitFor();
-    await driver.page.getByLabel('Begins with').fill('');
+    await driver.page.getByLabel('Search').fill('');
     await listed(driver, 4);
     await see('shop', [host(9, [80])], ['host']);
     await listed(driver, 5);

@@ -20,6 +20,7 @@ interface ListOptions {
   model?: string;
   state?: Model['state'];
   key?: string;
+  search?: string;
   changedSince?: string;
   after?: string;
   pageSize?: number;
@@ -46,6 +47,7 @@ export function registerModelsCommands(program: Command, io: CommandIo = process
       .option('--model <name>', 'only of this sort: host, service, name, tls, certificate, or your own')
       .addOption(new Option('--state <state>', 'only in this state').choices(['new', 'changed', 'known', 'gone']))
       .option('--key <prefix>', 'only those whose key begins so')
+      .option('--search <text>', 'only those that have this text in their key or data, whatever its case')
       .option('--changed-since <moment>', 'only those new, changed or gone since: 2026-01-31, or 2026-01-31T08:00:00Z')
       .option('--after <id>', 'go on after this model', parseId)
       .option('--page-size <number>', 'models a page', wholeNumber(1, 10_000)),
@@ -68,9 +70,9 @@ export function registerModelsCommands(program: Command, io: CommandIo = process
 }
 
 async function listModels({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
-  const { target, model, state, key, changedSince, after, pageSize } = options;
+  const { target, model, state, key, search, changedSince, after, pageSize } = options;
   const listed = await client.models.list(
-    given({ target, model, state, key, changed_since: changedSince, after, page_size: pageSize }),
+    given({ target, model, state, key, search, changed_since: changedSince, after, page_size: pageSize }),
   );
   output.result(listed, () => writeModels(output, listed));
   return undefined;

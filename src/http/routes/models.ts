@@ -5,6 +5,7 @@ import {
   MODEL_KEY_CHARACTERS_MAX,
   MODEL_NAME_MEANING,
   MODEL_NAME_PATTERN,
+  MODEL_SEARCH_CHARACTERS_MAX,
   MODEL_TARGET_CHARACTERS_MAX,
 } from '../../domain/model-record.ts';
 import { Uuid } from '../wire/basics.ts';
@@ -52,18 +53,23 @@ function listRoute(app: App, { models, config }: RouteContext): void {
           ),
           state: Type.Optional(ModelStateWire),
           key: textFilter(MODEL_KEY_CHARACTERS_MAX, 'Only those whose key begins so.'),
+          search: textFilter(
+            MODEL_SEARCH_CHARACTERS_MAX,
+            'Only those that have this text in their key, or in a text or number anywhere in their data, whatever its case.',
+          ),
           changed_since: momentFilter('Only those that were new, changed or gone in a run which began then or later'),
         },
         { additionalProperties: false },
       ),
     },
     handler: async ({ query }) => {
-      const { target, model, state, key, changed_since } = query;
+      const { target, model, state, key, search, changed_since } = query;
       const filter = {
         ...(target === undefined ? {} : { target }),
         ...(model === undefined ? {} : { model }),
         ...(state === undefined ? {} : { states: [state] }),
         ...(key === undefined ? {} : { key_prefix: key }),
+        ...(search === undefined ? {} : { search }),
         ...(changed_since === undefined ? {} : { changed_since: momentOf('changed_since', changed_since) }),
       };
       const limit = query.page_size ?? config.pagination.default;

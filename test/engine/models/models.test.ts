@@ -184,11 +184,42 @@ describe('models over runs', () => {
     assert.equal(await count({ model: 'm1' }), 12);
     assert.equal(await count({ key_prefix: 'k_1/' }), 8);
     assert.equal(await count({ key_prefix: 'k%' }), 0, 'a prefix is no pattern');
+    assert.equal(await count({ search: 'K_1/' }), 8);
+    assert.equal(await count({ search: '_%' }), 0, 'a search is no pattern');
     assert.equal(await count({ states: ['known', 'gone'] }), 0);
     assert.equal(await count({ changed_since: run.started_at }), 25);
     assert.equal(await count({ changed_since: run.started_at + 1 }), 0);
     assert.equal((await models.get(seen[3]!))!.id, seen[3]);
     assert.equal(await models.get(newId()), null);
+  });
+
+  it('are found by a text in their keys, and in texts and numbers anywhere in their data, whatever its case', async () => {
+    const seen = [
+      host(1, { banner: 'SSH-2.0-OpenSSH_9.6\r\n', ports: [22, 8443] }),
+      host(2, { said: [{ deep: ['a "quoted" \\ word'] }], port: 443, open: true }),
+      host(3, { subject: 'Größe GmbH', names: ['WWW.Example.test'] }),
+    ];
+    await runOf(models, 'searched', seen);
+    const found = async (search: string) =>
+      (await models.list({ target: 'searched', search }, ALL))
+        .map(({ key }) => key.at(-1))
+        .sort()
+        .join('');
+    for (const [search, keys] of [
+      ['openssh', '1'],
+      ['443', '12'],
+      ['a "QUOTED" \\ w', '2'],
+      ['\r\n', '1'],
+      ['größe gmbh', '3'],
+      ['www.example', '3'],
+      ['10.0.0.', '123'],
+      ['banner', ''],
+      ['true', ''],
+      ['","', ''],
+      ['%', ''],
+    ] as const) {
+      assert.equal(await found(search), keys, search);
+    }
   });
 
   it('refuse what cannot be kept, by name, before anything is merged', async () => {

@@ -35,8 +35,8 @@ export interface ModelQuery {
   model: string;
   target: string;
   state: ModelState | '';
-  /** With which the key begins. */
-  key: string;
+  /** In the key, or anywhere in the data, whatever its case. */
+  search: string;
 }
 
 /** One page, newest first, after the model with that id. */

@@ -25,7 +25,7 @@ export function ModelDetails({ model, now }: { model: Model; now: number }) {
           {certificate !== null && (
             <Field name="Certificate">
               <a
-                href={`/surface?${new URLSearchParams({ model: 'certificate', target: model.target, key: certificate })}`}
+                href={`/surface?${new URLSearchParams({ model: 'certificate', target: model.target, search: certificate })}`}
               >
                 {certificate.slice(0, 16)}…
               </a>

@@ -29,7 +29,7 @@ function readPlace(): Place {
     model: oneOf('model', VIEW_NAMES, 'host'),
     target: search.get('target') ?? '',
     state: oneOf('state', MODEL_STATES, ''),
-    key: search.get('key') ?? '',
+    search: search.get('search') ?? '',
   };
   return { query, open: search.get('open') };
 }
@@ -54,10 +54,10 @@ export function SurfacePage() {
           label="What is listed"
           options={VIEWS}
           chosen={query.model}
-          onChoose={(model) => list.filter({ model, key: '' })}
+          onChoose={(model) => list.filter({ model, search: '' })}
         />
       }
-      filters={<SurfaceFilters list={list} keyed={view.keyed} />}
+      filters={<SurfaceFilters list={list} searched={view.searched} />}
       rows={rows}
       counted={list.current}
       polled={polled}
@@ -91,8 +91,8 @@ const STATES = {
   >),
 };
 
-/** By state, target and the beginning of the key. */
-function SurfaceFilters({ list, keyed }: { list: CursorList<SurfaceQuery, Model>; keyed: string }) {
+/** By state, target and what is typed. */
+function SurfaceFilters({ list, searched }: { list: CursorList<SurfaceQuery, Model>; searched: string }) {
   const { query, filter } = list;
   return (
     <form className="list-filters" role="search" onSubmit={(event) => event.preventDefault()}>
@@ -100,10 +100,10 @@ function SurfaceFilters({ list, keyed }: { list: CursorList<SurfaceQuery, Model>
       <TargetFilter list={listModelTargets} value={query.target} onValue={(target) => filter({ target })} />
       <TypedFilter
         key={query.model}
-        label="Begins with"
-        placeholder={keyed}
-        value={query.key}
-        onValue={(key) => filter({ key })}
+        label="Search"
+        placeholder={searched}
+        value={query.search}
+        onValue={(search) => filter({ search })}
       />
     </form>
   );
@@ -111,8 +111,8 @@ function SurfaceFilters({ list, keyed }: { list: CursorList<SurfaceQuery, Model>
 
 function NoModels({ query, page }: { query: SurfaceQuery; page: number }) {
   if (page > 0) return <p className="notice">There is nothing older.</p>;
-  const { target, state, key } = query;
-  if (target !== '' || state !== '' || key !== '') return <p className="notice">Nothing was seen that fits.</p>;
+  const { target, state, search } = query;
+  if (target !== '' || state !== '' || search !== '') return <p className="notice">Nothing was seen that fits.</p>;
   return (
     <div className="notice">
       <p>Nothing was seen yet.</p>

@@ -14,8 +14,8 @@ export interface View {
   label: string;
   opener: { header: string; label: (model: Model) => ReactNode; below?: (model: Model) => ReactNode };
   columns: readonly Column<Model>[];
-  /** What a typed filter compares the beginning of. */
-  keyed: string;
+  /** What is worth typing into the search. */
+  searched: string;
 }
 
 const LIST_SHOWN = 6;
@@ -95,13 +95,13 @@ const notAfter: Column<Model> = {
 export const VIEWS = {
   host: {
     label: 'Hosts',
-    keyed: 'address begins with',
+    searched: 'address, name, port',
     opener: { header: 'Address', label: ({ key }) => key },
     columns: [STATE, NAMES, texts('Open ports', member('ports')), ...SEEN],
   },
   service: {
     label: 'Services',
-    keyed: 'address begins with',
+    searched: 'address, name, banner',
     opener: { header: 'Service', label: ({ key }) => key.replace(/\/tcp$/, '') },
     columns: [
       STATE,
@@ -117,7 +117,7 @@ export const VIEWS = {
   },
   name: {
     label: 'Names',
-    keyed: 'name begins with',
+    searched: 'name, answer',
     opener: { header: 'Name', label: ({ key, data }) => textOf(data, 'name') ?? key },
     columns: [
       { header: 'Type', cell: single('type') },
@@ -129,7 +129,7 @@ export const VIEWS = {
   },
   tls: {
     label: 'TLS',
-    keyed: 'address begins with',
+    searched: 'address, name, version',
     opener: {
       header: 'Endpoint',
       label: ({ key }) => key.split('/')[0]!,
@@ -146,7 +146,7 @@ export const VIEWS = {
   },
   certificate: {
     label: 'Certificates',
-    keyed: 'SHA-256 begins with',
+    searched: 'name, issuer, SHA-256',
     opener: {
       header: 'Subject',
       label: ({ key, data }) => textOf(data, 'subject_cn') ?? textOf(data, 'subject_dn') ?? key.slice(0, 16),

@@ -11,6 +11,21 @@ language sql immutable as $$
   from unnest(p_values) v
 $$;
 
+-- Whether a text stands in a model's key, or in a text or number anywhere in its data, whatever its case. The JSON as a whole
+-- is looked through first: most models do not have it there either, and taking values out of JSON takes ten times as long.
+create or replace function model_contains(p_key text, p_data jsonb, p_text text) returns boolean
+language plpgsql immutable parallel safe as $$
+declare
+  v_text text := lower(p_text);
+  v_json text := to_json(v_text)::text;
+begin
+  if position(v_text in lower(p_key)) > 0 then return true; end if;
+  if position(substr(v_json, 2, length(v_json) - 2) in lower(p_data::text)) = 0 then return false; end if;
+  return exists (
+    select 1 from jsonb_path_query(p_data, 'strict $.**') v
+    where jsonb_typeof(v) in ('string', 'number') and position(v_text in lower(v #>> '{}')) > 0);
+end $$;
+
 -- Merges one page of what a run saw. A row that the run has merged already is put together with what comes now and judged
 -- again, so that neither repeats nor the order of pages make a difference; one that a later run has seen, or found gone,
 -- is left to that run.
