@@ -5,8 +5,11 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { ended, MAIN, ScanDirectory, type Scanned } from './scan-process.ts';
 
 export class ReconDirectory extends ScanDirectory {
+  /** Variables that its processes have beside those that they need. */
+  environment: Readonly<Record<string, string>> = {};
+
   probe(...args: readonly string[]): ChildProcess {
-    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'] };
+    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...this.environment };
     return spawn(process.execPath, [MAIN, 'recon', ...args], { cwd: this.path, env });
   }
 

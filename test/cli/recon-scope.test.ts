@@ -33,6 +33,31 @@ describe('scope', () => {
     assert.match(trap.stderr, /refused: trap\.example\.test resolves to 169\.254\.169\.254/);
   });
 
+  test('without the flag it is that of the environment, as servers read it; faults in it name it', async () => {
+    const plan = async (scope: string, ...args: string[]): Promise<Scanned> => {
+      near.directory.environment = { HEDDLE_RECON_SCOPE: scope };
+      try {
+        return await near.tcp('203.0.113.7', '198.51.100.1', '--dry-run', '--json', ...args);
+      } finally {
+        near.directory.environment = {};
+      }
+    };
+    near.directory.write('listed', '203.0.113.0/24\n');
+    const targets = async (...asked: Parameters<typeof plan>): Promise<unknown> => {
+      const { code, json } = await plan(...asked);
+      return [code, json[0]!['targets'], json[0]!['refused']];
+    };
+    assert.deepEqual(await targets('203.0.113.7, example.test,198.51.100.1'), [0, 2, 0]);
+    assert.deepEqual(await targets('@listed'), [3, 1, 1]);
+    assert.deepEqual(await targets(''), [2, 0, 2]);
+    assert.deepEqual(await targets('203.0.113.7', '--scope', '192.0.2.1'), [2, 0, 2], 'the flag takes its place');
+    for (const wrong of ['10.0.0.5/24', '@nowhere']) {
+      const ran = await plan(wrong);
+      assert.deepEqual([ran.code, ran.stdout], [2, '']);
+      assert.match(ran.stderr, /HEDDLE_RECON_SCOPE: /);
+    }
+  });
+
   test('files and entries; a file of the name goes first', async () => {
     near.directory.write('scope.txt', '# ours\n203.0.113.0/24 # documentation\nexample.test\n');
     const plan = (...args: string[]): Promise<Scanned> => near.tcp('203.0.113.7', '--dry-run', '--json', ...args);

@@ -4,7 +4,10 @@ import { parsePorts } from '../../recon/targets/ports.ts';
 import { createScope, type AddressScope } from '../../recon/targets/scope.ts';
 import { linesOf, type PlacedText } from '../../recon/targets/target-lines.ts';
 import { parseTargets, type Refusal, type TargetList } from '../../recon/targets/target-list.ts';
+import { ConfigurationError } from '../failure.ts';
 import { refused, systemFault } from '../scan/exit.ts';
+import { SCAN_SETTING_GROUPS } from '../scan-settings.ts';
+import { scopeEntries } from '../scope-entries.ts';
 import type { ReconAims, ReconRequest } from './request.ts';
 
 /** What a run is aimed at, once scope and exclusions are applied. */
@@ -32,11 +35,20 @@ export function aimsOf(request: ReconRequest): Aims {
   if (fromStdin.filter((path) => path === '-').length > 1) {
     throw refused('standard input can be read once: name - for one list only');
   }
-  const scope = createScope(entriesOf('--scope', request.scope));
+  const scope = createScope(scopeOf(request));
   const all = parseTargets(targetsOf(request), { exclude: entriesOf('--exclude', request.exclude) });
   const { targets, refused: fellOut, refusedHosts } = all.within(scope);
   const ports = 'ports' in request ? parsePorts(request.ports) : [];
   return { targets, scope, refused: fellOut, refusedHosts, ports };
+}
+
+/** What flags say goes before what the environment says, as it does for settings. */
+function scopeOf({ scope }: ReconAims): Iterable<PlacedText> {
+  if (scope.length > 0) return entriesOf('--scope', scope);
+  const setting = SCAN_SETTING_GROUPS.Recon.reconScope;
+  const parsed = setting.parse(process.env[setting.name] ?? '');
+  if (parsed !== null) return scopeEntries(parsed.value);
+  throw new ConfigurationError([`${setting.name}: must be ${setting.allowed} (environment)`]);
 }
 
 function* targetsOf({ targets, lists }: ReconAims): Generator<PlacedText> {

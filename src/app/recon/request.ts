@@ -13,7 +13,7 @@ export interface ReconAims {
   readonly lists: readonly string[];
   /** Files or entries. */
   readonly exclude: readonly string[];
-  /** Files or entries. */
+  /** Files or entries; empty: those of the environment. */
   readonly scope: readonly string[];
   /** A second; Infinity where nothing limits. */
   readonly rate: number;

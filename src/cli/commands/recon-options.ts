@@ -166,7 +166,11 @@ function addTargetOptions(command: Command): Command {
       'leave hosts out: targets without ports, *.domain, or a file; may be repeated',
       repeated,
     )
-    .option('--scope <entry>', 'what may be probed beside loopback and private networks; may be repeated', repeated)
+    .option(
+      '--scope <entry>',
+      'what may be probed beside loopback and private networks; may be repeated (HEDDLE_RECON_SCOPE)',
+      repeated,
+    )
     .option('--seed <number>', 'the random order; the same seed gives the same', amount(0, SEED_MAX))
     .option('--resolvers <list>', "servers to ask for names, ip or ip:port; the system's by default", commaSeparated);
 }

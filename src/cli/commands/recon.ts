@@ -24,6 +24,7 @@ const TARGETS = 'names, addresses, networks, ranges, host:port, URLs';
 
 const HELP = `
 Nothing but loopback and private networks is probed without --scope: addresses, networks, ranges, domains, or a file of them.
+Without the flag HEDDLE_RECON_SCOPE counts: the same, separated by commas, files as @PATH.
 
 Exit codes: 0 ended, 2 an error, or all targets were refused, 3 some were refused or have no address, 130 ended by Ctrl-C.`;
 
