@@ -121,13 +121,12 @@ describe('requirements', () => {
     });
 
     test(`${name}: each fault is named by its field`, async () => {
-      const details = await refused(url, body({ usage_class: 'sopt', count: 0, memory: 4096 }));
+      const details = await refused(url, body({ usage_class: 'sopt', count: 0, memry: 4096 }));
       const fields = details.map((detail) => detail.slice(at.length + 1, detail.indexOf(':')));
-      for (const field of ['resource_class', 'usage_class', 'count', 'memory'])
-        assert.ok(fields.includes(field), field);
+      for (const field of ['resource_class', 'usage_class', 'count', 'memry']) assert.ok(fields.includes(field), field);
       assert.match(
-        details.find((detail) => detail.includes('.memory:'))!,
-        /memory_mib/,
+        details.find((detail) => detail.includes('.memry:'))!,
+        /memory/,
       );
       assert.match(
         details.find((detail) => detail.includes('.usage_class'))!,
@@ -138,6 +137,14 @@ describe('requirements', () => {
     test(`${name}: a pattern that no type can match is refused`, async () => {
       const [detail] = await refused(url, body({ resource_class: 'large', allowed_instance_types: ['m7i.*', '!'] }));
       assert.ok(detail!.startsWith(`${at}.allowed_instance_types[1]: must be a pattern`), detail);
+    });
+
+    test(`${name}: an amount of memory that is none is refused, and so is one said twice`, async () => {
+      const [amount] = await refused(url, body({ resource_class: 'large', memory: '4 lots' }));
+      assert.ok(amount!.startsWith(`${at}.memory: must be an amount such as "4GiB"`), amount);
+      assert.deepEqual(await refused(url, body({ resource_class: 'large', memory: '4GiB', memory_mib: 1 })), [
+        `${at}.memory: says the same as memory_mib; leave out one of the two`,
+      ]);
     });
 
     test(`${name}: more processors than the class has are refused`, async () => {
@@ -167,6 +174,19 @@ describe('requirements', () => {
     const { id } = await submit(given);
     const { body } = await call<TaskDto>('GET', `/task/${id}`);
     assert.deepEqual(body.requirements, { ...given, allowed_instance_types: ['c7i.*', 'm7i.*'] });
+  });
+
+  test('memory is taken with its unit, and shown in MiB', async () => {
+    const { requirements } = await submit({ resource_class: 'large', memory: '6GiB' });
+    assert.equal(requirements!.memory_mib, 6_144);
+    const root = {
+      mode: 'parallel',
+      children: [{ kind: 'k', requirements: { resource_class: 'large', memory: 6_144 } }],
+    };
+    const { body } = await call<{ id: string }>('POST', '/v1/workflows', { root });
+    const { body: tasks } = await call<TaskDto[]>('GET', `/task?batch_id=${body.id}`);
+    const { body: node } = await call<TaskDto>('GET', `/task/${tasks[0]!.id}`);
+    assert.equal(node.requirements?.memory_mib, 6_144);
   });
 
   test('go with the task into the archive, and come back with its retry', async () => {
@@ -200,11 +220,11 @@ describe('requirements', () => {
     const created = await call(
       'POST',
       url,
-      children([{ id, kind: 'made', requirements: { resource_class: 'large' } }]),
+      children([{ id, kind: 'made', requirements: { resource_class: 'large', memory: '4GiB' } }]),
     );
     assert.equal(created.status, 200);
     const { body: task } = await call<TaskDto>('GET', `/task/${id}`);
-    assert.deepEqual([task.batch_id, task.requirements], [body.id, FULL]);
+    assert.deepEqual([task.batch_id, task.requirements], [body.id, { ...FULL, memory_mib: 4_096 }]);
     const [straight] = await engine.createNodes([
       {
         generator_id: generator!.id,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 
+import { CPU_MAX, MEMORY_MIB_MAX } from '../../domain/runner/requirements.ts';
 import {
   DEFAULT_RESOURCE_CLASSES,
   USAGE_CLASSES,
@@ -12,8 +13,6 @@ import type { MinIdle } from '../../pool/context.ts';
 export const CLASSES_MAX = 100;
 export const MIN_IDLE_MAX = 100;
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
-const CPU_MAX = 10_000;
-const MEMORY_MAX = 1_000_000_000;
 const COUNT_MAX = 100_000;
 
 /** What was read, and every fault of it, each beginning with the place. */
@@ -42,7 +41,7 @@ export function readClasses(given: string): Reading<ResourceClass> {
     else if (names.has(name)) faults.push(`${place}.name: ${name} is there twice`);
     else names.add(name);
     faults.push(...numberFaults(`${place}.cpu`, cpu, 1, CPU_MAX));
-    faults.push(...numberFaults(`${place}.memory_mib`, memory_mib, 1, MEMORY_MAX));
+    faults.push(...numberFaults(`${place}.memory_mib`, memory_mib, 1, MEMORY_MIB_MAX));
     return { name: String(name), cpu: Number(cpu), memory_mib: Number(memory_mib) };
   });
   return { values, faults };

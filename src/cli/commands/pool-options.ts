@@ -15,6 +15,7 @@ export interface RequirementOptions {
   count: number;
   type?: string[];
   cpu?: number;
+  memory?: string;
   memoryMib?: number;
 }
 
@@ -26,16 +27,17 @@ export function withRequirements(command: Command): Command {
     .option('--count <n>', 'how many', wholeNumber(1, COUNT_MAX), 1)
     .option('--type <patterns...>', "instance types that will do, such as 'm7i.*'; any by default")
     .option('--cpu <n>', 'least virtual processors', wholeNumber(1, CPU_MAX))
-    .option('--memory-mib <n>', 'least memory, MiB', wholeNumber(1, MEMORY_MIB_MAX));
+    .addOption(new Option('--memory <amount>', 'least memory, such as 4GiB').conflicts('memoryMib'))
+    .option('--memory-mib <n>', 'the same in MiB', wholeNumber(1, MEMORY_MIB_MAX));
 }
 
 export function requirementsOf(options: RequirementOptions): Requirements {
-  const { usage, count, type, cpu, memoryMib } = options;
+  const { usage, count, type, cpu, memory, memoryMib } = options;
   return {
     resource_class: options.class,
     usage_class: usage,
     count,
-    ...given({ allowed_instance_types: type, cpu, memory_mib: memoryMib }),
+    ...given({ allowed_instance_types: type, cpu, memory, memory_mib: memoryMib }),
   };
 }
 

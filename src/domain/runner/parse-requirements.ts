@@ -4,7 +4,8 @@ import { Faults, isObject, shown } from '../parse/faults.ts';
 import { Members } from '../parse/members.ts';
 import { placeOf, quoted } from '../parse/path.ts';
 import { nameRemedy } from '../suggest.ts';
-import { PATTERNS_MAX, patternsOf, RUNNERS_MAX, type Demand } from './requirements.ts';
+import { readMemoryMib } from './memory.ts';
+import { CPU_MAX, PATTERNS_MAX, patternsOf, RUNNERS_MAX, type Demand } from './requirements.ts';
 import { USAGE_CLASSES, type ResourceClass } from './resource-class.ts';
 
 const DEMAND_MEMBERS = [
@@ -13,21 +14,20 @@ const DEMAND_MEMBERS = [
   'allowed_instance_types',
   'cpu',
   'memory_mib',
+  'memory',
   'count',
-] as const satisfies readonly (keyof Demand)[];
+] as const satisfies readonly (keyof Demand | 'memory')[];
 
 const CLASS_CHARS_MAX = 64;
 const PATTERN_CHARS_MAX = 64;
 const PATTERN = /^[a-z0-9.*_-]+$/i;
-const CPU_MAX = 10_000;
-const MEMORY_MIB_MAX = 1_000_000_000;
 
 /** Classes that requirements may name; null where they are not known, and any name is taken. */
 export type KnownClasses = readonly ResourceClass[] | null;
 
 /**
- * Reads what somebody asks of runners: `{ resource_class, usage_class?, allowed_instance_types?, cpu?, memory_mib?,
- * count? }`.
+ * Reads what somebody asks of runners: `{ resource_class, usage_class?, allowed_instance_types?, cpu?, memory? or
+ * memory_mib?, count? }`.
  *
  * @param name what the fault of a value that is no object is named by
  * @throws HeddleError VALIDATION_FAILED, one detail a fault
@@ -86,7 +86,7 @@ function demandOf(members: Members, classes: KnownClasses): Demand {
     usage_class: members.oneOf('usage_class', USAGE_CLASSES) ?? 'on-demand',
     allowed_instance_types: patterns(members),
     cpu,
-    memory_mib: members.integer('memory_mib', 1, MEMORY_MIB_MAX),
+    memory_mib: readMemoryMib(members),
     count: members.integer('count', 1, RUNNERS_MAX) ?? 1,
   };
 }

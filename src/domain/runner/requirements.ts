@@ -22,6 +22,10 @@ export interface Demand extends Requirements {
 /** Most runners that one request may ask for. */
 export const RUNNERS_MAX = 1_000;
 
+/** Most processors and memory, MiB, that a runner may be said to have. */
+export const CPU_MAX = 4_096;
+export const MEMORY_MIB_MAX = 67_108_864;
+
 /** Most patterns that one request may name. */
 export const PATTERNS_MAX = 50;
 

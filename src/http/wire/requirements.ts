@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 
-import { PATTERNS_MAX, RUNNERS_MAX, type Demand } from '../../domain/runner/requirements.ts';
+import { CPU_MAX, MEMORY_MIB_MAX, PATTERNS_MAX, RUNNERS_MAX, type Demand } from '../../domain/runner/requirements.ts';
 import { USAGE_CLASSES } from '../../domain/runner/resource-class.ts';
 import { nullable, oneOf } from './basics.ts';
 
@@ -10,8 +10,14 @@ const Patterns = Type.Array(Type.String(), {
   maxItems: PATTERNS_MAX,
   description: 'Types of runner that will do, `*` for any text; none: any type of the class.',
 });
-const Cpu = Type.Integer({ minimum: 1, maximum: 4_096, description: 'Least processors.' });
-const Memory = Type.Integer({ minimum: 1, maximum: 67_108_864, description: 'Least memory, MiB.' });
+const Cpu = Type.Integer({ minimum: 1, maximum: CPU_MAX, description: 'Least processors.' });
+const Memory = Type.Integer({ minimum: 1, maximum: MEMORY_MIB_MAX, description: 'Least memory, MiB.' });
+
+/** What it may be is said where it is read. */
+const MemoryAmount = Type.Unsafe<string | number | null>({
+  description: 'The same with a unit, such as `4GiB`, or as a whole number of MiB; one of the two.',
+  examples: ['4GiB'],
+});
 
 /** What a task asks of the runners that it is to have to itself. */
 export const RequirementsDto = Type.Object(
@@ -23,6 +29,7 @@ export const RequirementsDto = Type.Object(
     allowed_instance_types: Type.Optional(Patterns),
     cpu: Type.Optional(nullable(Cpu)),
     memory_mib: Type.Optional(nullable(Memory)),
+    memory: Type.Optional(MemoryAmount),
     count: Type.Optional(
       Type.Integer({ minimum: 1, maximum: RUNNERS_MAX, default: 1, description: 'Runners wanted together.' }),
     ),

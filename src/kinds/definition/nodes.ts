@@ -48,7 +48,9 @@ export interface RequirementsOptions {
   allowed_instance_types?: readonly string[];
   /** Least processors. */
   cpu?: number;
-  /** Least memory, MiB. */
+  /** Least memory, with its unit, such as `4GiB`, or as a whole number of MiB. */
+  memory?: string | number;
+  /** The same in MiB; one of the two. */
   memory_mib?: number;
   /** Runners wanted together; 1 by default. */
   count?: number;

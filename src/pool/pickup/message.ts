@@ -1,6 +1,7 @@
 import { HeddleError } from '../../domain/errors.ts';
 import { Faults, isObject, shown } from '../../domain/parse/faults.ts';
 import { Members } from '../../domain/parse/members.ts';
+import { CPU_MAX, MEMORY_MIB_MAX } from '../../domain/runner/requirements.ts';
 import { USAGE_CLASSES } from '../../domain/runner/resource-class.ts';
 import type { RunnerMessage } from '../../domain/runner/runner.ts';
 import { parseStrictJson } from '../../runtime/json/parse.ts';
@@ -12,8 +13,6 @@ const MEMBERS = ['id', 'resourceClass', 'instanceType', 'cpu', 'mmem', 'usageCla
 const BODY_CHARS_MAX = 4_096;
 const CLASS_CHARS_MAX = 64;
 const TYPE_CHARS_MAX = 64;
-const CPU_MAX = 4_096;
-const MEMORY_MIB_MAX = 67_108_864;
 const TIME_CHARS_MAX = 40;
 const DEPTH_MAX = 4;
 /** The last moment that has a year of four digits. */

@@ -42,6 +42,23 @@ test('patterns are kept in one form, whatever their case, order and repetition',
   assert.deepEqual(demand.allowed_instance_types, ['c5.large', 'm7i.*']);
 });
 
+for (const [memory, mib] of [
+  ['4GiB', 4_096],
+  ['4 gib', 4_096],
+  ['4Gi', 4_096],
+  ['1.5GiB', 1_536],
+  ['512MiB', 512],
+  ['1TiB', 1_048_576],
+  ['4GB', 3_815],
+  ['0.1MiB', 1],
+  [4_096, 4_096],
+  [null, null],
+] as const) {
+  test(`memory with its unit is kept in whole MiB, upwards: ${memory}`, () => {
+    assert.equal(parseDemand({ resource_class: 'large', memory }, CLASSES).memory_mib, mib);
+  });
+}
+
 const REFUSED: readonly { value: unknown; fault: RegExp }[] = [
   { value: null, fault: /^requirements: must be an object with at least resource_class, not null$/ },
   { value: [], fault: /^requirements: must be an object .* not an array$/ },
@@ -55,9 +72,28 @@ const REFUSED: readonly { value: unknown; fault: RegExp }[] = [
   { value: { resource_class: 'large', usage_class: 'Spot' }, fault: /usage_class: .*did you mean "spot"\?$/ },
   { value: { resource_class: 'large', cpus: 2 }, fault: /cpus: is not a known member; did you mean "cpu"\?$/ },
   { value: { resource_class: 'large', cpu: 3 }, fault: /cpu: must be at most 2, not 3: .*name a larger class$/ },
-  { value: { resource_class: 'large', cpu: 0 }, fault: /cpu: must be between 1 and 10000, not 0$/ },
+  { value: { resource_class: 'large', cpu: 0 }, fault: /cpu: must be between 1 and 4096, not 0$/ },
   { value: { resource_class: 'large', cpu: 1.5 }, fault: /cpu: must be a whole number, not 1.5$/ },
   { value: { resource_class: 'large', memory_mib: '4' }, fault: /memory_mib: must be a number.*leave out the quotes$/ },
+  {
+    value: { resource_class: 'large', memory: '4' },
+    fault:
+      /memory: must be an amount such as "4GiB" or "4096MiB", or a whole number of MiB, not "4"; units are MiB, GiB/,
+  },
+  {
+    value: { resource_class: 'large', memory: '4 lots' },
+    fault: /memory: must be an amount .* not "4 lots"; units are/,
+  },
+  { value: { resource_class: 'large', memory: '-4GiB' }, fault: /memory: must be an amount .* not "-4GiB"/ },
+  { value: { resource_class: 'large', memory: '0MiB' }, fault: /memory: must be between 1MiB and 64TiB, not "0MiB"$/ },
+  { value: { resource_class: 'large', memory: '65TiB' }, fault: /memory: must be between 1MiB and 64TiB/ },
+  { value: { resource_class: 'large', memory: 0 }, fault: /memory: must be between 1 and 67108864, not 0$/ },
+  { value: { resource_class: 'large', memory: 1.5 }, fault: /memory: must be an amount .* not 1.5$/ },
+  { value: { resource_class: 'large', memory: true }, fault: /memory: must be an amount .* not true$/ },
+  {
+    value: { resource_class: 'large', memory: '4GiB', memory_mib: 4096 },
+    fault: /memory: says the same as memory_mib; leave out one of the two$/,
+  },
   { value: { resource_class: 'large', count: 0 }, fault: /count: must be between 1 and 1000, not 0$/ },
   { value: { resource_class: 'large', count: 1001 }, fault: /count: must be between 1 and 1000, not 1001$/ },
   {
@@ -120,7 +156,7 @@ const demands: fc.Arbitrary<Demand> = fc.record(
       .uniqueArray(fc.stringMatching(/^[a-z0-9.*_-]{1,64}$/), { maxLength: 50 })
       .map((patterns) => patterns.sort()),
     cpu: fc.option(fc.integer({ min: 1, max: 2 })),
-    memory_mib: fc.option(fc.integer({ min: 1, max: 1_000_000_000 })),
+    memory_mib: fc.option(fc.integer({ min: 1, max: 67_108_864 })),
     count: fc.integer({ min: 1, max: 1_000 }),
   },
   { noNullPrototype: true },
@@ -141,11 +177,12 @@ test('no value makes it throw anything but a list of faults, and none is accepte
     'allowed_instance_types',
     'cpu',
     'memory_mib',
+    'memory',
     'count',
     '__proto__',
     'x',
   );
-  const values = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('large', 'spot', 1, 'm7i.*'));
+  const values = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('large', 'spot', 1, 'm7i.*', '4GiB'));
   fc.assert(
     fc.property(fc.oneof(fc.dictionary(members, values), fc.anything()), (value) => {
       try {
