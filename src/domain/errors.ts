@@ -4,6 +4,7 @@
  */
 export const ERROR_CATALOGUE = {
   VALIDATION_FAILED: { status: 400, retryable: false, title: 'Validation failed' },
+  MALFORMED_REQUEST: { status: 400, retryable: false, title: 'The request is not valid HTTP' },
   MALFORMED_BODY: { status: 400, retryable: false, title: 'The body is not valid JSON' },
   INVALID_QUERY: { status: 400, retryable: false, title: 'A query parameter is not valid' },
   SSRF_BLOCKED: { status: 400, retryable: false, title: 'A webhook address is not allowed' },
@@ -12,12 +13,14 @@ export const ERROR_CATALOGUE = {
   INVALID_HANDLE: { status: 403, retryable: false, title: 'The handle is forged, expired or of an older attempt' },
   NOT_FOUND: { status: 404, retryable: false, title: 'No such resource' },
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'This method is not offered here' },
+  REQUEST_TIMEOUT: { status: 408, retryable: true, title: 'The request did not arrive in time' },
   CONFLICT: { status: 409, retryable: false, title: 'Its state does not allow this' },
   STALE_ATTEMPT: { status: 409, retryable: false, title: 'The report speaks for an attempt that is over' },
   BODY_TOO_LARGE: { status: 413, retryable: false, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, title: 'The body must be application/json' },
   IDEMPOTENCY_MISMATCH: { status: 422, retryable: false, title: 'The idempotency key was used with another body' },
   TOO_MANY_REQUESTS: { status: 429, retryable: true, title: 'Too many requests wait already' },
+  HEADERS_TOO_LARGE: { status: 431, retryable: false, title: 'The address or the headers are too large' },
   INTERNAL: { status: 500, retryable: false, title: 'Heddle failed; the log names the reason' },
   DATABASE_UNAVAILABLE: { status: 503, retryable: true, title: 'The database cannot be reached' },
   QUEUE_UNAVAILABLE: { status: 503, retryable: true, title: 'The queue service cannot be reached' },

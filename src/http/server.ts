@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { HeddleError } from '../domain/errors.ts';
 import { guardRequests, TokenGate } from './auth.ts';
 import { readBodies } from './body.ts';
+import { answerBrokenRequests } from './broken-requests.ts';
 import { Handles } from './handles.ts';
 import { EventStreams } from './live/event-streams.ts';
 import { observeRequests } from './observe.ts';
@@ -55,6 +56,7 @@ export function buildServer(dependencies: ServerDependencies): App {
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Refused by the hook below instead, as a problem document.
     return503OnClosing: false,
+    clientErrorHandler: answerBrokenRequests(log),
     frameworkErrors: (_error, request, reply) => answerBadAddress(request, reply),
     routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
   }).withTypeProvider<TypeBoxTypeProvider>();

@@ -93,6 +93,33 @@ test('refusals have their own statuses, as problem documents', async (context) =
   assert.match(refused.json<Problem>().batch_id!, /^[0-9a-f-]{36}$/);
 });
 
+/** What the server answers to bytes that no HTTP client would send. */
+async function answerTo(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.setEncoding('latin1');
+  socket.write(bytes, 'latin1');
+  let answer = '';
+  for await (const part of socket) answer += part as string;
+  return answer;
+}
+
+test('what never becomes a request is refused by a problem document too', async (context) => {
+  const { app } = await serverFor(context);
+  const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+  for (const [bytes, status, code] of [
+    ['GET /task/[object Object] HTTP/1.1\r\nhost: x\r\n\r\n', 400, 'MALFORMED_REQUEST'],
+    ['\u0016\u0003\u0001 no HTTP at all\r\n\r\n', 400, 'MALFORMED_REQUEST'],
+    [`GET /task?name=${'x'.repeat(17_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431, 'HEADERS_TOO_LARGE'],
+  ] as const) {
+    const answer = await answerTo(port, bytes);
+    assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), code);
+    assert.match(answer, /\r\ncontent-type: application\/problem\+json/, code);
+    const problem = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as Problem;
+    assert.deepEqual([problem.status, problem.code], [status, code]);
+    assert.match(problem.details[0]!, /^request: /);
+  }
+});
+
 test('a database that is away is 503 with Retry-After on every route; an unexpected error is 500 without its reason', async (context) => {
   const { app, stub } = await serverFor(context);
   stub.failure = new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 7.2 });

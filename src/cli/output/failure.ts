@@ -68,6 +68,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
       };
     case 'FORBIDDEN':
       return { exit_code: CLIENT_EXIT.denied, next: 'use a token whose scopes include this operation' };
+    case 'REQUEST_TIMEOUT':
     case 'TOO_MANY_REQUESTS':
     case 'DATABASE_UNAVAILABLE':
     case 'QUEUE_UNAVAILABLE':
@@ -90,9 +91,11 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'MALFORMED_BODY':
     case 'INVALID_QUERY':
     case 'BODY_TOO_LARGE':
+    case 'HEADERS_TOO_LARGE':
       return { exit_code: CLIENT_EXIT.usage, next: 'mend what is named above and try again; nothing was changed' };
     case 'INVALID_HANDLE':
     case 'METHOD_NOT_ALLOWED':
+    case 'MALFORMED_REQUEST':
     case 'UNSUPPORTED_MEDIA_TYPE':
     case 'INTERNAL':
     case null:
