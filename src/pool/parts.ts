@@ -109,7 +109,7 @@ export class PoolParts {
     return [
       this.#part('plan launches', every.provision_ms, DATABASE, () => this.#planned(this.provisioner.runOnce())),
       this.#part('keep runners idle', every.replenish_ms, DATABASE, () => this.#planned(this.replenisher.runOnce())),
-      this.#part('launch runners', every.launch_ms, PROVIDER, () => this.launcher.runOnce()),
+      this.#part('launch runners', every.launch_ms, PROVIDER, () => this.#launch()),
       this.#part('end instances', every.terminate_ms, PROVIDER, async () => {
         await this.reaper.terminateLeaving();
         return 'idle';
@@ -126,6 +126,13 @@ export class PoolParts {
     if (stirred) this.wake('serve requests');
     if (ended > 0) this.wake('end instances', 'keep runners idle');
     return again ? 'again' : 'idle';
+  }
+
+  async #launch(): Promise<'again' | 'idle'> {
+    const outcome = await this.launcher.runOnce();
+    // Runners that ended during their launch have an instance only now.
+    if (outcome === 'again') this.wake('end instances');
+    return outcome;
   }
 
   async #planned(planning: Promise<number>): Promise<'idle'> {
