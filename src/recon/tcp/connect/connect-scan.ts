@@ -6,7 +6,7 @@ import { Fifo } from '../fifo.ts';
 import type { PortReport } from '../port-report.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { Connector, RunningAttempt } from './connector.ts';
-import { HostTimeouts } from './host-timeouts.ts';
+import { AdaptiveTimeouts } from '../adaptive-timeouts.ts';
 import { LocalShortage } from './local-shortage.ts';
 
 /** Deadlines, waits for the pace and the consumer are looked at this often. */
@@ -48,7 +48,7 @@ export class ConnectScan {
   readonly #report: PortReport;
   readonly #connector: Connector;
   readonly #feed: EndpointFeed;
-  readonly #timeouts: HostTimeouts;
+  readonly #timeouts: AdaptiveTimeouts<string>;
   readonly #shortage: LocalShortage;
   readonly #running = new Set<RunningAttempt>();
   /** Those that the pace refused, and those that did not answer. */
@@ -65,7 +65,7 @@ export class ConnectScan {
     this.#report = report;
     this.#connector = connector;
     this.#feed = new EndpointFeed(options.endpoints, signal, BATCH, () => this.#advance());
-    this.#timeouts = new HostTimeouts(options.timeout_ms);
+    this.#timeouts = new AdaptiveTimeouts(options.timeout_ms);
     this.#shortage = new LocalShortage(environment.clock, options.concurrency);
   }
 

@@ -7,10 +7,8 @@ const NONE = -1;
 export const FREE = 0;
 /** Its packet may leave when the pace lets it. */
 export const READY = 1;
-/** Its packet left, and its answer may come. */
+/** Its packet left, and its answer may come: here and above, a list for each length of time that is waited. */
 export const WAITING = 2;
-
-export type Place = typeof READY | typeof WAITING;
 
 /** Slots in the order in which they came, by the links of `Slots`. */
 interface SlotList {
@@ -20,8 +18,8 @@ interface SlotList {
 }
 
 /**
- * What is known of the probes under way, in arrays of numbers: some 60 bytes each beside the endpoint itself. A slot is
- * free again as soon as its port is settled.
+ * What is known of the probes under way, in arrays of numbers: 32 bytes each, and 8 for each try, beside the endpoint itself. A
+ * slot is free again as soon as its port is settled.
  */
 export class Slots {
   readonly capacity: number;
@@ -31,27 +29,32 @@ export class Slots {
   readonly ports: Uint16Array;
   /** Packets that were sent. */
   readonly tries: Uint8Array;
-  /** When the last one was, on the monotonic clock. */
-  readonly sentAt: Float64Array;
+  /** When each of them was, on the monotonic clock, `triesMax` a slot. */
+  readonly #sentAt: Float64Array;
+  readonly #triesMax: number;
   readonly #places: Uint8Array;
   readonly #next: Int32Array;
   readonly #previous: Int32Array;
-  readonly #lists: Record<Place, SlotList> = {
-    [READY]: { head: NONE, tail: NONE, length: 0 },
-    [WAITING]: { head: NONE, tail: NONE, length: 0 },
-  };
+  /** By place; there is none of free ones. */
+  readonly #lists: readonly SlotList[];
   /** Free ones, as a stack; those above `#fresh` were never used. */
   readonly #freed: Int32Array;
   #freedCount = 0;
   #fresh = 0;
 
-  constructor(capacity: number) {
+  /**
+   * @param triesMax packets that may be sent for one slot
+   * @param waits lists of what waits
+   */
+  constructor(capacity: number, triesMax: number, waits: number) {
     this.capacity = capacity;
+    this.#triesMax = triesMax;
+    this.#lists = Array.from({ length: WAITING + waits }, () => ({ head: NONE, tail: NONE, length: 0 }));
     this.endpoints = [];
     this.words = new Uint32Array(4 * capacity);
     this.ports = new Uint16Array(capacity);
     this.tries = new Uint8Array(capacity);
-    this.sentAt = new Float64Array(capacity);
+    this.#sentAt = new Float64Array(triesMax * capacity);
     this.#places = new Uint8Array(capacity);
     this.#next = new Int32Array(capacity);
     this.#previous = new Int32Array(capacity);
@@ -91,19 +94,30 @@ export class Slots {
     return words[at] === word0 && words[at + 1] === word1 && words[at + 2] === word2 && words[at + 3] === word3;
   }
 
-  /** The first of a list, or -1. */
-  first(place: Place): number {
-    return this.#lists[place].head;
+  /** Counts a packet that leaves now. */
+  addTry(slot: number, nowMs: number): void {
+    this.#sentAt[this.#triesMax * slot + this.tries[slot]!] = nowMs;
+    this.tries[slot]! += 1;
   }
 
-  lengthOf(place: Place): number {
-    return this.#lists[place].length;
+  /** @param attempt from 0 */
+  sentAt(slot: number, attempt: number): number {
+    return this.#sentAt[this.#triesMax * slot + attempt]!;
+  }
+
+  /** The first of a list, or -1. */
+  first(place: number): number {
+    return this.#lists[place]!.head;
+  }
+
+  lengthOf(place: number): number {
+    return this.#lists[place]!.length;
   }
 
   /** Puts a slot at the end of a list, out of the one that it was in. */
-  append(slot: number, place: Place): void {
+  append(slot: number, place: number): void {
     this.#unlink(slot);
-    const list = this.#lists[place];
+    const list = this.#lists[place]!;
     this.#places[slot] = place;
     this.#previous[slot] = list.tail;
     this.#next[slot] = NONE;
@@ -114,9 +128,9 @@ export class Slots {
   }
 
   #unlink(slot: number): void {
-    const place = this.#places[slot];
-    if (place !== READY && place !== WAITING) return;
-    const list = this.#lists[place];
+    const place = this.#places[slot]!;
+    if (place === FREE) return;
+    const list = this.#lists[place]!;
     const next = this.#next[slot]!;
     const previous = this.#previous[slot]!;
     if (previous === NONE) list.head = next;

@@ -7,6 +7,7 @@ import { BannerStage } from './banner-stage.ts';
 import { CookieKey } from './cookie.ts';
 import { EACCES, EPERM } from '../libc.ts';
 import { READY, Slots, WAITING } from './slots.ts';
+import { TryTimeouts } from './try-timeouts.ts';
 import { unreachableReason } from './unreachable.ts';
 import type { Answer, SendFaults, Wire } from './wire.ts';
 
@@ -22,6 +23,9 @@ const OBSERVE_EVERY_MS = 50;
 export const SLOTS_MIN = 4096;
 export const SLOTS_MAX = 262_144;
 
+/** What a scan needs of the sockets of one family. */
+export type SynWire = Pick<Wire, 'full' | 'queued' | 'put' | 'flush' | 'receive' | 'close'>;
+
 /** Tries beyond that cannot be told apart by their source port. */
 const TRIES_MAX = 16;
 
@@ -32,27 +36,29 @@ export interface SynScanParts {
   signal: AbortSignal;
   report: PortReport;
   /** The sockets of a family; throws where they cannot be had. Closed by the scan. */
-  openWire: (family: 4 | 6) => Wire;
+  openWire: (family: 4 | 6) => SynWire;
 }
 
 /**
  * Probes that are nothing but a SYN packet. Each endpoint has a slot until it is settled; there are as many slots as
  * packets within a timeout at the pace's rate (4,096 to 262,144), which is the bound of memory beside two batches of
- * 4,096 endpoints that were read ahead. What has not answered within the timeout is sent again, `retries` times.
+ * 4,096 endpoints that were read ahead. What has not answered in the time that its network takes is sent again, `retries`
+ * times; the last try is waited for the whole timeout.
  */
 export class SynScan {
   readonly #options: TcpOptions;
   readonly #environment: ProbeEnvironment;
   readonly #signal: AbortSignal;
   readonly #report: PortReport;
-  readonly #openWire: (family: 4 | 6) => Wire;
-  readonly #wires: { 4?: Wire; 6?: Wire } = {};
+  readonly #openWire: (family: 4 | 6) => SynWire;
+  readonly #wires: { 4?: SynWire; 6?: SynWire } = {};
   readonly #slots: Slots;
   readonly #slotMask: number;
   readonly #key: CookieKey;
   readonly #feed: EndpointFeed;
   readonly #banners: BannerStage;
   readonly #triesMax: number;
+  readonly #timeouts: TryTimeouts;
   readonly #probe = { port: 0, attempt: 0, sequence: 0, scope: 0 };
   readonly #faults: SendFaults = {
     later: (slot) => this.#sendAgain(slot),
@@ -71,12 +77,14 @@ export class SynScan {
     this.#signal = signal;
     this.#report = report;
     this.#openWire = openWire;
-    this.#slots = new Slots(slotsFor(environment.pace.rate, options.timeout_ms, options.endpoints.size));
+    this.#triesMax = Math.min(TRIES_MAX, 1 + options.retries);
+    this.#timeouts = new TryTimeouts(options.timeout_ms, this.#triesMax);
+    const capacity = slotsFor(environment.pace.rate, options.timeout_ms, options.endpoints.size);
+    this.#slots = new Slots(capacity, this.#triesMax, this.#timeouts.classesMs.length);
     this.#slotMask = this.#slots.capacity - 1;
     this.#key = new CookieKey(environment.random.bytes(8));
     this.#feed = new EndpointFeed(options.endpoints, signal, BATCH, () => undefined);
     this.#banners = new BannerStage(environment, report, options);
-    this.#triesMax = Math.min(TRIES_MAX, 1 + options.retries);
     this.#now = environment.clock.monotonic();
   }
 
@@ -175,13 +183,12 @@ export class SynScan {
       this.#settle(slot, { state: 'filtered', reason: 'net-unreachable', rtt_ms: null });
       return true;
     }
-    tries[slot] = probe.attempt + 1;
-    this.#slots.sentAt[slot] = this.#now;
-    this.#slots.append(slot, WAITING);
+    this.#slots.addTry(slot, this.#now);
+    this.#slots.append(slot, WAITING + this.#timeouts.classOf(words, at, endpoint.family, probe.attempt));
     return true;
   }
 
-  #wire(family: 4 | 6): Wire {
+  #wire(family: 4 | 6): SynWire {
     return (this.#wires[family] ??= this.#openWire(family));
   }
 
@@ -207,18 +214,18 @@ export class SynScan {
     const slot = (hash ^ sequence) >>> 0;
     // Anything but a slot's number there is a forgery; a slot that holds something else had its answer already.
     if (slot > this.#slotMask || !this.#slots.holds(slot, words[0]!, words[1]!, words[2]!, words[3]!, port)) return;
-    const missed = this.#slots.tries[slot]! - 1 - answer.attempt;
-    if (missed < 0) return;
-    // An answer to an earlier try: that one left about a timeout before the one after it.
-    const rtt_ms = Math.max(0, this.#now - this.#slots.sentAt[slot]! + missed * this.#options.timeout_ms);
+    if (answer.attempt >= this.#slots.tries[slot]!) return;
+    const rtt_ms = Math.max(0, this.#now - this.#slots.sentAt(slot, answer.attempt));
+    const { family } = this.#slots.endpoints[slot]!;
     if (answer.type !== 'unreachable') {
+      this.#timeouts.observe(words, 0, family, rtt_ms);
       this.#sentToAlive += answer.attempt + 1;
       this.#answeredByAlive += 1;
     }
     if (answer.type === 'syn-ack') this.#open(slot, rtt_ms);
     else if (answer.type === 'rst') this.#settle(slot, { state: 'closed', reason: 'rst', rtt_ms });
     else {
-      const reason = unreachableReason(this.#slots.endpoints[slot]!.family, answer.code);
+      const reason = unreachableReason(family, answer.code);
       this.#settle(slot, { state: 'filtered', reason, rtt_ms });
     }
   }
@@ -233,10 +240,18 @@ export class SynScan {
   }
 
   #expire(): void {
-    const { tries, sentAt } = this.#slots;
-    for (let slot = this.#slots.first(WAITING); slot >= 0; slot = this.#slots.first(WAITING)) {
-      if (sentAt[slot]! + this.#options.timeout_ms > this.#now) return;
-      if (tries[slot]! < this.#triesMax) this.#slots.append(slot, READY);
+    const { classesMs } = this.#timeouts;
+    for (let index = 0; index < classesMs.length; index++)
+      this.#expireUntil(WAITING + index, this.#now - classesMs[index]!);
+  }
+
+  /** In each list those that were sent first stand first. */
+  #expireUntil(place: number, sentUntil: number): void {
+    const slots = this.#slots;
+    for (let slot = slots.first(place); slot >= 0; slot = slots.first(place)) {
+      const tries = slots.tries[slot]!;
+      if (slots.sentAt(slot, tries - 1) > sentUntil) return;
+      if (tries < this.#triesMax) slots.append(slot, READY);
       else this.#settle(slot, { state: 'filtered', reason: 'no-response', rtt_ms: null });
     }
   }

@@ -1,0 +1,43 @@
+const TIMEOUT_MIN_MS = 100;
+const PLACES_MAX = 16_384;
+
+interface Estimate {
+  smoothed_ms: number;
+  variation_ms: number;
+}
+
+/**
+ * How long to wait for an answer from a place (a host, a network), from how fast it answered so far (RFC 6298): what is next
+ * door is given up after 100 ms, not after seconds. Each further try waits twice as long, never beyond the limit; places that
+ * never answered get the limit. Remembers 16,384 places, those that were added last.
+ */
+export class AdaptiveTimeouts<Place extends string | number> {
+  readonly #limitMs: number;
+  readonly #places = new Map<Place, Estimate>();
+
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs;
+  }
+
+  /** @param tries how often the port was tried before */
+  timeoutMs(place: Place, tries: number): number {
+    const estimate = this.#places.get(place);
+    if (estimate === undefined) return this.#limitMs;
+    const expected = Math.max(TIMEOUT_MIN_MS, estimate.smoothed_ms + 4 * estimate.variation_ms);
+    return Math.min(this.#limitMs, expected * 2 ** tries);
+  }
+
+  observe(place: Place, rttMs: number): void {
+    const estimate = this.#places.get(place);
+    if (estimate !== undefined) {
+      estimate.variation_ms += (Math.abs(rttMs - estimate.smoothed_ms) - estimate.variation_ms) / 4;
+      estimate.smoothed_ms += (rttMs - estimate.smoothed_ms) / 8;
+      return;
+    }
+    if (this.#places.size >= PLACES_MAX) {
+      const [oldest] = this.#places.keys();
+      this.#places.delete(oldest!);
+    }
+    this.#places.set(place, { smoothed_ms: rttMs, variation_ms: rttMs / 2 });
+  }
+}
