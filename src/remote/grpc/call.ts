@@ -1,4 +1,4 @@
-import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
+import type { Metadata } from '@grpc/grpc-js';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
@@ -8,6 +8,7 @@ import type { RemoteManager, Reply } from '../manager/port.ts';
 import { RemoteFailure, type RemoteCode } from '../protocol/codes.ts';
 import type { SignedRequest } from '../protocol/envelope.ts';
 import { refusalPayload } from '../protocol/refusal.ts';
+import { Arrival, type RawCall } from './arrival.ts';
 import type { GrpcLimits } from './limits.ts';
 import type { GrpcPackage } from './packages.ts';
 import type { Peer, Peers } from './peers.ts';
@@ -24,8 +25,6 @@ export interface CallContext {
   readonly clock: Clock;
   readonly log: Logger;
 }
-
-export type RawCall = ServerDuplexStream<Buffer, Buffer>;
 
 /** Requests of one connection that are being answered, in multiples of its streams: callers may leave without waiting. */
 const UNANSWERED_FACTOR = 2;
@@ -49,10 +48,8 @@ class ServedCall {
   readonly #peer: Peer | undefined;
   readonly #progress: boolean;
   readonly #gone = new AbortController();
-  readonly #cancelDeadline: () => void;
   #message: Buffer | null = null;
-  /** The connection that still counts this request among those that arrive. */
-  #arriving: Peer | null = null;
+  #arrival: Arrival | null = null;
   #over = false;
   /** Bytes of answers that the other end has not taken. */
   #outputBytes = 0;
@@ -64,14 +61,9 @@ class ServedCall {
     this.#call = call;
     this.#peer = peer;
     this.#progress = progress;
-    this.#cancelDeadline = context.clock.after(context.limits.body_ms, () =>
-      this.fail('DEADLINE_EXCEEDED', 'the request did not arrive in time'),
-    );
     // Told once, however the call ended; what was not taken by then never will be.
     call.once('cancelled', () => {
       this.#over = true;
-      this.#arrived(0);
-      this.#cancelDeadline();
       this.#gone.abort(new Error('the caller has gone'));
       this.#peer?.sent(this.#outputBytes);
       this.#outputBytes = 0;
@@ -79,33 +71,20 @@ class ServedCall {
   }
 
   receive(peer: Peer): void {
-    peer.begin();
-    this.#arriving = peer;
-    this.#call.on('data', (message: Buffer) => {
-      if (this.#message === null) this.#message = message;
-      else this.fail('INVALID_ARGUMENT', 'one message is a request, not several');
+    this.#arrival = new Arrival(this.#call, peer, this.#context, {
+      arrived: (message) => {
+        this.#message = message;
+        void this.#answer(peer);
+      },
+      failed: (status, details) => this.fail(status, details),
     });
-    this.#call.on('end', () => {
-      this.#cancelDeadline();
-      if (this.#over) return;
-      this.#arrived(this.#message?.length ?? 0);
-      if (this.#message === null) this.fail('INVALID_ARGUMENT', 'the request has no message');
-      else void this.#answer(peer);
-    });
-  }
-
-  /** Told once: the request is there, or will never be. */
-  #arrived(bytes: number): void {
-    this.#arriving?.complete(bytes);
-    this.#arriving = null;
   }
 
   /** Ends the call with a status of the transport: nothing of it was handled. */
   fail(status: keyof typeof GRPC_STATUS, details: string, metadata?: Metadata): void {
     if (this.#over) return;
     this.#over = true;
-    this.#arrived(0);
-    this.#cancelDeadline();
+    this.#arrival?.giveUp();
     const code = GRPC_STATUS[status];
     this.#call.emit('error', { code, details: printable(details), ...(metadata === undefined ? {} : { metadata }) });
   }

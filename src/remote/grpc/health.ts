@@ -1,48 +1,62 @@
-import type { sendUnaryData, ServerUnaryCall, ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/proto-loader';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { RemoteManager } from '../manager/port.ts';
-import type { GrpcPackage } from './packages.ts';
+import { Arrival, type RawCall } from './arrival.ts';
+import type { GrpcLimits } from './limits.ts';
+import { loadProto, serviceOf } from './packages.ts';
+import type { Peers } from './peers.ts';
+import { GRPC_STATUS } from './status.ts';
 import { EXECUTOR_SERVICE } from './wire.ts';
 
-export const HEALTH_SERVICE = 'grpc.health.v1.Health';
+const HEALTH_SERVICE = 'grpc.health.v1.Health';
 
 type Serving = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
-interface CheckRequest {
-  service: string;
+type Method = MethodDefinition<{ service: string }, { status: Serving }>;
+
+interface Watcher {
+  readonly service: string;
+  told: Serving;
 }
-interface CheckResponse {
-  status: Serving;
+
+/** What the calls of a listener have in common. */
+export interface HealthOptions {
+  readonly manager: RemoteManager;
+  readonly peers: Peers;
+  readonly limits: GrpcLimits;
+  readonly clock: Clock;
 }
-type WatchCall = ServerWritableStream<CheckRequest, CheckResponse>;
 
 /** How long a change of health goes unnoticed by those who watch. */
 const WATCH_INTERVAL_MS = 1_000;
+const UNKNOWN = '?';
 
 /** The health service: asked by name, the empty name being the whole executor. */
 export class HealthService {
-  readonly #manager: RemoteManager;
-  readonly #clock: Clock;
-  readonly #grpc: GrpcPackage;
-  readonly #watchers = new Map<WatchCall, Serving>();
+  readonly #options: HealthOptions;
+  readonly #check: Method;
+  readonly #watch: Method;
+  readonly #watchers = new Map<RawCall, Watcher>();
   #looking = false;
   #closing = false;
 
-  constructor(grpc: GrpcPackage, manager: RemoteManager, clock: Clock) {
-    this.#grpc = grpc;
-    this.#manager = manager;
-    this.#clock = clock;
+  static async load(options: HealthOptions): Promise<HealthService> {
+    const service = serviceOf(await loadProto('health.proto'), HEALTH_SERVICE);
+    return new HealthService(options, service['Check'] as Method, service['Watch'] as Method);
   }
 
-  get implementation(): UntypedServiceImplementation {
-    return {
-      Check: (call: ServerUnaryCall<CheckRequest, CheckResponse>, answer: sendUnaryData<CheckResponse>) => {
-        const status = this.#statusOf(call.request.service);
-        if (status === 'SERVICE_UNKNOWN') answer({ code: this.#grpc.status.NOT_FOUND, details: 'no such service' });
-        else answer(null, { status });
-      },
-      Watch: (call: WatchCall) => this.#watch(call),
-    };
+  private constructor(options: HealthOptions, check: Method, watch: Method) {
+    this.#options = options;
+    this.#check = check;
+    this.#watch = watch;
+  }
+
+  /** Its calls by their paths. They are bounded as the executor's own are: strangers may ask for health. */
+  get calls(): ReadonlyMap<string, (call: RawCall) => void> {
+    return new Map([
+      [this.#check.path, (call: RawCall) => this.#receive(call, (service) => this.#answer(call, service))],
+      [this.#watch.path, (call: RawCall) => this.#receive(call, (service) => this.#addWatcher(call, service))],
+    ]);
   }
 
   /** Tells those who watch that it is over, and lets them go. */
@@ -55,14 +69,49 @@ export class HealthService {
 
   #statusOf(service: string): Serving {
     if (service !== '' && service !== EXECUTOR_SERVICE) return 'SERVICE_UNKNOWN';
-    return this.#closing || this.#manager.health().status === 'draining' ? 'NOT_SERVING' : 'SERVING';
+    return this.#closing || this.#options.manager.health().status === 'draining' ? 'NOT_SERVING' : 'SERVING';
   }
 
-  #watch(call: WatchCall): void {
-    const status = this.#statusOf(call.request.service);
+  #receive(call: RawCall, serve: (service: string) => void): void {
+    const peer = this.#options.peers.get(call.getPeer());
+    if (peer === undefined) {
+      fail(call, 'UNAVAILABLE', 'the connection is closing');
+      return;
+    }
+    new Arrival(call, peer, this.#options, {
+      arrived: (message) => {
+        peer.release(message.length);
+        const service = this.#serviceOf(message);
+        if (service === null) fail(call, 'INVALID_ARGUMENT', 'the message is not a HealthCheckRequest');
+        else serve(service);
+      },
+      failed: (status, details) => fail(call, status, details),
+    });
+  }
+
+  #serviceOf(message: Buffer): string | null {
+    try {
+      return this.#check.requestDeserialize(message).service;
+    } catch {
+      return null;
+    }
+  }
+
+  #answer(call: RawCall, service: string): void {
+    const status = this.#statusOf(service);
+    if (status === 'SERVICE_UNKNOWN') fail(call, 'NOT_FOUND', 'no such service');
+    else {
+      call.write(this.#check.responseSerialize({ status }));
+      call.end();
+    }
+  }
+
+  #addWatcher(call: RawCall, service: string): void {
+    const told = this.#statusOf(service);
     call.once('cancelled', () => this.#watchers.delete(call));
-    this.#watchers.set(call, status);
-    call.write({ status });
+    // A name that nobody has is not held: it may be as long as a request.
+    this.#watchers.set(call, { service: told === 'SERVICE_UNKNOWN' ? UNKNOWN : service, told });
+    call.write(this.#check.responseSerialize({ status: told }));
     if (this.#closing) call.end();
     else this.#lookLater();
   }
@@ -70,7 +119,7 @@ export class HealthService {
   #lookLater(): void {
     if (this.#looking) return;
     this.#looking = true;
-    this.#clock.after(WATCH_INTERVAL_MS, () => {
+    this.#options.clock.after(WATCH_INTERVAL_MS, () => {
       this.#looking = false;
       this.#look();
       if (this.#watchers.size > 0) this.#lookLater();
@@ -78,12 +127,16 @@ export class HealthService {
   }
 
   #look(): void {
-    for (const [call, told] of this.#watchers) {
-      const status = this.#statusOf(call.request.service);
+    for (const [call, watcher] of this.#watchers) {
+      const status = this.#statusOf(watcher.service);
       // One who does not read gets the next change instead.
-      if (status === told || call.writableNeedDrain) continue;
-      this.#watchers.set(call, status);
-      call.write({ status });
+      if (status === watcher.told || call.writableNeedDrain) continue;
+      watcher.told = status;
+      call.write(this.#check.responseSerialize({ status }));
     }
   }
+}
+
+function fail(call: RawCall, status: keyof typeof GRPC_STATUS, details: string): void {
+  call.emit('error', { code: GRPC_STATUS[status], details });
 }

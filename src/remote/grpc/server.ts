@@ -13,10 +13,11 @@ import {
   tlsServerOptions,
 } from '../listener.ts';
 import type { Listener, ListenerOptions, ListenerTls } from '../listener.ts';
-import { handleCall, type CallContext, type RawCall } from './call.ts';
-import { HEALTH_SERVICE, HealthService } from './health.ts';
+import type { RawCall } from './arrival.ts';
+import { handleCall, type CallContext } from './call.ts';
+import { HealthService } from './health.ts';
 import { ANSWER_MESSAGE_BYTES_MAX, GRPC_LIMITS, type GrpcLimits } from './limits.ts';
-import { loadGrpc, loadProto, serviceOf } from './packages.ts';
+import { loadGrpc } from './packages.ts';
 import { Peer, Peers } from './peers.ts';
 import { loadWire } from './wire.ts';
 
@@ -31,18 +32,18 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
   requireSafeBind('grpc', options.host, options.tls);
   const limits = { ...GRPC_LIMITS, ...options.limits };
   const { manager, clock, log } = options;
-  const [grpc, wire, health] = await Promise.all([loadGrpc(), loadWire(), loadProto('health.proto')]);
+  const [grpc, wire] = await Promise.all([loadGrpc(), loadWire()]);
   const connections = new Connections(limits);
   const peers = new Peers(connections);
   const server = new grpc.Server(serverOptions(limits));
   const context: CallContext = { grpc, wire, manager, peers, limits, clock, log };
-  registerCall(server, context, wire.callPath, false);
-  registerCall(server, context, wire.watchPath, true);
-  const healthService = new HealthService(grpc, manager, clock);
-  server.addService(serviceOf(health, HEALTH_SERVICE), healthService.implementation);
+  const health = await HealthService.load({ manager, peers, limits, clock });
+  registerCall(server, wire.callPath, (call) => handleCall(context, call, false));
+  registerCall(server, wire.watchPath, (call) => handleCall(context, call, true));
+  for (const [path, handle] of health.calls) registerCall(server, path, handle);
   // The sockets are ours, and the library gets those that have passed: it has no word in TLS, and a reload cuts no call.
   const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
-  const listening = new GrpcListener(options, { limits, connections, peers, server, injector, health: healthService });
+  const listening = new GrpcListener(options, { limits, connections, peers, server, injector, health });
   await listening.listen();
   return listening;
 }
@@ -65,9 +66,9 @@ function serverOptions(limits: GrpcLimits): Record<string, number> {
  * As a stream in both directions, whatever the definition says, which is the same on the wire: so the time that a request
  * takes to arrive can be bounded, and it is known when its answer was taken.
  */
-function registerCall(server: GrpcServer, context: CallContext, path: string, progress: boolean): void {
+function registerCall(server: GrpcServer, path: string, handle: (call: RawCall) => void): void {
   const bytes = (message: Buffer): Buffer => message;
-  server.register<Buffer, Buffer>(path, (call: RawCall) => handleCall(context, call, progress), bytes, bytes, 'bidi');
+  server.register<Buffer, Buffer>(path, handle, bytes, bytes, 'bidi');
 }
 
 interface Parts {

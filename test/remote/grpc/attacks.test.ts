@@ -102,6 +102,10 @@ test('malformed calls get their status, and nobody else notices', { timeout: 60_
     ['a bad timeout', headersFor(CALL, { 'grpc-timeout': 'soon' }), good, /^grpc (13|0)$/],
     ['huge metadata', headersFor(CALL, { x: 'y'.repeat(200_000) }), good, /^(http 431|grpc 8|reset \d+)$/],
     ['health of nobody', headersFor(HEALTH), framed(Buffer.from('0a0178', 'hex')), /^grpc 5$/],
+    ['health asked with garbage', headersFor(HEALTH), framed(Buffer.alloc(300, 0xff)), /^grpc 3$/],
+    ['health of all', headersFor(HEALTH), framed(Buffer.alloc(0)), /^grpc 0$/],
+    ['health with two messages', headersFor(HEALTH), Buffer.alloc(10), /^grpc 3$/],
+    ['health with none', headersFor(HEALTH), Buffer.alloc(0), /^grpc 3$/],
     ['a good one', headersFor(CALL), good, /^grpc 0$/],
   ];
   for (const [name, headers, bytes, expected] of cases) {
@@ -120,6 +124,13 @@ test('requests that never arrive are given up, and so are readers who take nothi
   slow.write(Buffer.from([0, 0]));
   await eventually(() => status === '4', 'the slow one is given up');
   slow.destroy();
+  const slowHealth = session().request(headersFor(HEALTH));
+  let healthStatus: unknown;
+  slowHealth.on('response', (headers) => (healthStatus = headers['grpc-status']));
+  slowHealth.on('error', () => undefined);
+  slowHealth.write(Buffer.from([0, 0]));
+  await eventually(() => healthStatus === '4', 'so is one who asks for health');
+  slowHealth.destroy();
   const deaf = session();
   const wire = await loadWire();
   const stream = deaf.request(headersFor(CALL));
@@ -139,14 +150,16 @@ test(
     const waiting = small.request(headersFor(CALL));
     waiting.on('error', () => undefined);
     waiting.write(Buffer.from([0, 0]));
-    const unfinished = session();
     let streams = 0;
-    for (; streams < 4; streams += 1) {
-      const stream = unfinished.request(headersFor(CALL));
-      stream.on('error', () => undefined);
-      stream.write(framed(Buffer.alloc(4_000_000)).subarray(0, -1));
+    for (const path of [HEALTH, CALL]) {
+      const unfinished = session();
+      for (streams = 0; streams < 4; streams += 1) {
+        const stream = unfinished.request(headersFor(path));
+        stream.on('error', () => undefined);
+        stream.write(framed(Buffer.alloc(4_000_000)).subarray(0, -1));
+      }
+      await eventually(() => unfinished.destroyed, `who holds the most is cut, asking for ${path}`);
     }
-    await eventually(() => unfinished.destroyed, 'who holds the most is cut');
     const wire = await loadWire();
     const held = session();
     for (; streams > 0; streams -= 1) {
