@@ -52,14 +52,25 @@ function parseScopes(scopes: readonly string[]): TokenScope[] {
   return words as TokenScope[];
 }
 
+const NAME_MAX_CHARS = 255;
+
+/** A name is what tells tokens apart in lists and what they are revoked by. */
+function parseName(name: string): string {
+  if (/^[^\p{Cc}]+$/u.test(name) && name.trim() === name && name.length <= NAME_MAX_CHARS) return name;
+  throw usage(
+    `--name: must be 1 to ${NAME_MAX_CHARS} characters, no control characters and no space at its ends, not ${JSON.stringify(name.slice(0, 80))}`,
+  );
+}
+
 export async function createToken(
   configuration: Configuration,
   asked: { name: string; scopes: readonly string[]; expires: string | undefined },
 ): Promise<ListedToken & { token: string }> {
+  const name = parseName(asked.name);
   const scopes = parseScopes(asked.scopes);
   const expiresAt = asked.expires === undefined ? null : parseExpiry(asked.expires, systemClock.now());
   return withTokens(configuration, true, async (store) => {
-    const { text, token } = await store.create(asked.name, scopes, expiresAt);
+    const { text, token } = await store.create(name, scopes, expiresAt);
     return { ...listed(token), token: text };
   });
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 
-import { EXIT, sentenceOf } from '../app/failure.ts';
+import { EXIT } from '../app/failure.ts';
 import { isNodeSupported, NODE_MIN } from '../app/package.ts';
 
 /** The code to exit with; says on standard error what went wrong. */
@@ -18,11 +18,8 @@ async function run(argv: readonly string[]): Promise<number> {
     await createProgram().parseAsync(argv);
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    const sentence = sentenceOf(error);
-    const stack = error instanceof Error ? error.stack : undefined;
-    process.stderr.write(`heddle: ${sentence ?? stack ?? String(error)}\n`);
-    return (error as { exitCode?: number }).exitCode ?? EXIT.failed;
+    const { tellFailure, tellUsageFailure } = await import('./output/process-failure.ts');
+    return error instanceof CommanderError ? tellUsageFailure(argv, error) : tellFailure(argv, error);
   }
 }
 

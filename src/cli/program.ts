@@ -32,6 +32,8 @@ export function createProgram(): Command {
     .version(VERSION)
     .showSuggestionAfterError()
     .exitOverride()
+    // Thrown as well, and told where it is caught: `--json` wants it as a document.
+    .configureOutput({ outputError: () => undefined })
     .addHelpText(
       'after',
       `\nNeeds Node ${NODE_MIN} or newer. Exit codes: 0 done, 1 failed, 2 not valid as given,\n` +

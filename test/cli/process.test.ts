@@ -55,3 +55,25 @@ test('its exit codes tell what went wrong', async () => {
     assert.doesNotMatch(stderr, /\n +at /, 'no stack');
   }
 });
+
+test('failures of every command are one document with --json, on standard error', async () => {
+  const cases: [args: string[], code: string, exit: number, error: RegExp][] = [
+    [['task', 'get', 'nonsense', '--json'], 'USAGE', 2, /must be a UUID/],
+    [['task', 'lsit', '--json'], 'USAGE', 2, /unknown command 'lsit'\n\(Did you mean list\?\)/],
+    [['config', '--port', 'abc', '--json'], 'USAGE', 2, /^PORT: must be a whole number/],
+    [['token', 'create', '--name', ' ', '--json'], 'USAGE', 2, /^--name: must be 1 to 255 characters/],
+    [['token', 'list', '--json', '--data-dir', '/nonexistent'], 'FAILED', 1, /no database in \/nonexistent/],
+  ];
+  await Promise.all(
+    cases.map(async ([args, code, exit, error]) => {
+      const ran = await run(args);
+      assert.deepEqual([ran.code, ran.stdout], [exit, ''], ran.stderr);
+      const report = JSON.parse(ran.stderr) as Record<string, unknown>;
+      assert.deepEqual(Object.keys(report), ['code', 'error', 'details', 'next', 'exit_code']);
+      assert.deepEqual([report['code'], report['exit_code']], [code, exit]);
+      assert.match(String(report['error']), error);
+    }),
+  );
+  const plain = await run(['task', 'get', 'nonsense']);
+  assert.match(plain.stderr, /^error USAGE: .*must be a UUID/);
+});

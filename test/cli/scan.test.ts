@@ -104,7 +104,7 @@ describe('nonsense', () => {
   test('a flag that is not valid as given is told in one line, with exit code 2', async () => {
     const ran = await scan('clean', '--threads', '0');
     assert.deepEqual([ran.code, ran.stdout], [2, '']);
-    assert.match(ran.stderr, /^error: option '--threads <count>' argument '0' is invalid\..*\n$/);
+    assert.match(ran.stderr, /^error USAGE: option '--threads <count>' argument '0' is invalid\..*\n$/);
   });
 
   test('rules that are not valid are refused, with the place', async () => {

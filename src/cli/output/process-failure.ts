@@ -1,0 +1,39 @@
+import type { CommanderError } from 'commander';
+
+import { EXIT, sentenceOf, type ExitCode } from '../../app/failure.ts';
+import type { FailureReport } from './failure.ts';
+
+/** Says on standard error why the command line is not valid; a help text that was shown instead says enough. */
+export function tellUsageFailure(argv: readonly string[], error: CommanderError): ExitCode {
+  if (error.exitCode === 0) return EXIT.ok;
+  if (error.code === 'commander.help') return EXIT.usage;
+  const sentence = error.message.replace(/^error: /, '');
+  tell(argv, { code: 'USAGE', error: sentence, exit_code: EXIT.usage }, `error USAGE: ${sentence}`);
+  return EXIT.usage;
+}
+
+/** Says on standard error what a command failed of: in a sentence, or with its stack where it is a defect. */
+export function tellFailure(argv: readonly string[], error: unknown): ExitCode {
+  const stack = error instanceof Error ? error.stack : undefined;
+  const sentence = sentenceOf(error) ?? stack ?? String(error);
+  const { exitCode = EXIT.failed, faults = [] } = error as { exitCode?: ExitCode; faults?: readonly string[] };
+  const code = exitCode === EXIT.usage ? 'USAGE' : 'FAILED';
+  tell(argv, { code, error: sentence, details: faults, exit_code: exitCode }, `heddle: ${sentence}`);
+  return exitCode;
+}
+
+function tell(
+  argv: readonly string[],
+  report: Pick<FailureReport, 'code' | 'error' | 'exit_code'> & { details?: readonly string[] },
+  line: string,
+): void {
+  const { code, error, details = [], exit_code } = report;
+  const document: FailureReport = { code, error, details, next: null, exit_code };
+  process.stderr.write(`${isJsonAsked(argv) ? JSON.stringify(document) : line}\n`);
+}
+
+/** Whether `--json` was given; read here, since what is not valid was not parsed. */
+function isJsonAsked(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end === -1 ? argv : argv.slice(0, end)).includes('--json');
+}
