@@ -39,3 +39,26 @@ test('a process that is killed lets go', async () => {
   await gone;
   await (await lockDirectory(path)).release();
 });
+
+test('containers that share the directory see each other, which names of their own do not let them', async (t) => {
+  const path = join(directory, 'x'.repeat(120), 'shared');
+  mkdirSync(path, { recursive: true });
+  const script = `const { lockDirectory } = await import(${JSON.stringify(LOCK)});
+    const lock = await lockDirectory(${JSON.stringify(path)});
+    console.log('locked');
+    process.stdin.once('end', () => lock.release()).resume();`;
+  const flags = process.getuid?.() === 0 ? ['--net'] : ['--map-root-user', '--net'];
+  const holder = spawn('unshare', [...flags, process.execPath, '--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const [said] = (await Promise.race([once(holder.stdout, 'data'), once(holder.stderr, 'data')])) as [Buffer];
+  if (!said.toString().startsWith('locked')) {
+    t.skip(`needs network namespaces, and there are none here: ${said.toString().trim()}`);
+    return;
+  }
+  await assert.rejects(lockDirectory(path), /Another executor uses/);
+  const gone = once(holder, 'exit');
+  holder.stdin.end();
+  await gone;
+  await (await lockDirectory(path)).release();
+});
