@@ -4,23 +4,29 @@ import { percentile, perSecond } from './statistics.ts';
 const BATCHES = [100, 30, 10];
 const WARM_UP_MESSAGES = 2000;
 
-/** Messages through the manager, by the size of the batches that it takes. */
+/** Messages through the manager: waiting, by how many of them one receive brings; and arriving in tens as it works. */
 function messages(count: number): Scenario {
   const bench = 'manager/messages';
+  const participant = (label: string, batch: number, arriving: boolean): Participant => ({
+    label,
+    subject: 'heddle-manager',
+    async warmUp(subject) {
+      await subject.transport({ messages: WARM_UP_MESSAGES, batch, arriving });
+    },
+    async round(subject) {
+      const ms = await subject.transport({ messages: count, batch, arriving });
+      return [{ bench, metric: 'messages_per_s', value: perSecond(count, ms) }];
+    },
+  });
   return {
     benches: [bench],
     rounds: 3,
-    participants: BATCHES.map((batch): Participant => ({
-      label: batch === BATCHES[0] ? 'heddle' : `heddle in batches of ${batch}`,
-      subject: 'heddle-manager',
-      async warmUp(subject) {
-        await subject.transport({ messages: WARM_UP_MESSAGES, batch });
-      },
-      async round(subject) {
-        const ms = await subject.transport({ messages: count, batch });
-        return [{ bench, metric: 'messages_per_s', value: perSecond(count, ms) }];
-      },
-    })),
+    participants: [
+      ...BATCHES.map((batch) =>
+        participant(batch === BATCHES[0] ? 'heddle' : `heddle in batches of ${batch}`, batch, false),
+      ),
+      participant('heddle arriving in batches of 10', 10, true),
+    ],
   };
 }
 

@@ -25,6 +25,8 @@ export type TreeShape =
 export interface TransportShape {
   messages: number;
   batch: number;
+  /** Of a manager: they come while it runs, in such batches, from senders at work at the same time. */
+  arriving?: boolean;
 }
 
 /** One scan of a tree of files. */

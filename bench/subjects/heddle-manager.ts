@@ -4,12 +4,13 @@ import type { NewContainerNode, NewTaskNode } from '../../src/domain/workflow.ts
 import { createEngine, type TransactionalEngine } from '../../src/engine/engine.ts';
 import { createManager } from '../../src/engine/manager/manager.ts';
 import { PostgresQueue } from '../../src/queue/postgres.ts';
-import type { MessageQueue, ReceiveOptions } from '../../src/queue/port.ts';
+import type { MessageQueue, ReceivedMessage, ReceiveOptions } from '../../src/queue/port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { newId, systemRandom } from '../../src/runtime/random.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { chunks } from '../src/graphs.ts';
 import { elapsedMs } from '../src/no-op.ts';
 import type { Environment, Subject, TransportShape } from '../src/subject.ts';
 
@@ -17,6 +18,9 @@ const KIND = 'bench';
 const CONCURRENCY = 1_000_000;
 const SEND_SIZE = 1000;
 const RECEIVERS = 3;
+const BATCH_MAX = 100;
+/** Who send at the same time, each its next set when the last one is stored. */
+const SENDERS = 8;
 const INBOX_KEEP_MS = 86_400_000;
 
 function task(): NewTaskNode {
@@ -43,6 +47,41 @@ function task(): NewTaskNode {
       dependencies: [],
     },
   };
+}
+
+/** Signs of life first, then the ends. */
+function bodiesOf(starts: readonly StartTaskMessage[]): string[] {
+  const beats = starts.map(({ task: { id, attempt } }) => ({ type: 'HeartbeatTask', task_id: id, attempt }));
+  const ends = starts.map(({ task: { id, attempt }, root_container_id }) => {
+    return { type: 'CompleteTask', task_id: id, attempt, root_container_id, state: 'Succeeded', data: { found: 3 } };
+  });
+  return [...beats, ...ends].map((message) => JSON.stringify(message));
+}
+
+interface QueueWatch {
+  received?: (messages: readonly ReceivedMessage[]) => void;
+  deleted?: (receipts: readonly string[]) => void;
+}
+
+/** A queue that tells what comes out of it. */
+function watched(queue: MessageQueue, { received, deleted }: QueueWatch): MessageQueue {
+  const members: Partial<MessageQueue> = {
+    receive: async (name: string, options: ReceiveOptions) => {
+      const messages = await queue.receive(name, options);
+      received?.(messages);
+      return messages;
+    },
+    delete: async (name: string, receipts: readonly string[]) => {
+      await queue.delete(name, receipts);
+      deleted?.(receipts);
+    },
+  };
+  return new Proxy(queue, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(members, name) ?? Reflect.get(target, name, target);
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
 }
 
 /** The manager as `heddle server` runs it, on a queue in PostgreSQL. */
@@ -80,32 +119,40 @@ class ManagerSubject implements Subject {
     await this.#database.close();
   }
 
-  /** A sign of life and an end for each of `messages / 2` tasks, all of them waiting when the manager begins. */
-  async transport({ messages, batch }: TransportShape): Promise<number> {
-    const starts = await this.#startTasks(messages / 2);
-    for (const [type, rest] of [
-      ['HeartbeatTask', {}],
-      ['CompleteTask', { state: 'Succeeded', data: { found: 3 } }],
-    ] as const) {
-      for (let at = 0; at < starts.length; at += SEND_SIZE) {
-        const bodies = starts.slice(at, at + SEND_SIZE).map(({ task: { id, attempt }, root_container_id }) => {
-          const root = type === 'CompleteTask' ? { root_container_id } : {};
-          return { body: JSON.stringify({ type, task_id: id, attempt, ...root, ...rest }) };
-        });
-        await this.#queue.send(MANAGER_QUEUE, bodies);
-      }
-    }
-    const loop = this.#loop(batch);
+  /** A sign of life and an end for each of `messages / 2` tasks: waiting when the manager begins, or sent meanwhile. */
+  async transport({ messages, batch, arriving = false }: TransportShape): Promise<number> {
+    const bodies = bodiesOf(await this.#startTasks(messages / 2));
+    const handled = Promise.withResolvers<undefined>();
+    let left = messages;
+    const queue = watched(this.#queue, {
+      deleted: ({ length }) => {
+        left -= length;
+        if (left === 0) handled.resolve(undefined);
+      },
+    });
+    // What arrives is asked for as a server asks: all that waits, up to the size of a batch.
+    const loop = this.#loop(arriving ? BATCH_MAX : batch, queue);
+    if (!arriving) await this.#send(bodies, SEND_SIZE, 1);
     const ms = await elapsedMs(async () => {
       loop.start();
-      for (;;) {
-        const { visible, in_flight } = await this.#queue.depth(MANAGER_QUEUE);
-        if (visible + in_flight === 0) return;
-        await systemClock.sleep(20);
-      }
+      if (arriving) await this.#send(bodies, batch, SENDERS);
+      await handled.promise;
     });
     await loop.stop();
     return ms;
+  }
+
+  async #send(bodies: readonly string[], size: number, senders: number): Promise<void> {
+    const sets = chunks(bodies, size);
+    const sender = async (): Promise<void> => {
+      for (let set = sets.shift(); set !== undefined; set = sets.shift()) {
+        await this.#queue.send(
+          MANAGER_QUEUE,
+          set.map((body) => ({ body })),
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: senders }, sender));
   }
 
   /** One workflow at a time: milliseconds from the call that sends its message until a worker has its StartTask. */
@@ -121,17 +168,12 @@ class ManagerSubject implements Subject {
   async #startOneByOne(samples: number): Promise<{ sent_at: number; received_at: number; started_at: number }[]> {
     await this.#seeWorker();
     let receivedAt = 0;
-    const queue = Object.create(this.#queue, {
-      receive: {
-        value: async (name: string, options: ReceiveOptions) => {
-          const messages = await this.#queue.receive(name, options);
-          if (messages.length > 0) receivedAt = performance.now();
-          return messages;
-        },
+    const queue = watched(this.#queue, {
+      received: (messages) => {
+        if (messages.length > 0) receivedAt = performance.now();
       },
-      delete: { value: (name: string, receipts: readonly string[]) => this.#queue.delete(name, receipts) },
-    }) as MessageQueue;
-    const loop = this.#loop(100, queue);
+    });
+    const loop = this.#loop(BATCH_MAX, queue);
     loop.start();
     const times: { sent_at: number; received_at: number; started_at: number }[] = [];
     const worker = workerQueueOf(KIND);
@@ -174,7 +216,7 @@ class ManagerSubject implements Subject {
     return starts;
   }
 
-  #loop(batchMax: number, queue = this.#queue): ManagerLoop {
+  #loop(receiveMax: number, queue = this.#queue): ManagerLoop {
     const common = { clock: systemClock, log: silentLogger };
     const [database, engine] = [this.#database, this.#engine];
     const jobs = { database, queue, log: silentLogger, newId, now: () => null };
@@ -184,7 +226,7 @@ class ManagerSubject implements Subject {
       manager,
       queue,
       engine,
-      batchMax,
+      receiveMax,
       receivers: RECEIVERS,
       intervalMs: 1000,
       inboxKeepMs: INBOX_KEEP_MS,

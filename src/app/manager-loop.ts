@@ -1,18 +1,20 @@
 import { MANAGER_QUEUE } from '../domain/message.ts';
 import type { Manager, ManagerRun } from '../engine/manager/manager.ts';
 import type { Engine } from '../engine/port.ts';
+import { SET_BYTES_MAX } from '../queue/limits.ts';
 import type { MessageQueue, ReceivedMessage } from '../queue/port.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
+import { ManagerBatches } from './manager-batches.ts';
 
 export interface ManagerLoopOptions {
   manager: Manager;
   queue: MessageQueue;
   engine: Pick<Engine, 'onReady'>;
-  /** Batches under way at once; each holds a connection of the pool while it runs. */
+  /** Who ask the queue for messages, and batches under way at once; each of these holds a connection of the pool. */
   receivers: number;
   /** How often the clock is looked at: delays, timeouts, lost claims, ends of trees, due jobs. */
   intervalMs: number;
@@ -23,6 +25,8 @@ export interface ManagerLoopOptions {
   log: Logger;
   /** Messages of one batch, 100 by default. */
   batchMax?: number;
+  /** Messages that the queue is asked for at once, as many as a batch has by default. */
+  receiveMax?: number;
   /** How long a batch is hidden from others, ms; extended for as long as it is under way. */
   visibilityMs?: number;
 }
@@ -45,6 +49,7 @@ export class ManagerLoop {
   readonly #options: ManagerLoopOptions;
   readonly #loops: readonly Loop[];
   readonly #dispatcher: Loop;
+  readonly #batches: ManagerBatches;
   /** Kinds whose lanes wake the dispatcher, each with how to stop that. */
   readonly #watched = new Map<string, () => void>();
   #unwatchRunners: (() => void) | undefined;
@@ -52,8 +57,14 @@ export class ManagerLoop {
   #doubtsDatabase = false;
 
   constructor(options: ManagerLoopOptions) {
-    const { receivers, intervalMs, clock, log } = options;
+    const { receivers, intervalMs, clock, log, batchMax = BATCH_MAX } = options;
     this.#options = options;
+    this.#batches = new ManagerBatches({
+      handle: (messages) => this.#handle(messages),
+      underWayMax: receivers,
+      messagesMax: batchMax,
+      charactersMax: SET_BYTES_MAX,
+    });
     const loop = (name: string, everyMs: number, runOnce: (signal: AbortSignal) => Promise<'again' | 'idle'>): Loop =>
       new Loop({ name, intervalMs: everyMs, clock, log, runOnce });
     this.#dispatcher = loop('manager dispatch', intervalMs, () => this.#dispatch());
@@ -79,31 +90,41 @@ export class ManagerLoop {
     for (const unwatch of this.#watched.values()) unwatch();
     this.#watched.clear();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
+    await this.#batches.drain();
   }
 
   async #receive(signal: AbortSignal): Promise<'again'> {
-    const { queue, manager, clock, random, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
+    const { queue, manager, log, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
+    const max = Math.min(this.#options.receiveMax ?? batchMax, batchMax);
     // Every delivery counts towards the dead letters, so none is asked for while nothing can be done with it.
     if (this.#doubtsDatabase) await manager.ping();
     this.#doubtsDatabase = false;
     const messages = await queue.receive(MANAGER_QUEUE, {
-      max: batchMax,
+      max,
       wait_ms: WAIT_MS,
       visibility_ms: visibilityMs,
       signal,
     });
     if (messages.length === 0) return 'again';
-    const keepHidden = this.#keepHidden(messages, visibilityMs);
-    try {
-      const run = await manager.run(messages, clock.now(), { upkeep: false, runners: false });
-      this.#doubtsDatabase = run.error !== null;
-      await settle(queue, messages, run, random);
-      // What keeps a run from its end keeps the next one from it too: the loop waits a little longer each time.
-      if (run.error !== null) throw run.error;
-    } finally {
-      keepHidden.end();
+    const hidden = this.#keepHidden(messages, visibilityMs);
+    const handled = this.#batches.add(messages).finally(() => hidden.end());
+    if (messages.length < max) {
+      await handled;
+    } else {
+      // More waits in the queue: it is fetched while this set is under way, and goes with others of its time.
+      handled.catch((error: unknown) => log.warn({ err: error }, 'A batch did not come to its end; it comes again'));
+      await this.#batches.room();
     }
     return 'again';
+  }
+
+  async #handle(messages: readonly ReceivedMessage[]): Promise<void> {
+    const { queue, manager, clock, random } = this.#options;
+    const run = await manager.run(messages, clock.now(), { upkeep: false, runners: false });
+    this.#doubtsDatabase = run.error !== null;
+    await settle(queue, messages, run, random);
+    // What keeps a run from its end keeps the next one from it too: the receivers wait a little longer each time.
+    if (run.error !== null) throw run.error;
   }
 
   #keepHidden(messages: readonly ReceivedMessage[], visibilityMs: number): { end(): void } {

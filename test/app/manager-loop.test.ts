@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { ManagerLoop, type ManagerLoopOptions } from '../../src/app/manager-loop.ts';
 import type { JsonObject } from '../../src/domain/json.ts';
 import { workerQueueOf, type StartTaskMessage } from '../../src/domain/message.ts';
+import type { Manager, ManagerRun } from '../../src/engine/manager/manager.ts';
 import { MemoryQueue } from '../../src/queue/memory.ts';
 import type { MessageQueue, ReceiveOptions } from '../../src/queue/port.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
@@ -24,7 +25,7 @@ import { eventually } from '../support/eventually.ts';
 import { openTestDatabase } from '../support/postgres.ts';
 
 function startLoop(
-  bench: Pick<Bench, 'manager' | 'queue' | 'engine'>,
+  bench: Pick<ManagerLoopOptions, 'manager' | 'queue' | 'engine'>,
   extra: Partial<ManagerLoopOptions> = {},
 ): ManagerLoop {
   const loop = new ManagerLoop({
@@ -40,6 +41,18 @@ function startLoop(
   loop.start();
   return loop;
 }
+
+const NOTHING_DONE: ManagerRun = {
+  failed: [],
+  buried: [],
+  timed_out: 0,
+  generators_completed: 0,
+  dispatched: 0,
+  finalized: 0,
+  jobs_started: 0,
+  busy: false,
+  error: null,
+};
 
 async function send({ queue }: Pick<Bench, 'queue'>, ...bodies: (JsonObject | string)[]): Promise<void> {
   await queue.send(
@@ -161,6 +174,41 @@ describe('the loop of the manager', () => {
     assert.equal((await bench.engine.getWorkflow(id))?.task_count, 1);
     assert.equal((await bench.queue.depth(MANAGER_QUEUE)).in_flight, 0);
     await close(bench, loop);
+  });
+
+  it('handles together what was received in small sets meanwhile, and all of it when it is stopped', async () => {
+    const queue = new MemoryQueue({ clock: systemClock });
+    const goOn = Promise.withResolvers<undefined>();
+    const sizes: number[] = [];
+    const manager: Manager = {
+      async run(messages) {
+        if (messages.length > 0) {
+          sizes.push(messages.length);
+          await goOn.promise;
+        }
+        return NOTHING_DONE;
+      },
+      ping: () => Promise.resolve(),
+      dispatchedKinds: () => Promise.resolve([]),
+      noteBuried: () => Promise.resolve(0),
+      forgetMessages: () => Promise.resolve(0),
+    };
+    await queue.send(
+      MANAGER_QUEUE,
+      Array.from({ length: 60 }, () => ({ body: '{}' })),
+    );
+    const loop = startLoop({ manager, queue, engine: { onReady: () => () => undefined } }, { receiveMax: 10 });
+    await eventually(
+      async () => (await queue.depth(MANAGER_QUEUE)).in_flight === 60,
+      'all are fetched while the first sets are under way',
+    );
+    assert.deepEqual(sizes, [10, 10]);
+    const stopped = loop.stop();
+    goOn.resolve(undefined);
+    await stopped;
+    assert.deepEqual(sizes, [10, 10, 40]);
+    assert.deepEqual(await queue.depth(MANAGER_QUEUE), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
+    await queue.close();
   });
 
   it('asks for nothing while the database is away, since each delivery brings messages closer to the dead letters', async () => {
