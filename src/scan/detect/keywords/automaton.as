@@ -1,5 +1,5 @@
-// Finds keywords in bytes: an Aho-Corasick automaton over byte classes, in four lanes. AssemblyScript; compiled by
-// scripts/build-automaton.ts to automaton.wasm.
+// Finds keywords in bytes: an Aho-Corasick automaton over byte classes, in four lanes, or, where keywords are few, in one
+// that passes over all places where none can begin. AssemblyScript; compiled by scripts/build-automaton.ts to automaton.wasm.
 
 // A row of the table has one u32 a class: the address of the next row, with bit 0 set where a keyword ends there.
 let classes: usize = 0;
@@ -10,6 +10,9 @@ let hits: usize = 0;
 let capacity: usize = 0;
 // Four counts.
 let counts: usize = 0;
+// Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands for a
+// group of keywords.
+let beginnings: usize = 0;
 
 export function configure(
   classes_: usize,
@@ -18,6 +21,7 @@ export function configure(
   hits_: usize,
   capacity_: usize,
   counts_: usize,
+  beginnings_: usize,
 ): void {
   classes = classes_;
   root = root_;
@@ -25,6 +29,7 @@ export function configure(
   hits = hits_;
   capacity = capacity_;
   counts = counts_;
+  beginnings = beginnings_;
 }
 
 // The state before `at`: a keyword that ends behind `at` began no more than `warm` bytes before it.
@@ -116,6 +121,67 @@ export function scan(begin: usize, end: usize, floor: usize): i32 {
   store<u32>(counts, <u32>((h2 - b2) >> 3), 8);
   store<u32>(counts, <u32>((h3 - b3) >> 3), 12);
   return <i32>((h0 - b0 + h1 - b1 + h2 - b2 + h3 - b3) >> 3);
+}
+
+// As `scan`, for few keywords, all of three bytes or more: while the automaton is at its root, sixteen places at once are
+// tried for the first three bytes of any keyword. All hits are in the first lane.
+export function scanFew(begin: usize, end: usize, floor: usize): i32 {
+  const map = classes;
+  const lane = hits;
+  const full = lane + (capacity << 3);
+  const nibble = i8x16.splat(0x0f);
+  const low0 = v128.load(beginnings);
+  const high0 = v128.load(beginnings, 16);
+  const low1 = v128.load(beginnings, 32);
+  const high1 = v128.load(beginnings, 48);
+  const low2 = v128.load(beginnings, 64);
+  const high2 = v128.load(beginnings, 80);
+  let hit = lane;
+  let at = begin;
+  let state = stateAt(begin, floor);
+  while (at < end) {
+    if (state == root && at + 18 <= end) {
+      const block0 = v128.load(at);
+      const block1 = v128.load(at, 1);
+      const block2 = v128.load(at, 2);
+      const first = v128.and(
+        i8x16.swizzle(low0, v128.and(block0, nibble)),
+        i8x16.swizzle(high0, i8x16.shr_u(block0, 4)),
+      );
+      const second = v128.and(
+        i8x16.swizzle(low1, v128.and(block1, nibble)),
+        i8x16.swizzle(high1, i8x16.shr_u(block1, 4)),
+      );
+      const third = v128.and(
+        i8x16.swizzle(low2, v128.and(block2, nibble)),
+        i8x16.swizzle(high2, i8x16.shr_u(block2, 4)),
+      );
+      const groups = v128.and(v128.and(first, second), third);
+      if (!v128.any_true(groups)) {
+        at += 16;
+        continue;
+      }
+      at += ctz(~(<u32>i8x16.bitmask(i8x16.eq(groups, i8x16.splat(0)))));
+    }
+    // The automaton goes on from a place where a keyword may begin, until none is under way.
+    do {
+      state = load<u32>(state + load<u16>(map + ((<usize>load<u8>(at)) << 1)));
+      at++;
+      if (state & 1) {
+        if (hit == full) return -1;
+        state &= ~1;
+        store<u32>(hit, <u32>at);
+        store<u32>(hit, <u32>state, 4);
+        hit += 8;
+      }
+    } while (state != root && at < end);
+  }
+  const found = <u32>((hit - lane) >> 3);
+  store<u32>(counts, found);
+  store<u32>(counts, 0, 4);
+  store<u32>(counts, 0, 8);
+  store<u32>(counts, 0, 12);
+  return <i32>found;
 }
 
 export function countNewlines(begin: usize, end: usize): i32 {

@@ -2,8 +2,17 @@ import { readFileSync } from 'node:fs';
 import type { KeywordAutomaton } from './trie.ts';
 
 interface AutomatonExports {
-  configure(classes: number, root: number, warm: number, hits: number, capacity: number, counts: number): void;
+  configure(
+    classes: number,
+    root: number,
+    warm: number,
+    hits: number,
+    capacity: number,
+    counts: number,
+    beginnings: number,
+  ): void;
   scan(begin: number, end: number, floor: number): number;
+  scanFew(begin: number, end: number, floor: number): number;
   countNewlines(begin: number, end: number): number;
   lastNewline(begin: number, end: number): number;
   findEncoded(begin: number, end: number, limit: number, open: number, minimum: number): number;
@@ -23,6 +32,8 @@ const PAGE_BYTES = 65_536;
 
 /** The module's own data lies below; AssemblyScript keeps a few constants there. */
 const BASE = 4096;
+
+const BEGINNINGS_BYTES = 96;
 
 const LANES = 4;
 
@@ -46,6 +57,7 @@ export type HitVisitor = (end: number, state: number) => void;
 export class KeywordScanner {
   readonly bytes: Buffer;
   readonly #exports: AutomatonExports;
+  readonly #find: AutomatonExports['scan'];
   readonly #words: Uint32Array;
   readonly #hits: number;
   readonly #counts: number;
@@ -55,10 +67,11 @@ export class KeywordScanner {
 
   /** `bufferBytes`: what `allocate` may give out in all. */
   constructor(automaton: KeywordAutomaton, bufferBytes: number) {
-    const { classOf, classes, states } = automaton;
+    const { classOf, classes, states, beginnings } = automaton;
     this.#rowBytes = classes * 4;
     const classesAt = BASE;
-    this.#root = classesAt + 512;
+    const beginningsAt = classesAt + 512;
+    this.#root = align(beginningsAt + BEGINNINGS_BYTES);
     this.#counts = align(this.#root + states * this.#rowBytes);
     this.#hits = this.#counts + 16;
     this.#free = align(this.#hits + LANES * LANE_CAPACITY * 8);
@@ -71,7 +84,9 @@ export class KeywordScanner {
     for (let byte = 0; byte < 256; byte++) this.bytes.writeUInt16LE(classOf[byte]! * 4, classesAt + byte * 2);
     this.#writeTable(automaton);
     const warm = Math.max(0, automaton.longest - 1);
-    this.#exports.configure(classesAt, this.#root, warm, this.#hits, LANE_CAPACITY, this.#counts);
+    this.#exports.configure(classesAt, this.#root, warm, this.#hits, LANE_CAPACITY, this.#counts, beginningsAt);
+    if (beginnings !== null) this.bytes.set(beginnings, beginningsAt);
+    this.#find = beginnings === null ? this.#exports.scan : this.#exports.scanFew;
   }
 
   #writeTable({ next, first, classes, states }: KeywordAutomaton): void {
@@ -100,7 +115,7 @@ export class KeywordScanner {
     let size = BLOCK_BYTES;
     for (let at = begin; at < end;) {
       const stop = Math.min(end, at + size);
-      const found = this.#exports.scan(at, stop, floor);
+      const found = this.#find(at, stop, floor);
       if (found < 0) {
         size >>= 1;
         continue;

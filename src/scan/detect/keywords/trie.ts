@@ -1,3 +1,5 @@
+import { beginningsOf } from './beginnings.ts';
+
 /** An automaton as numbers, before it stands in a scanner's memory. Plain data; what is large is shared by the threads. */
 export interface KeywordAutomaton {
   /** For each byte its class; class 0 holds all bytes that no keyword has. */
@@ -10,6 +12,8 @@ export interface KeywordAutomaton {
   first: Uint32Array;
   outputs: Uint32Array;
   longest: number;
+  /** Tables that tell where a keyword may begin; null where asking them does not pay. */
+  beginnings: Uint8Array | null;
 }
 
 /**
@@ -28,6 +32,7 @@ export function buildKeywordAutomaton(keywords: readonly string[]): KeywordAutom
     first: shared(firsts(outputs)),
     outputs: shared(outputs.flat()),
     longest: Math.max(0, ...keywords.map(({ length }) => length)),
+    beginnings: beginningsOf(keywords),
   };
 }
 

@@ -14,13 +14,13 @@ test('the module is what its source compiles to', async () => {
   assert.ok(compiled.equals(readFileSync(MODULE)), 'run node scripts/build-automaton.ts and commit automaton.wasm');
 });
 
-const words = fc.uniqueArray(
-  fc.string({ unit: fc.constantFrom('a', 'b', 'k', '_', '\xe9'), minLength: 1, maxLength: 6 }),
-  {
+const wordsOf = (minLength: number) =>
+  fc.uniqueArray(fc.string({ unit: fc.constantFrom('a', 'b', 'k', '_', '\xe9'), minLength, maxLength: 6 }), {
     minLength: 1,
     maxLength: 8,
-  },
-);
+  });
+/** Those of three letters and more are first looked for by their beginnings. */
+const words = fc.oneof(wordsOf(1), wordsOf(3));
 const texts = fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'K', 'k', '_', '\xe9', 'x'), maxLength: 200 });
 
 /** End and word of every hit in `(begin, end]`, longest first. */
@@ -34,7 +34,7 @@ function naiveHits(keywords: readonly string[], text: string, begin: number, end
   return hits;
 }
 
-test('the automaton finds every keyword, in order, in four lanes, whatever part of the buffer is scanned', () => {
+test('the automaton finds every keyword, in order, in four lanes or by beginnings, whatever part of the buffer is scanned', () => {
   fc.assert(
     fc.property(words, texts, fc.nat(200), (keywords, text, from) => {
       const automaton = buildKeywordAutomaton(keywords);
@@ -48,23 +48,30 @@ test('the automaton finds every keyword, in order, in four lanes, whatever part 
       });
       assert.deepEqual(hits, naiveHits(keywords, text, begin, text.length));
     }),
-    { numRuns: 200 },
+    { numRuns: 400 },
   );
 });
 
-test('more hits than a lane has room for are found all the same', () => {
-  const length = 300_000;
-  const scanner = new KeywordScanner(buildKeywordAutomaton(['aa']), length);
-  const address = scanner.allocate(length);
-  scanner.bytes.fill('a', address, address + length);
-  let count = 0;
-  let last = 0;
-  scanner.scan(address, address + length, address, (end) => {
-    assert.ok(end > last);
-    last = end;
-    count++;
+for (const keyword of ['aa', 'aaa'])
+  test(`more hits of ${keyword} than a lane has room for are found all the same`, () => {
+    const length = 300_000;
+    const scanner = new KeywordScanner(buildKeywordAutomaton([keyword]), length);
+    const address = scanner.allocate(length);
+    scanner.bytes.fill('a', address, address + length);
+    let count = 0;
+    let last = 0;
+    scanner.scan(address, address + length, address, (end) => {
+      assert.ok(end > last);
+      last = end;
+      count++;
+    });
+    assert.equal(count, length - keyword.length + 1);
   });
-  assert.equal(count, length - 1);
+
+test('beginnings are asked for few keywords of three bytes or more only', () => {
+  const many = Array.from({ length: 33 }, (_, at) => `key${at}`);
+  assert.notEqual(buildKeywordAutomaton(many.slice(1)).beginnings, null);
+  for (const words of [many, ['key', 'ab'], []]) assert.equal(buildKeywordAutomaton(words).beginnings, null);
 });
 
 test('newlines are counted and the last one found, at any place', () => {
