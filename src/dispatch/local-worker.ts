@@ -95,6 +95,8 @@ export class LocalWorker {
   #flowing = false;
   /** A claim failed; the next one waits for the poll. */
   #paused = false;
+  /** Claims that failed since the last one that did not. */
+  #failures = 0;
   #working = false;
   #unsubscribe: (() => void) | undefined;
   #withdraw: (() => void) | undefined;
@@ -261,14 +263,23 @@ export class LocalWorker {
     try {
       const tasks = await this.#options.engine.claim(this.#request(limit));
       this.#flowing = tasks.length >= limit;
+      this.#failures = 0;
       this.#queue.push(tasks);
     } catch (error) {
       this.#flowing = false;
       this.#paused = true;
-      this.#options.log.error({ err: error }, 'a claim of tasks failed; the next one waits for the poll');
+      this.#failures += 1;
+      this.#tellFailure(error);
     } finally {
       this.#asked -= limit;
     }
+  }
+
+  /** Ever more rarely: each worker tries again at every poll, however long the outage. */
+  #tellFailure(error: unknown): void {
+    const failures = this.#failures;
+    if (!Number.isInteger(Math.log2(failures))) return;
+    this.#options.log.error({ err: error, failures }, 'a claim of tasks failed; the next one waits for the poll');
   }
 
   /** Starts what is queued while executors are free. */

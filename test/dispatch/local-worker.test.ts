@@ -215,6 +215,37 @@ describe('when the engine fails', () => {
     await until('the reports', () => tasks.reports.length === 3);
     await worker.stop(0);
   });
+
+  it('an outage is told ever more rarely, and the next one at once', async () => {
+    const tasks = new FakeTasks();
+    const clock = new VirtualClock();
+    const told: unknown[] = [];
+    const log = {
+      ...silentLogger,
+      error: (fields: object) => void told.push((fields as { failures: number }).failures),
+    };
+    const claim = tasks.claim.bind(tasks);
+    let away = true;
+    let calls = 0;
+    tasks.claim = (request) => {
+      calls += 1;
+      return away ? Promise.reject(new HeddleError('DATABASE_UNAVAILABLE')) : claim(request);
+    };
+    const worker = workerOf(tasks, { noop: () => undefined }, { clock, intervalMs: 500, log });
+    const polls = async (count: number): Promise<void> => {
+      for (let poll = 0; poll < count; poll += 1) await clock.advance(500);
+    };
+    worker.start();
+    await polls(100);
+    assert.equal(calls, 101);
+    assert.deepEqual(told, [1, 2, 4, 8, 16, 32, 64]);
+    away = false;
+    await polls(1);
+    away = true;
+    await polls(1);
+    assert.deepEqual(told.slice(7), [1]);
+    await worker.stop(0);
+  });
 });
 
 describe('the context of an executor', () => {
