@@ -13,6 +13,8 @@ export const unusedPool: PoolOperations = {
   waiting: unused,
   granted: unused,
   request: unused,
+  requests: unused,
+  onSettled: unused,
   history: unused,
   provision: unused,
   hold: unused,

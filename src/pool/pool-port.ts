@@ -3,7 +3,7 @@ import type { ResourceClass, UsageClass } from '../domain/runner/resource-class.
 import type { Runner } from '../domain/runner/runner.ts';
 import type { PoolPolicy } from './context.ts';
 import type { PoolSample } from './port/history.ts';
-import type { ClassCensus, RunnerFilter, RunnerRequest } from './port/store.ts';
+import type { ClassCensus, RequestWithRunners, RunnerFilter, RunnerRequest } from './port/store.ts';
 
 /** A class, and how many idle runners of it stay now. */
 export interface PoolClass extends ResourceClass {
@@ -38,8 +38,6 @@ export interface PoolStatus {
   readonly parts: readonly PartStatus[];
   readonly obstacles: readonly LaunchObstacle[];
 }
-
-export type RequestWithRunners = RunnerRequest & { readonly runners: readonly Runner[] };
 
 export interface HoldOptions {
   /** A UUID; the same one asks for the same request again. Null: a new one. */
@@ -94,6 +92,10 @@ export interface PoolOperations {
   granted(limit: number): Promise<RunnerRequest[]>;
   /** @throws HeddleError NOT_FOUND */
   request(id: string): Promise<RequestWithRunners>;
+  /** Those of these requests that there are, at most 1,000. */
+  requests(ids: readonly string[]): Promise<RequestWithRunners[]>;
+  /** Runs `ring` whenever requests of holders may have been settled; returns how to stop that. */
+  onSettled(ring: () => void): () => void;
   /** Samples of the last so many milliseconds, oldest first; empty where none are taken. */
   history(sinceMs: number): Promise<PoolSample[]>;
 

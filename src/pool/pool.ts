@@ -6,17 +6,9 @@ import { aliveIn, batchesOf } from './batches.ts';
 import type { PoolContext } from './context.ts';
 import { historyOf } from './history.ts';
 import { PoolParts, type PoolOptions } from './parts.ts';
-import type {
-  HoldOptions,
-  PoolClass,
-  PoolOperations,
-  PoolStatus,
-  Provisioned,
-  Refreshed,
-  RequestWithRunners,
-} from './pool-port.ts';
+import type { HoldOptions, PoolClass, PoolOperations, PoolStatus, Provisioned, Refreshed } from './pool-port.ts';
 import type { PoolSample } from './port/history.ts';
-import type { ClassCensus, RunnerFilter, RunnerRequest } from './port/store.ts';
+import type { ClassCensus, RequestWithRunners, RunnerFilter, RunnerRequest } from './port/store.ts';
 import { refresh } from './refresh.ts';
 
 const HOLDER_CHARS_MAX = 200;
@@ -32,6 +24,7 @@ export class Pool implements PoolOperations {
   readonly #context: PoolContext;
   readonly #launches: boolean;
   readonly #newId: () => string;
+  readonly #rings = new Set<() => void>();
 
   constructor(context: PoolContext, options: PoolOptions = {}) {
     const { clock, random } = context;
@@ -56,6 +49,16 @@ export class Pool implements PoolOperations {
   /** Somebody asks, or a runner is free while others wait. */
   wake(): void {
     this.parts.wake('serve requests', 'offer idle runners', 'launch runners');
+  }
+
+  /** Requests of holders were settled, by whichever process. */
+  ring(): void {
+    for (const ring of this.#rings) ring();
+  }
+
+  onSettled(ring: () => void): () => void {
+    this.#rings.add(ring);
+    return () => void this.#rings.delete(ring);
   }
 
   classes(): readonly PoolClass[] {
@@ -106,6 +109,10 @@ export class Pool implements PoolOperations {
     const request = isUuid(id) ? await this.#context.store.request(id.toLowerCase()) : null;
     if (request === null) throw new HeddleError('NOT_FOUND', `No request of the pool has the id ${id.slice(0, 60)}`);
     return request;
+  }
+
+  requests(ids: readonly string[]): Promise<RequestWithRunners[]> {
+    return this.#context.store.requests(ids.slice(0, IDS_MAX));
   }
 
   history(sinceMs: number): Promise<PoolSample[]> {
@@ -185,7 +192,9 @@ export class Pool implements PoolOperations {
   async release(runnerIds: readonly string[]): Promise<number> {
     const held = (await this.#existing(idsOf(runnerIds))).filter(({ request_id }) => request_id !== null);
     const requests = [...new Set(held.flatMap(({ request_id }) => request_id ?? []))];
-    const tasks = (await this.#requests(requests)).filter(({ source }) => source === 'task');
+    const tasks = (requests.length === 0 ? [] : await this.requests(requests)).filter(
+      ({ source }) => source === 'task',
+    );
     if (tasks.length > 0) {
       const runs = tasks.slice(0, 10).map(({ run }) => run);
       const remedy = 'cancel the task, or terminate the runner, and the task gets another one';
@@ -217,18 +226,6 @@ export class Pool implements PoolOperations {
 
   #existing(ids: readonly string[]): Promise<Runner[]> {
     return this.#context.store.list({ ids }, { offset: 0, limit: Math.max(1, ids.length) });
-  }
-
-  async #requests(ids: readonly string[]): Promise<RunnerRequest[]> {
-    if (ids.length === 0) return [];
-    const { store } = this.#context;
-    const latest = new Map((await store.granted(PAGE_MAX)).map((request) => [request.id, request]));
-    const found: RunnerRequest[] = [];
-    for (const id of ids) {
-      const request = latest.get(id) ?? (await store.request(id));
-      if (request !== null) found.push(request);
-    }
-    return found;
   }
 
   #unknownClass(name: string): HeddleError {

@@ -37,6 +37,8 @@ export const noPool: PoolOperations = {
   waiting: () => Promise.resolve([]),
   granted: () => Promise.resolve([]),
   request: () => nothing('requests'),
+  requests: () => Promise.resolve([]),
+  onSettled: () => () => undefined,
   history: () => Promise.resolve([]),
   provision: () => Promise.resolve({ runner_ids: [], left_out: 0, reason: null }),
   hold: () => nothing('runners'),

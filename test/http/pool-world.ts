@@ -31,7 +31,10 @@ export class PoolWorld {
   constructor(options: Partial<FakeProviderOptions> = {}) {
     const now = (): number => systemClock.now();
     const classes = DEFAULT_RESOURCE_CLASSES;
-    this.store = new MemoryRunnerStore({ times: TIMES, classes, max_uses: null, now });
+    this.store = new MemoryRunnerStore({
+      ...{ times: TIMES, classes, max_uses: null, now },
+      notify: () => this.pool.ring(),
+    });
     this.provider = new FakeProvider({ now, ...options });
     this.#context = {
       store: this.store,

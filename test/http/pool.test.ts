@@ -263,6 +263,20 @@ describe('runners for work outside', () => {
     assert.equal(other.code, 'IDEMPOTENCY_MISMATCH');
   });
 
+  test('are given up where the caller hangs up who alone could have known their id', async () => {
+    const hangsUp = new AbortController();
+    const asking = client.pool.hold({ requirements: { resource_class: '12xl' }, wait_secs: 60 }, hangsUp.signal);
+    const rejected = assert.rejects(asking);
+    const waitsOf12xl = async (): Promise<number> =>
+      (await client.pool.requests()).filter(({ requirements }) => requirements.resource_class === '12xl').length;
+    await eventually(async () => (await waitsOf12xl()) === 1, 'the request waits');
+    hangsUp.abort();
+    await rejected;
+    await eventually(async () => (await waitsOf12xl()) === 0, 'the request is over');
+    // The client opens another one for what it may be asked next.
+    server.app.server.closeAllConnections();
+  });
+
   test('that do not come in time are waited for on', async () => {
     world.provider.troubles.push('capacity');
     const held = await client.pool.hold({

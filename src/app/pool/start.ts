@@ -16,6 +16,7 @@ import { Loop } from '../../runtime/loop.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Database } from '../../store/database.ts';
+import { POOL_CHANNEL, SETTLED } from '../../store/runners/told.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
 import { deskOf } from './desk.ts';
@@ -62,7 +63,11 @@ export async function startPool(options: StartPoolOptions): Promise<StartedPool>
   const pool = new Pool({ ...context, history: store }, { launches: settings.runnerProvider !== 'none' });
   pool.start();
   stopping.add('the runner pool', () => pool.stop());
-  const unlisten = await database.listen('heddle_pool', () => pool.wake());
+  const unlisten = await database.listen(POOL_CHANNEL, (payload) => {
+    // Without words it may also be that words were lost.
+    if (payload !== SETTLED) pool.wake();
+    if (payload === SETTLED || payload === '') pool.ring();
+  });
   stopping.add('the wakes of the runner pool', unlisten);
   startLoops(options, store, provider);
   stopping.add('the runners', () => stopRunners(provider, store, log));

@@ -1,24 +1,35 @@
-import type { PoolOperations, RequestWithRunners } from '../../pool/pool-port.ts';
+import type { PoolOperations } from '../../pool/pool-port.ts';
+import type { RequestWithRunners } from '../../pool/port/store.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { Permits } from '../../runtime/permits.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
-/** Requests that may wait at once. */
+/** Requests that may wait at once: as many as one look can read. */
 const WAITING_MAX = 1_000;
-/** So many of them ask the database at a time, the others after them. */
-const LOOKS_AT_ONCE = 4;
-/** A look follows soon at first, for a runner that is just coming free, and then ever later. */
-const LOOK_FIRST_MS = 50;
-const LOOK_LAST_MS = 1_000;
+/** A wake-up that was lost costs no more than this. */
+const LOOK_INTERVAL_MS = 5_000;
 
-/** Lets callers wait for the runners that they asked for. */
+interface Waiter {
+  latest: RequestWithRunners;
+  /** Its time is over: whatever the next look finds is its answer. */
+  over: boolean;
+  answer: (request: RequestWithRunners) => void;
+}
+
+/**
+ * Lets callers wait for the runners that they asked for. All of them share one look at a time, which follows when the pool
+ * says that requests were settled, when somebody comes, and when somebody's time is over.
+ */
 export class RunnerWaits {
-  readonly #pool: Pick<PoolOperations, 'request'>;
+  readonly #pool: Pick<PoolOperations, 'requests' | 'onSettled'>;
   readonly #clock: Clock;
-  readonly #permits = new Permits(LOOKS_AT_ONCE);
   readonly #room = new WaitingRoom({ max: WAITING_MAX, full: 'Too many wait for runners already' });
+  readonly #waiters = new Set<Waiter>();
+  #rung = false;
+  #looking = false;
+  #cancelLook: (() => void) | null = null;
+  #unsubscribe: (() => void) | null = null;
 
-  constructor(pool: Pick<PoolOperations, 'request'>, clock: Clock) {
+  constructor(pool: Pick<PoolOperations, 'requests' | 'onSettled'>, clock: Clock) {
     this.#pool = pool;
     this.#clock = clock;
   }
@@ -34,8 +45,7 @@ export class RunnerWaits {
    */
   async wait(request: RequestWithRunners, waitMs: number, gone: AbortSignal): Promise<RequestWithRunners> {
     if (request.state !== 'waiting' || waitMs <= 0 || this.closing || gone.aborted) return request;
-    const untilMs = this.#clock.monotonic() + waitMs;
-    return this.#room.wait(gone, (stop) => this.#look(request, untilMs, stop));
+    return this.#room.wait(gone, (stop) => this.#wait(request, waitMs, stop));
   }
 
   /** Ends every wait with the request as it is. */
@@ -43,17 +53,67 @@ export class RunnerWaits {
     this.#room.close();
   }
 
-  async #look(request: RequestWithRunners, untilMs: number, stop: AbortSignal): Promise<RequestWithRunners> {
-    let latest = request;
-    let pauseMs = LOOK_FIRST_MS;
-    while (latest.state === 'waiting' && !stop.aborted) {
-      const leftMs = untilMs - this.#clock.monotonic();
-      if (leftMs <= 0) break;
-      await this.#clock.sleep(Math.min(leftMs, pauseMs), stop);
-      pauseMs = Math.min(2 * pauseMs, LOOK_LAST_MS);
-      using _permit = await this.#permits.acquire();
-      latest = await this.#pool.request(request.id);
+  async #wait(request: RequestWithRunners, waitMs: number, stop: AbortSignal): Promise<RequestWithRunners> {
+    const answered = Promise.withResolvers<RequestWithRunners>();
+    const waiter: Waiter = { latest: request, over: false, answer: answered.resolve };
+    const leave = (): void => answered.resolve(waiter.latest);
+    const cancel = this.#clock.after(waitMs, () => {
+      waiter.over = true;
+      this.#ring();
+    });
+    stop.addEventListener('abort', leave, { once: true });
+    this.#enter(waiter);
+    try {
+      return await answered.promise;
+    } finally {
+      cancel();
+      stop.removeEventListener('abort', leave);
+      this.#leave(waiter);
     }
-    return latest;
+  }
+
+  #enter(waiter: Waiter): void {
+    this.#waiters.add(waiter);
+    this.#unsubscribe ??= this.#pool.onSettled(() => this.#ring());
+    // It may have been settled before anybody listened.
+    this.#ring();
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    if (this.#waiters.size > 0) return;
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    this.#cancelLook?.();
+    this.#cancelLook = null;
+  }
+
+  #ring(): void {
+    this.#rung = true;
+    if (!this.#looking) void this.#lookWhileRung();
+  }
+
+  /** What rings during a look is looked at after it. */
+  async #lookWhileRung(): Promise<void> {
+    this.#looking = true;
+    this.#cancelLook?.();
+    this.#cancelLook = null;
+    while (this.#rung && this.#waiters.size > 0) {
+      this.#rung = false;
+      await this.#look([...this.#waiters]);
+    }
+    this.#looking = false;
+    if (this.#waiters.size > 0) this.#cancelLook = this.#clock.after(LOOK_INTERVAL_MS, () => this.#ring());
+  }
+
+  async #look(waiters: readonly Waiter[]): Promise<void> {
+    const ids = [...new Set(waiters.map(({ latest }) => latest.id))];
+    // A look that failed is followed by another; whose time is over hears what was known before.
+    const found = await this.#pool.requests(ids).catch(() => []);
+    const known = new Map(found.map((request) => [request.id, request]));
+    for (const waiter of waiters) {
+      waiter.latest = known.get(waiter.latest.id) ?? waiter.latest;
+      if (waiter.over || waiter.latest.state !== 'waiting') waiter.answer(waiter.latest);
+    }
   }
 }

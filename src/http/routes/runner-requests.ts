@@ -107,13 +107,16 @@ function holdRoute(app: App, { pool, clock }: RouteContext): void {
     },
     handler: async (request, reply) => {
       const { id, requirements, holder, tenant, expires_secs, wait_secs = 0 } = request.body;
+      const gone = hangUpOf(reply);
       const asked = await pool.hold(demandOf(pool, requirements), {
         id: id?.toLowerCase() ?? null,
         holder: holder ?? `holder at ${request.ip}`,
         tenant: tenant ?? null,
         wait_ms: expires_secs === undefined ? null : expires_secs * 1_000,
       });
-      const latest = await waits.wait(asked, wait_secs * 1_000, hangUpOf(reply));
+      const latest = await waits.wait(asked, wait_secs * 1_000, gone);
+      // Nobody else was ever told its id: runners that it got would be held for nobody.
+      if (gone.aborted && id === undefined) await pool.releaseHold(latest.id);
       // A connection that is kept would keep the server from closing.
       if (waits.closing) void reply.header('connection', 'close');
       return reply.header('location', `/v1/pool/requests/${latest.id}`).send(requestDetailToWire(latest));

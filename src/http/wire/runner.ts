@@ -3,8 +3,7 @@ import { Type, type Static } from 'typebox';
 import { USAGE_CLASSES } from '../../domain/runner/resource-class.ts';
 import type { Runner } from '../../domain/runner/runner.ts';
 import { REQUEST_STATES, RUNNER_STATES } from '../../domain/runner/state.ts';
-import type { RequestWithRunners } from '../../pool/pool-port.ts';
-import { EXHAUSTIONS, type RunnerRequest } from '../../pool/port/store.ts';
+import { EXHAUSTIONS, type RequestWithRunners, type RunnerRequest } from '../../pool/port/store.ts';
 import { isoTime, isoTimeOrNull, nullable, oneOf, Timestamp, Uuid } from './basics.ts';
 import { DemandDto, demandToWire, RequirementsDto } from './requirements.ts';
 

@@ -59,6 +59,11 @@ export interface RunnerRequest extends NewRequest {
   readonly reason: string | null;
 }
 
+/** A request with the runners that it has; none while it waits. */
+export interface RequestWithRunners extends RunnerRequest {
+  readonly runners: readonly Runner[];
+}
+
 export interface GrantedRunner {
   readonly id: string;
   readonly number: number;
@@ -161,7 +166,9 @@ export interface RunnerFilter {
 export interface RunnerStore {
   /** Writes requests in the order given; those with a known id stay as they are. */
   ask(requests: readonly NewRequest[]): Promise<void>;
-  request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null>;
+  request(id: string): Promise<RequestWithRunners | null>;
+  /** Those of them that there are, in no order. */
+  requests(ids: readonly string[]): Promise<RequestWithRunners[]>;
   /** Requests that wait, in the order of their turn; of a longer list those after this one. */
   waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]>;
   /** Requests that have their runners, the latest grant first. */

@@ -10,6 +10,7 @@ import type {
   NewRequest,
   Orders,
   Registration,
+  RequestWithRunners,
   RunnerFilter,
   RunnerRequest,
   RunnerStore,
@@ -63,12 +64,17 @@ export class MemoryRunnerStore implements RunnerStore {
     });
   }
 
-  request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null> {
-    return answered(() => {
-      const row = this.#tables.requests.get(id);
-      if (row === undefined) return null;
-      return { ...requestOf(row), runners: [...row.runners].sort(byNumber).map(runnerOf) };
-    });
+  async request(id: string): Promise<RequestWithRunners | null> {
+    return (await this.requests([id]))[0] ?? null;
+  }
+
+  requests(ids: readonly string[]): Promise<RequestWithRunners[]> {
+    return answered(() =>
+      this.#requestsOf(ids).map((row) => ({
+        ...requestOf(row),
+        runners: [...row.runners].sort(byNumber).map(runnerOf),
+      })),
+    );
   }
 
   waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]> {

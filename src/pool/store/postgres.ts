@@ -1,7 +1,7 @@
 import { isUuid } from '../../domain/ids.ts';
 import type { ResourceClass } from '../../domain/runner/resource-class.ts';
 import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
-import { REQUEST_STATES } from '../../domain/runner/state.ts';
+import { REQUEST_STATE_CODES, REQUEST_STATES } from '../../domain/runner/state.ts';
 import { Coalescer } from '../../runtime/coalescer.ts';
 import type { Database } from '../../store/database.ts';
 import { claimIdle, claimNamed, readHeads, type ServedRow } from '../../store/runners/claims.ts';
@@ -10,7 +10,7 @@ import type { RunnerMoment } from '../../store/runners/moment.ts';
 import { runnersOfRequests } from '../../store/runners/reads.ts';
 import {
   askForRunners,
-  findRequest,
+  findRequests,
   listGranted,
   listWaiting,
   noteExhausted,
@@ -44,6 +44,7 @@ import {
   type PoolTimes,
   type Registration,
   type RequestSource,
+  type RequestWithRunners,
   type RunnerFilter,
   type RunnerRequest,
   type RunnerStore,
@@ -139,12 +140,17 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     moment.tell(told);
   }
 
-  async request(id: string): Promise<(RunnerRequest & { readonly runners: readonly Runner[] }) | null> {
-    if (!isUuid(id)) return null;
-    const row = await findRequest(this.#database, id);
-    if (row === null) return null;
-    const runners = await runnersOfRequests(this.#database, [id]);
-    return { ...requestOf(row), runners: runners.map(runnerOfRow) };
+  async request(id: string): Promise<RequestWithRunners | null> {
+    return (await this.requests([id]))[0] ?? null;
+  }
+
+  async requests(ids: readonly string[]): Promise<RequestWithRunners[]> {
+    const rows = await findRequests(this.#database, ids.filter(isUuid));
+    // Those that wait have none.
+    const granted = rows.flatMap(({ id, state }) => (state === REQUEST_STATE_CODES.granted ? [id] : []));
+    const runners = granted.length === 0 ? [] : await runnersOfRequests(this.#database, granted);
+    const runnersOf = Map.groupBy(runners.map(runnerOfRow), ({ request_id }) => request_id);
+    return rows.map((row) => ({ ...requestOf(row), runners: runnersOf.get(row.id) ?? [] }));
   }
 
   async waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]> {

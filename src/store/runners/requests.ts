@@ -14,8 +14,8 @@ const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.rank, q.
       q.exhaustion, q.reason, q.created_at, q.granted_at, q.expires_at`;
 
 const FIND: Statement = {
-  name: 'runners.find_request',
-  text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id where q.id = $1::uuid`,
+  name: 'runners.find_requests',
+  text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id where q.id = any($1::uuid[])`,
 };
 
 const WAITING: Statement = {
@@ -86,9 +86,8 @@ export async function askForRunners(
   tell(row!.told);
 }
 
-export async function findRequest(queryable: Queryable, id: string): Promise<RequestRow | null> {
-  const [row] = await queryable.query<RequestRow>(FIND, [id]);
-  return row ?? null;
+export function findRequests(queryable: Queryable, ids: readonly string[]): Promise<RequestRow[]> {
+  return queryable.query(FIND, [uuidArray(ids)]);
 }
 
 /** In turn; after this turn where one is given. */

@@ -5,8 +5,9 @@ import type { RunnerMoment } from './moment.ts';
 /** Carries the id of a runner whose orders have changed. */
 export const RUNNER_CHANNEL = 'heddle_runner';
 
-/** Told, without words, when requests wait that idle runners may serve. */
+/** Told, without words, when requests wait that idle runners may serve; `SETTLED` when requests of holders wait no more. */
 export const POOL_CHANNEL = 'heddle_pool';
+export const SETTLED = 'settled';
 
 /** A column: whom the functions of this statement would have notified; null: nobody. */
 export const TOLD = `nullif(current_setting('heddle.told', true), '') as told`;
@@ -39,7 +40,9 @@ export class Teller {
     this.#notices = new Coalescer({
       flush: async (told) => {
         const payloads = [...new Set(told.flatMap((each) => each.split(',')))];
-        const channels = payloads.map((payload) => (payload === POOL ? POOL_CHANNEL : RUNNER_CHANNEL));
+        const channels = payloads.map((payload) =>
+          payload === POOL || payload === SETTLED ? POOL_CHANNEL : RUNNER_CHANNEL,
+        );
         await database.query(NOTIFY, [channels, payloads.map((payload) => (payload === POOL ? '' : payload))]);
         return told.map(() => undefined);
       },

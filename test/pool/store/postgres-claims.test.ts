@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { PostgresBackend } from '../../../src/pool/backends/postgres.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
-import { POOL_CHANNEL, RUNNER_CHANNEL } from '../../../src/store/runners/told.ts';
+import { POOL_CHANNEL, RUNNER_CHANNEL, SETTLED } from '../../../src/store/runners/told.ts';
 import { eventually } from '../../support/eventually.ts';
 import { many, newRequest, openField, seedIdle } from './seed.ts';
 
@@ -229,11 +229,18 @@ test('runners are told when their orders change, and the pool when somebody asks
   await eventually(() => pool.length > 0, 'the pool is told of the request');
   const [grant] = await store.claimIdle(1);
   await heard(1, 'the runner is told of its claim');
+  await eventually(() => pool.includes(SETTLED), 'who waits outside is told of the grant');
   await store.confirm(runner!, grant!.runners[0]!.epoch);
   await store.drain([runner!], 'drained');
   await heard(2, 'the runner is told that it is to end');
   await store.release(runner!, null);
   await heard(3, 'the runner is told of its end');
+  const settled = () => pool.filter((payload) => payload === SETTLED).length;
+  const before = settled();
+  const other = newRequest();
+  await store.ask([other]);
+  await store.withdraw([other.id], 'over');
+  await eventually(() => settled() > before, 'who waits outside is told of the end');
 });
 
 test('a request of a task whose run is no id is refused', async () => {

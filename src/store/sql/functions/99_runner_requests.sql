@@ -68,6 +68,7 @@ begin
     select r.id from runner r where r.request_id = any(v_ids) and r.request_id is not null and r.state in (2, 3)
     order by r.id for update);
   update runner_request q set state = 2, ended_at = v_now, reason = p_reason where q.id = any(v_ids);
+  perform runner_tell_waiters(p_times);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, v_now, p_times); end if;
   return array(select r.id from runner r where r.id = any(v_runners) and r.state + 0 = 1);
 end $$;

@@ -191,6 +191,7 @@ begin
   where q.id = any(array(select w.id from runner_request w where w.state = 0 and w.expires_at <= v_now
     order by w.expires_at limit p_limit for update skip locked));
   get diagnostics v_expired = row_count;
+  if v_expired > 0 then perform runner_tell_waiters(p_times); end if;
   v_released := runner_release_over(p_limit, v_now, p_times);
 
   select s.o_doubted, s.o_lost into v_doubted, v_over from runner_find_silent(p_limit, v_silent, v_doubt, v_now) s;

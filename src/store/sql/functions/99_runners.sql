@@ -33,6 +33,17 @@ begin
   end if;
 end $$;
 
+-- Tells those who wait outside for runners that requests of holders wait no more.
+create or replace function runner_tell_waiters(p_times jsonb)
+returns void language plpgsql as $$
+begin
+  if p_times ? 'quiet' then
+    perform set_config('heddle.told', concat_ws(',', nullif(current_setting('heddle.told', true), ''), 'settled'), true);
+  else
+    perform pg_notify('heddle_pool', 'settled');
+  end if;
+end $$;
+
 -- Locks runners, the requests that they are held for, and the other runners of these. Returns those that are not
 -- terminated; one that was claimed meanwhile is left out, as its request is not locked.
 create or replace function runner_lock(p_ids uuid[])
@@ -79,6 +90,7 @@ returns void language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_holders boolean;
   v_tasks uuid[];
   v_lanes integer[];
 begin
@@ -86,8 +98,12 @@ begin
     confirm_by = after_ms(v_now, p_times, 'confirm_ms'), threshold = after_ms(v_now, p_times, 'claim_ms'),
     offered_at = null, doubted_at = null
   from unnest(p_requests, p_runners) u(request, runner) where r.id = u.runner;
-  update runner_request q set state = 1, granted_at = v_now, exhaustion = null, reason = null
-  where q.id = any(p_requests);
+  with granted as (
+    update runner_request q set state = 1, granted_at = v_now, exhaustion = null, reason = null
+    where q.id = any(p_requests) returning q.source
+  )
+  select bool_or(g.source = 1) into v_holders from granted g;
+  if v_holders then perform runner_tell_waiters(p_times); end if;
   select array_agg(f.task_id), array_agg(-f.number) into v_tasks, v_lanes
   from (
     select q.task_id, min(r.number) as number
