@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 
-import { HeddleError } from '../../src/domain/errors.ts';
+import type { HeddleError } from '../../src/domain/errors.ts';
 import { RunnerWaits } from '../../src/http/live/runner-waits.ts';
 import type { RequestWithRunners } from '../../src/pool/port/store.ts';
 import { VirtualClock } from '../../src/runtime/clock.ts';
