@@ -17,9 +17,6 @@ declare
   v_used bigint[];
   v_refused uuid[] := '{}';
   v_refused_slots bigint[] := '{}';
-  v_task record;
-  v_at integer;
-  v_stop bigint;
 begin
   if exists (select 1 from unnest(p_grants) g(slots) where g.slots is not null) then
     perform refresh_slots(p_ids);
@@ -65,33 +62,10 @@ begin
   where d.max is not null and s.used + d.amount + d.outside::integer > d.max;
 
   if v_contended is not null then
-    for v_task in
-      select u.ord, t.id, t.expected_count, t.success_count, t.failure_count, t.wants, t.rule_slots, t.rule_max
-      from unnest(p_ids) with ordinality u(id, ord) join unnest(v_ids) i(id) on i.id = u.id join task t on t.id = u.id
-      where t.wants && v_contended or t.rule_slots && v_contended
-      order by u.ord
-    loop
-      v_stop := null;
-      for i in 1 .. coalesce(cardinality(v_task.rule_slots), 0) loop
-        v_at := array_position(v_contended, v_task.rule_slots[i]);
-        if v_at is not null and v_used[v_at] >= v_task.rule_max[i] then
-          v_stop := v_task.rule_slots[i];
-          exit;
-        end if;
-      end loop;
-      if v_stop is not null then
-        v_refused := v_refused || v_task.id;
-        v_refused_slots := v_refused_slots || v_stop;
-        continue;
-      end if;
-      for i in 1 .. coalesce(cardinality(v_task.wants), 0) loop
-        v_at := array_position(v_contended, v_task.wants[i]);
-        if v_at is not null then
-          v_used[v_at] := v_used[v_at] + slot_amount(v_task.wants[i], v_task.expected_count, v_task.success_count,
-            v_task.failure_count);
-        end if;
-      end loop;
-    end loop;
+    select r.o_ids, r.o_slots into v_refused, v_refused_slots
+    from refused_by_slots(array(
+      select u.id from unnest(p_ids) with ordinality u(id, ord) join unnest(v_ids) i(id) on i.id = u.id order by u.ord),
+      v_contended, v_used) r;
     insert into blocked (slot_id, rank, task_id, lane, max, sole)
     select r.slot, -t.priority, t.id, u.lane, t.rule_max[array_position(t.rule_slots, r.slot)],
       coalesce(t.wants = array[r.slot] and r.slot & 1 = 0 and t.rule_slots = array[r.slot], false)
@@ -116,6 +90,46 @@ begin
   return array(
     select u.id from unnest(p_ids) with ordinality u(id, ord) left join unnest(v_refused) r(id) on r.id = u.id
     where r.id is null order by u.ord);
+end $$;
+
+-- Which of these tasks, given in the order of their turns, a slot stops, each with that slot, were they to begin one after the
+-- other: p_used is what is taken of the slots before the first.
+create or replace function refused_by_slots(p_ids uuid[], p_slots bigint[], p_used bigint[], out o_ids uuid[], out o_slots bigint[])
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_task record;
+  v_at integer;
+  v_stop bigint;
+begin
+  o_ids := '{}';
+  o_slots := '{}';
+  for v_task in
+    select t.id, t.expected_count, t.success_count, t.failure_count, t.wants, t.rule_slots, t.rule_max
+    from unnest(p_ids) with ordinality u(id, ord) join task t on t.id = u.id
+    where t.wants && p_slots or t.rule_slots && p_slots
+    order by u.ord
+  loop
+    v_stop := null;
+    for i in 1 .. coalesce(cardinality(v_task.rule_slots), 0) loop
+      v_at := array_position(p_slots, v_task.rule_slots[i]);
+      if v_at is not null and p_used[v_at] >= v_task.rule_max[i] then
+        v_stop := v_task.rule_slots[i];
+        exit;
+      end if;
+    end loop;
+    if v_stop is not null then
+      o_ids := o_ids || v_task.id;
+      o_slots := o_slots || v_stop;
+      continue;
+    end if;
+    for i in 1 .. coalesce(cardinality(v_task.wants), 0) loop
+      v_at := array_position(p_slots, v_task.wants[i]);
+      if v_at is not null then
+        p_used[v_at] := p_used[v_at] + slot_amount(v_task.wants[i], v_task.expected_count, v_task.success_count,
+          v_task.failure_count);
+      end if;
+    end loop;
+  end loop;
 end $$;
 
 -- Locks slots that these tasks take or look at, in the order of their ids; idle ones are removed in time, so any may be missing.

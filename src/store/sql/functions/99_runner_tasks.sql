@@ -79,11 +79,8 @@ set enable_bitmapscan = off as $$
 declare
   v_slots bigint[] := array(select distinct r.slot from task t, unnest(t.rule_slots) r(slot) where t.id = any(p_ids));
   v_used bigint[];
-  v_held uuid[] := '{}';
-  v_stops bigint[] := '{}';
-  v_task record;
-  v_at integer;
-  v_stop bigint;
+  v_held uuid[];
+  v_stops bigint[];
 begin
   perform lock_slots(v_slots, p_ids);
   select array_agg(s.id), array_agg(s.used + coalesce(a.amount, 0)) into v_slots, v_used
@@ -92,30 +89,7 @@ begin
     from runner_request q join task t on t.id = q.task_id and t.state + 0 = 1, unnest(t.wants) w(slot)
     where q.task_id is not null and q.state < 2 and w.slot = any(v_slots) group by w.slot) a on a.slot = s.id
   where s.id = any(v_slots);
-  for v_task in
-    select t.id, t.expected_count, t.success_count, t.failure_count, t.wants, t.rule_slots, t.rule_max
-    from unnest(p_ids) with ordinality u(id, ord) join task t on t.id = u.id order by u.ord
-  loop
-    v_stop := null;
-    for i in 1 .. cardinality(v_task.rule_slots) loop
-      if v_used[array_position(v_slots, v_task.rule_slots[i])] >= v_task.rule_max[i] then
-        v_stop := v_task.rule_slots[i];
-        exit;
-      end if;
-    end loop;
-    if v_stop is not null then
-      v_held := v_held || v_task.id;
-      v_stops := v_stops || v_stop;
-      continue;
-    end if;
-    for i in 1 .. coalesce(cardinality(v_task.wants), 0) loop
-      v_at := array_position(v_slots, v_task.wants[i]);
-      if v_at is not null then
-        v_used[v_at] := v_used[v_at] + slot_amount(v_task.wants[i], v_task.expected_count, v_task.success_count,
-          v_task.failure_count);
-      end if;
-    end loop;
-  end loop;
+  select r.o_ids, r.o_slots into v_held, v_stops from refused_by_slots(p_ids, v_slots, v_used) r;
   -- No slot is kept for it while it waits for its runner, so it is never handed one.
   insert into blocked (slot_id, rank, task_id, lane, max, sole)
   select h.slot, -t.priority, t.id, -1, t.rule_max[array_position(t.rule_slots, h.slot)], false
