@@ -7,7 +7,8 @@ export const RUNNERS_LANE = -1;
 
 /** The number of a lane's runner is that of a column of type integer, and no runner has the first one. */
 const RUNNER_NUMBER_MIN = 2;
-const RUNNER_NUMBER_MAX = 2_147_483_647;
+/** The one after it names the lane of those that have asked for a runner. */
+const RUNNER_NUMBER_MAX = 2_147_483_646;
 
 const KIND_PREFIX = 'kind:';
 const RUNNER_PREFIX = 'runner:';

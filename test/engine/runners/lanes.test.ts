@@ -16,6 +16,9 @@ import {
   type RunnerBench,
 } from './fixture.ts';
 
+/** Of those that have asked for a runner. */
+const ASKED_LANE = -2_147_483_647;
+
 describe('tasks that need runners', { concurrency: false }, () => {
   let bench: RunnerBench;
   before(async () => {
@@ -48,7 +51,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
       bench.engine.claim({ lanes: ['runners'], limit: 1, holder: 'test' }),
       /have no runner, and nobody claims them/,
     );
-    for (const lane of ['runner:1', 'runner:', 'runner:x', 'runner:-3', 'runner:2.5', 'runner:2147483648', 'pool']) {
+    for (const lane of ['runner:1', 'runner:', 'runner:x', 'runner:-3', 'runner:2.5', 'runner:2147483647', 'pool']) {
       await assert.rejects(
         bench.engine.claim({ lanes: [lane], limit: 1, holder: 'test' }),
         /a lane is "webhook"/,
@@ -176,6 +179,34 @@ describe('tasks that need runners', { concurrency: false }, () => {
       assert.equal(row!.state, 1);
     });
   }
+
+  test('paused and resumed while it waits, before anybody looked: its rows are one again, and it runs once', async () => {
+    const id = await submitOne();
+    await pass(bench);
+    assert.deepEqual(await lanesOf(id), [ASKED_LANE]);
+    await bench.engine.pause([id]);
+    await bench.engine.resume([id]);
+    assert.deepEqual(await lanesOf(id), [ASKED_LANE, -1]);
+    await pass(bench);
+    assert.deepEqual([await lanesOf(id), bench.asked.length], [[ASKED_LANE], 1]);
+    await bench.engine.pause([id]);
+    await bench.engine.resume([id]);
+    const [runner] = await grant(bench, id);
+    assert.deepEqual(await lanesOf(id), [-runner!.number]);
+    assert.equal((await claimAt(bench.engine, runner!)).length, 1);
+  });
+
+  test('one that stands aside for a request that is not there any more asks anew', async () => {
+    const id = await submitOne();
+    await pass(bench);
+    await bench.rows('delete from runner_request where task_id = $1', [id]);
+    await bench.store.forget(0, 1_000);
+    assert.deepEqual(await lanesOf(id), [-1]);
+    await pass(bench);
+    assert.equal(bench.asked.length, 2);
+    const [runner] = await grant(bench, id);
+    assert.equal((await claimAt(bench.engine, runner!)).length, 1);
+  });
 
   test('paused and resumed while it has a runner: the second ready row is in nobody’s way', async () => {
     const id = await submitOne();
@@ -319,7 +350,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     const stranger = await addRunner(bench);
     await bench.rows('update ready set lane = $2 where task_id = $1', [id, -stranger.number]);
     await pass(bench);
-    assert.deepEqual([await lanesOf(id), bench.asked.length], [[-1], 1]);
+    assert.deepEqual([await lanesOf(id), bench.asked.length], [[ASKED_LANE], 1]);
   });
 
   test('with a dedupe strategy, a second one is not made', async () => {

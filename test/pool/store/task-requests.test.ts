@@ -10,6 +10,7 @@ import { newBench, newTask, submitTasks } from '../../engine/fixture.ts';
 import { requirementsOf, type Yard } from './fixture.ts';
 import { assertSound, emptyPool } from './pool-books.ts';
 import { postgresYard } from './postgres-store.ts';
+import { many, newRequest } from './seed.ts';
 
 const REMOVE: Statement = { name: 'test.remove_task', text: 'delete from task where id = $1' };
 const BLOCK: Statement = {
@@ -168,6 +169,14 @@ test('a task that is paused before it began gives its runner back, and gets one 
   const states = [await yard.request(granted.request), await yard.request(waiting.request)].map(({ state }) => state);
   assert.deepEqual(states.sort(), ['granted', 'waiting']);
   assert.equal(await sweep(), 0);
+});
+
+test('a canceled task needs no runner any more, also where many others wait before it that nobody serves', async () => {
+  await store.ask(many(120, () => newRequest({ types: ['nobody.has'] })));
+  const waiting = await ask();
+  await engine.cancel([waiting.task], 'not wanted');
+  await sweep();
+  assert.equal((await yard.request(waiting.request)).state, 'ended');
 });
 
 test('a task that is not there any more needs no runner', async () => {

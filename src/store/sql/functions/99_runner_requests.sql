@@ -10,7 +10,7 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 declare
   v_now timestamptz;
   v_base bigint;
-  v_asked integer;
+  v_asked uuid[];
 begin
   insert into runner_tenant (tenant, rank)
   select distinct u.t, 0 from unnest(p_tenants) u(t)
@@ -28,7 +28,8 @@ begin
   ), fresh as (
     select g.* from given g left join runner_request q on q.id = g.id
     where q.id is null or q.state = 2 and q.source = 0 and exists (
-      select 1 from task t join ready y on y.lane = -1 and y.rank = -t.priority and y.task_id = t.id
+      select 1 from task t
+      join ready y on y.lane = any(array[-1, asked_lane()]) and y.rank = -t.priority and y.task_id = t.id
       where t.id = q.task_id and t.attempt + 1 = q.attempt)
   ), turned as (
     select f.*, greatest(t.rank, v_base) + sum(f.count) over (partition by f.tenant order by f.ord) as rank
@@ -41,14 +42,16 @@ begin
     on conflict (id) do update set state = 0, rank = excluded.rank, shape_id = excluded.shape_id, count = excluded.count,
       created_at = excluded.created_at, granted_at = null, ended_at = null, reason = null, exhaustion = null
     where q.state = 2 and q.source = 0
-    returning q.tenant, q.rank
+    returning q.id, q.tenant, q.rank
   ), last as (
     update runner_tenant t set rank = s.rank
     from (select s.tenant, max(s.rank) as rank from stored s group by s.tenant) s where t.tenant = s.tenant and t.rank < s.rank
   )
-  select count(*) into v_asked from stored;
-  if v_asked > 0 then perform runner_tell_pool(p_times); end if;
-  return v_asked;
+  select array_agg(s.id) into v_asked from stored s;
+  if v_asked is null then return 0; end if;
+  if 0 = any(p_sources) then perform runner_set_aside(v_asked); end if;
+  perform runner_tell_pool(p_times);
+  return cardinality(v_asked);
 end $$;
 
 -- Ends requests; returns the runners that they had and that are idle now.
@@ -68,6 +71,7 @@ begin
     select r.id from runner r where r.request_id = any(v_ids) and r.request_id is not null and r.state in (2, 3)
     order by r.id for update);
   update runner_request q set state = 2, ended_at = v_now, reason = p_reason where q.id = any(v_ids);
+  perform runner_bring_back(v_ids);
   perform runner_tell_waiters(p_times);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, v_now, p_times); end if;
   return array(select r.id from runner r where r.id = any(v_runners) and r.state + 0 = 1);

@@ -14,7 +14,7 @@ begin
         and q.ended_at > coalesce(p_now, clock_timestamp()) - interval '10 minutes');
 end $$;
 
--- What ready tasks that no request was made for ask of the pool, most urgent first. Ready rows of tasks that are not pending
+-- What ready tasks that no request was made for ask of the pool, most urgent first; those that have asked stand aside. Ready rows of tasks that are not pending
 -- are dropped, and tasks that a rule would stop anyway leave for the lane of its slot: they ask when their turn has come.
 -- Returns {seen: rows that were looked at, demands: [{task_id, attempt, requirements, tenant}]}, or null where there are none.
 create or replace function demand_of_tasks(p_limit integer, p_now timestamptz)
@@ -22,20 +22,35 @@ returns json language plpgsql set plan_cache_mode = force_generic_plan set enabl
 set enable_bitmapscan = off as $$
 declare
   v_now timestamptz;
+  v_seen integer;
   v_ids uuid[];
   v_tids tid[];
   v_grants text[];
   v_ruled uuid[];
+  v_asked uuid[];
   v_gone uuid[];
 begin
   select array_agg(c.task_id), array_agg(c.tid), array_agg(c.slots::text) into v_ids, v_tids, v_grants
   from (
     select y.task_id, y.ctid as tid, y.slots from ready y
-    where y.lane = -1 and not exists (select 1 from runner_request q where q.task_id = y.task_id and q.state < 2)
+    where y.lane = -1 and not exists (
+      select 1 from runner_request q where q.task_id = y.task_id and q.state < 2 and q.state = 1)
     order by y.rank, y.task_id limit p_limit for update of y skip locked) c;
   if v_ids is null then return null; end if;
+  v_seen := cardinality(v_ids);
   -- Only now, as in claim(): a task may have become ready after this function began.
   v_now := coalesce(p_now, clock_timestamp());
+
+  -- What lost its runner waits by the request that it had.
+  v_asked := array(select q.id from runner_request q where q.task_id = any(v_ids) and q.state < 2 and q.state = 0);
+  if cardinality(v_asked) > 0 then
+    perform runner_set_aside(v_asked);
+    select array_agg(u.id order by u.ord), array_agg(u.tid order by u.ord), array_agg(u.granted order by u.ord)
+    into v_ids, v_tids, v_grants
+    from unnest(v_ids, v_tids, v_grants) with ordinality u(id, tid, granted, ord)
+    where not exists (select 1 from runner_request q where q.id = any(v_asked) and q.task_id = u.id);
+    if v_ids is null then return json_build_object('seen', v_seen, 'demands', '[]'::json); end if;
+  end if;
 
   -- A task that somebody else holds right now keeps its ready row and is met again.
   v_gone := array(
@@ -63,7 +78,7 @@ begin
     delete from ready where ctid = any(array(select u.tid from unnest(v_ids, v_tids) u(id, tid) where u.id = any(v_ruled)));
     v_gone := v_gone || v_ruled;
   end if;
-  return json_build_object('seen', cardinality(v_ids), 'demands', (
+  return json_build_object('seen', v_seen, 'demands', (
     select coalesce(json_agg(json_build_object('task_id', t.id, 'attempt', t.attempt + 1, 'requirements', sp.requirements,
       'tenant', coalesce(nullif(left(t.metadata ->> 'tenant', 200), ''), w.name, 'default')) order by u.ord), '[]')
     from unnest(v_ids) with ordinality u(id, ord) join task t on t.id = u.id join task_spec sp on sp.task_id = t.id
@@ -143,7 +158,7 @@ declare
 begin
   v_tids := array(
     select y.ctid from ready y
-    where y.lane < -1 and not exists (
+    where y.lane < -1 and y.lane > asked_lane() and not exists (
       select 1 from runner r join runner_request q on q.id = r.request_id
       where r.number = -y.lane and r.state in (2, 3) and q.task_id = y.task_id)
     limit p_limit for update of y skip locked);

@@ -64,18 +64,28 @@ create or replace function runner_requests_over(p_ids uuid[])
 returns setof uuid language sql stable set enable_seqscan = off as $$
   select q.id
   from unnest(p_ids) u(id) join runner_request q on q.id = u.id left join task t on t.id = q.task_id
-  cross join lateral (select case when q.state = 0 then -1 else
-    -(select min(r.number) from runner r where r.request_id = q.id) end as lane) l
+  cross join lateral (select case when q.state = 0 then array[-1, asked_lane()] else
+    array[-(select min(r.number) from runner r where r.request_id = q.id)] end as lanes) l
   where q.task_id is not null and q.state < 2 and case
     when t.id is null then true
     when t.attempt = q.attempt - 1 then t.state <> 1 or not (
-      exists (select 1 from ready y where y.lane = l.lane and y.rank = -t.priority and y.task_id = t.id)
+      exists (select 1 from ready y where y.lane = any(l.lanes) and y.rank = -t.priority and y.task_id = t.id)
       or exists (select 1 from blocked b
-        where b.slot_id = any(t.rule_slots) and b.rank = -t.priority and b.task_id = t.id and b.lane = l.lane))
+        where b.slot_id = any(t.rule_slots) and b.rank = -t.priority and b.task_id = t.id and b.lane = any(l.lanes)))
     when t.attempt = q.attempt and q.state = 1 then
       case when t.state >= 10 then t.lease_id is null when t.state = 5 then t.paused_from in (0, 1) else t.state in (0, 1) end
     else true
   end
+$$;
+
+-- Requests that wait, at most p_limit: the first ones of every shape, so that no shape which nobody serves hides another.
+create or replace function runner_waiting_heads(p_limit integer)
+returns uuid[] language sql stable as $$
+  select array(
+    select h.id from runner_shape s cross join lateral (
+      select q.id, row_number() over (order by q.rank, q.id) as place from runner_request q
+      where q.shape_id = s.id and q.state = 0 order by q.rank, q.id limit p_limit / 2) h
+    order by h.place limit p_limit)
 $$;
 
 -- Ends requests of tasks that need no runner any more, and lets go of their runners; returns how many. Those that were never
@@ -89,7 +99,7 @@ begin
   v_requests := array(
     select o from runner_requests_over(
       array(select q.id from runner_request q where q.state = 1 and q.task_id is not null)
-      || array(select q.id from runner_request q where q.state = 0 order by q.rank, q.id limit p_limit)) o
+      || runner_waiting_heads(p_limit)) o
     limit p_limit);
   if cardinality(v_requests) = 0 then return 0; end if;
   v_requests := array(select q.id from runner_request q where q.id = any(v_requests) and q.state < 2
@@ -100,6 +110,7 @@ begin
   update runner_request q set state = 2, ended_at = p_now,
     reason = case when q.state = 0 then 'its task does not wait for a runner any more' end
   where q.id = any(v_requests);
+  perform runner_bring_back(v_requests);
   v_runners := array(select r.id from runner r where r.request_id = any(v_requests) and r.state in (2, 3)
     order by r.id for update);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, p_now, p_times); end if;

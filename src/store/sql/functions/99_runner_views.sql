@@ -42,6 +42,7 @@ declare
   v_forgotten integer := 0;
   v_count integer;
 begin
+  perform runner_bring_back_strays(p_limit);
   with gone as (
     delete from runner r where r.id = any(array(select d.id from runner d where d.state = 4 and d.state_since < p_before
       order by d.state_since limit p_limit for update skip locked))

@@ -83,6 +83,54 @@ returns void language sql as $$
   update blocked set lane = -1 where lane < 0 and lane = any(array(select -n from unnest(p_numbers) u(n)))
 $$;
 
+-- Ready rows of tasks whose requests (those given) wait stand aside until they are granted.
+create or replace function runner_set_aside(p_requests uuid[])
+returns void language sql as $$
+  with gone as (
+    delete from ready y using runner_request q, task t
+    where q.id = any(p_requests) and q.task_id is not null and q.state + 0 = 0 and t.id = q.task_id
+      and y.lane = -1 and y.rank = -t.priority and y.task_id = t.id
+    returning y.rank, y.task_id, y.slots
+  )
+  insert into ready (lane, rank, task_id, slots) select asked_lane(), g.rank, g.task_id, g.slots from gone g
+  on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots)
+$$;
+
+-- Those of requests that have ended come back, to be dropped, or to ask anew.
+create or replace function runner_bring_back(p_requests uuid[])
+returns void language sql as $$
+  with gone as (
+    delete from ready y using runner_request q, task t
+    where q.id = any(p_requests) and q.task_id is not null and q.state + 0 = 2 and t.id = q.task_id
+      and y.lane = asked_lane() and y.rank = -t.priority and y.task_id = t.id
+    returning y.rank, y.task_id, y.slots
+  )
+  insert into ready (lane, rank, task_id, slots) select -1, g.rank, g.task_id, g.slots from gone g
+  on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots)
+$$;
+
+-- The net below these: rows that stand aside for no request.
+create or replace function runner_bring_back_strays(p_limit integer)
+returns integer language plpgsql set enable_seqscan = off as $$
+declare
+  v_tids tid[];
+  v_count integer;
+begin
+  v_tids := array(
+    select y.ctid from ready y
+    where y.lane = asked_lane() and not exists (
+      select 1 from runner_request q where q.task_id = y.task_id and q.state < 2 and q.state = 0)
+    limit p_limit for update of y skip locked);
+  if cardinality(v_tids) = 0 then return 0; end if;
+  with gone as (
+    delete from ready where ctid = any(v_tids) returning rank, task_id, slots
+  )
+  insert into ready (lane, rank, task_id, slots) select -1, g.rank, g.task_id, g.slots from gone g
+  on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
 -- Claims locked runners for locked requests that wait, one pair for each runner: the ready row of a task goes to the
 -- lane of the first runner of its request.
 create or replace function runner_grants(p_requests uuid[], p_runners uuid[], p_now timestamptz, p_times jsonb)
@@ -111,9 +159,15 @@ begin
     join runner_request q on q.id = u.request and q.task_id is not null join runner r on r.id = u.runner
     group by q.task_id) f;
   if v_tasks is not null then
-    update ready y set lane = u.lane
-    from unnest(v_tasks, v_lanes) u(id, lane) join task t on t.id = u.id
-    where y.lane = -1 and y.rank = -t.priority and y.task_id = u.id;
+    -- One that was paused and resumed while it waited may have a row in either lane.
+    with gone as (
+      delete from ready y using unnest(v_tasks, v_lanes) u(id, lane), task t
+      where t.id = u.id and y.lane = any(array[-1, asked_lane()]) and y.rank = -t.priority and y.task_id = u.id
+      returning u.lane, y.rank, y.task_id, y.slots
+    )
+    insert into ready (lane, rank, task_id, slots)
+    select distinct on (g.task_id) g.lane, g.rank, g.task_id, g.slots from gone g order by g.task_id, g.slots nulls last
+    on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots);
     update blocked b set lane = u.lane from unnest(v_tasks, v_lanes) u(id, lane) where b.lane = -1 and b.task_id = u.id;
   end if;
   perform runner_tell(p_runners, p_times);
