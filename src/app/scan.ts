@@ -5,7 +5,7 @@ import type { Finding, Problem, ScanProgress, ScanSummary } from '../scan/result
 import { startScan } from '../scan/scan.ts';
 import { LOCK_SUFFIX } from '../scan/coordinator/state-lock.ts';
 import { HeddleError } from '../domain/errors.ts';
-import { silentLogger } from '../runtime/log.ts';
+import { silentLogger } from '../runtime/logger.ts';
 import { systemClock } from './clock.ts';
 import { CommandFailure } from './failure.ts';
 import { refused, SCAN_EXIT, type ScanExit, systemFault } from './scan/exit.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 
 import { EXIT } from '../app/failure.ts';
 import { isNodeSupported, NODE_MIN } from '../app/package.ts';
@@ -14,13 +14,17 @@ async function run(argv: readonly string[]): Promise<number> {
     // Loaded only now: what these are made of does not even load on an older Node.
     const { keepCompiledCode } = await import('../app/compile-cache.ts');
     keepCompiledCode(process.env);
-    const { createProgram } = await import('./program.ts');
-    await createProgram().parseAsync(argv);
+    await (await programFor(argv[2])).parseAsync(argv);
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
     const { tellFailure, tellUsageFailure } = await import('./output/process-failure.ts');
     return error instanceof CommanderError ? tellUsageFailure(argv, error) : tellFailure(argv, error);
   }
+}
+
+async function programFor(command: string | undefined): Promise<Command> {
+  if (command === 'scan') return (await import('./scan-program.ts')).createScanProgram();
+  return (await import('./program.ts')).createProgram();
 }
 
 // A reader that goes away (`heddle task list | head`) is no failure of ours.

@@ -1,6 +1,6 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 
-import { NODE_MIN, VERSION } from '../app/package.ts';
+import { createBareProgram } from './bare-program.ts';
 import { registerAuditCommand } from './commands/audit.ts';
 import { registerBatchCommands } from './commands/batch.ts';
 import { registerCertsCommand } from './commands/certs.ts';
@@ -27,18 +27,7 @@ import { registerWorkflowCommands } from './commands/workflow.ts';
 
 /** The whole command line. Its errors are thrown as CommanderError. */
 export function createProgram(): Command {
-  const program = new Command('heddle')
-    .description('Runs graphs of tasks on PostgreSQL: dependencies, rules, webhooks, a live page.')
-    .version(VERSION)
-    .showSuggestionAfterError()
-    .exitOverride()
-    // Thrown as well, and told where it is caught: `--json` wants it as a document.
-    .configureOutput({ outputError: () => undefined })
-    .addHelpText(
-      'after',
-      `\nNeeds Node ${NODE_MIN} or newer. Exit codes: 0 done, 1 failed, 2 not valid as given,\n` +
-        '3 not found, 4 not reachable, 5 denied, 130 ended by Ctrl-C.',
-    );
+  const program = createBareProgram();
   registerUpCommand(program);
   registerServerCommand(program);
   registerWorkerCommand(program);

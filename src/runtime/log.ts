@@ -1,17 +1,10 @@
 import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 import { prettyLine } from './log-pretty.ts';
+import type { Logger } from './logger.ts';
 import { redactFields, redactText } from './redact.ts';
 
-/** `fields` are what machines filter by; `message` is one sentence for people. */
-export interface Logger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-  /** A logger that adds `fields` to each of its lines. */
-  child(fields: object): Logger;
-}
+export { silentLogger, type Logger } from './logger.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -54,14 +47,6 @@ function facade(logger: PinoLogger): Logger {
     child: (fields) => facade(logger.child(redactFields(fields))),
   };
 }
-
-export const silentLogger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silentLogger,
-};
 
 const LEVEL_OF_WORD: Readonly<Record<string, LogLevel>> = {
   trace: 'debug',

@@ -5,7 +5,6 @@ import type { RuleChoice } from '../../app/scan/rules.ts';
 import type { Output } from '../output/output.ts';
 import { writeTable } from '../output/table.ts';
 import { count, printable } from '../output/text.ts';
-import { outputOf } from '../settings-options.ts';
 
 interface RulesFlags {
   rules?: string[];
@@ -27,6 +26,7 @@ export function registerScanRules(scan: Command): void {
     .action(async (_own: object, self: Command) => {
       const flags = self.optsWithGlobals<RulesFlags>();
       const { listRules } = await import('../../app/scan/rule-listing.ts');
+      const { outputOf } = await import('../settings-options.ts');
       const output = outputOf(flags);
       const listed = listRules(choiceOf(flags), (text) => output.notice(text));
       output.result(listed, () => writeRules(output, listed));
@@ -40,6 +40,7 @@ export function registerScanRules(scan: Command): void {
     .action(async (file: string, _own: object, self: Command) => {
       const flags = self.optsWithGlobals<RulesFlags>();
       const { testRules } = await import('../../app/scan/rule-listing.ts');
+      const { outputOf } = await import('../settings-options.ts');
       const output = outputOf(flags);
       const verdict = testRules(file);
       output.result(verdict, () => writeVerdict(output, verdict));

@@ -1,8 +1,13 @@
-import cliProgress from 'cli-progress';
+import { createRequire } from 'node:module';
+
+import type * as CliProgress from 'cli-progress';
 
 import type { Clock } from '../../app/clock.ts';
 import type { OutputStream } from './output.ts';
 import { cut, duration } from './text.ts';
+
+/** Loaded only where there is a terminal to draw on. */
+const load = createRequire(import.meta.url);
 
 const FRAMES_PER_SECOND = 8;
 /** Where nobody sees a terminal: time between two lines. What is over before says nothing. */
@@ -83,7 +88,7 @@ class RedrawnProgress<Progress> implements LiveDisplay<Progress> {
   readonly #clock: Clock;
   readonly #texts: ProgressTexts<Progress>;
   readonly #startedAt: number;
-  #bars: cliProgress.MultiBar | null = null;
+  #bars: CliProgress.MultiBar | null = null;
   #progress: Progress | null = null;
   #stopped = false;
 
@@ -118,8 +123,9 @@ class RedrawnProgress<Progress> implements LiveDisplay<Progress> {
     this.#bars = null;
   }
 
-  #draw(): cliProgress.MultiBar {
-    const bars = new cliProgress.MultiBar({
+  #draw(): CliProgress.MultiBar {
+    const { MultiBar } = load('cli-progress') as typeof CliProgress;
+    const bars = new MultiBar({
       stream: this.#stderr,
       fps: FRAMES_PER_SECOND,
       hideCursor: true,

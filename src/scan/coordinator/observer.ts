@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/log.ts';
+import type { Logger } from '../../runtime/logger.ts';
 import type { LiveCounts } from '../graph/live.ts';
 import type { Finding, Problem, ScanProgress } from '../result.ts';
 

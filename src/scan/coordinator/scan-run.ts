@@ -1,5 +1,5 @@
 import { HeddleError, type ErrorCode } from '../../domain/errors.ts';
-import { silentLogger, type Logger } from '../../runtime/log.ts';
+import { silentLogger, type Logger } from '../../runtime/logger.ts';
 import type { CompiledRules } from '../detect/compile-rules.ts';
 import { CountBudget } from '../graph/count-budget.ts';
 import { ObjectFrontier } from '../graph/frontier.ts';

@@ -4,7 +4,6 @@ import { atPath } from './deep-path.ts';
 import { problemOf } from './faults.ts';
 import { FileReader } from './file-reader.ts';
 import { ObjectFault, type ObjectOpener, type ObjectReader } from './port.ts';
-import { openStream } from './stream-reader.ts';
 
 /** Nothing blocks in `open`, whatever took the file's place, and no terminal becomes this process's own. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -24,7 +23,7 @@ export class FileOpener implements ObjectOpener {
     this.#options = options;
   }
 
-  open(object: { path: string; locator: string }): ObjectReader {
+  open(object: { path: string; locator: string }): ObjectReader | Promise<ObjectReader> {
     const { path, locator } = object;
     const isNamed = this.#options.isNamed(locator);
     const flags = isNamed || this.#options.follow_links ? FLAGS : FLAGS | constants.O_NOFOLLOW;
@@ -37,8 +36,7 @@ export class FileOpener implements ObjectOpener {
     try {
       return readerOf(path, descriptor, isNamed);
     } catch (error) {
-      closeSync(descriptor);
-      throw error instanceof ObjectFault ? error : new ObjectFault(problemOf(error, path), error);
+      throw givenUp(descriptor, path, error);
     }
   }
 
@@ -48,11 +46,25 @@ export class FileOpener implements ObjectOpener {
 }
 
 /** What stands there may have changed since it was listed, so the descriptor says what it is. */
-function readerOf(path: string, descriptor: number, isNamed: boolean): ObjectReader {
+function readerOf(path: string, descriptor: number, isNamed: boolean): ObjectReader | Promise<ObjectReader> {
   const stats = fstatSync(descriptor);
   if (stats.isFile() || (isNamed && stats.isBlockDevice())) return new FileReader(path, descriptor, stats);
-  if (isNamed && (stats.isFIFO() || stats.isSocket())) return openStream(path, descriptor);
+  if (isNamed && (stats.isFIFO() || stats.isSocket())) return streamReaderOf(path, descriptor);
   throw new ObjectFault(notAFile(path, stats));
+}
+
+async function streamReaderOf(path: string, descriptor: number): Promise<ObjectReader> {
+  try {
+    const { openStream } = await import('./stream-reader.ts');
+    return openStream(path, descriptor);
+  } catch (error) {
+    throw givenUp(descriptor, path, error);
+  }
+}
+
+function givenUp(descriptor: number, path: string, error: unknown): ObjectFault {
+  closeSync(descriptor);
+  return error instanceof ObjectFault ? error : new ObjectFault(problemOf(error, path), error);
 }
 
 /** The problem that a directory, device or pipe is where a file was expected. */

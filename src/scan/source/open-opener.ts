@@ -1,12 +1,12 @@
 import type { SourceSpec } from '../options.ts';
 import { FileOpener } from './file-opener.ts';
-import { BlobOpener } from './git/blob-opener.ts';
-import { rootLocatorOf } from './open-source.ts';
+import { rootLocatorOf } from './byte-path.ts';
 import type { ObjectOpener } from './port.ts';
-import { S3Opener } from './s3/object-opener.ts';
-import { StdinOpener } from './stdin.ts';
 
-/** Makes what opens the objects of a source; the source itself may live in another thread. */
+/**
+ * Makes what opens the objects of a source; the source itself may live in another thread. What only one kind of source needs
+ * is loaded with it.
+ */
 export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpener> {
   switch (spec.type) {
     case 'path': {
@@ -16,10 +16,10 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
     case 'list':
       return new FileOpener({ follow_links: true, isNamed: () => true });
     case 'stdin':
-      return new StdinOpener();
+      return import('./stdin.ts').then(({ StdinOpener }) => new StdinOpener());
     case 'git':
-      return BlobOpener.open(spec);
+      return import('./git/blob-opener.ts').then(({ BlobOpener }) => BlobOpener.open(spec));
     case 's3':
-      return S3Opener.open(spec);
+      return import('./s3/object-opener.ts').then(({ S3Opener }) => S3Opener.open(spec));
   }
 }

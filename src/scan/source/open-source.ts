@@ -1,15 +1,11 @@
 import { statSync, type Stats } from 'node:fs';
-import { posix } from 'node:path';
 import type { SourceSpec } from '../options.ts';
-import { locatorOf } from './byte-path.ts';
+import { locatorOf, rootLocatorOf } from './byte-path.ts';
 import { atPath } from './deep-path.ts';
 import { DirectorySource } from './directory/directory.ts';
-import { GitSource } from './git/git.ts';
 import { ListSource } from './list.ts';
 import type { ObjectSource } from './port.ts';
 import { SlicedWalk } from './slice.ts';
-import { S3Source } from './s3/s3.ts';
-import { StdinSource } from './stdin.ts';
 
 /** What a source may ask of whoever runs it. */
 export interface SourceEnvironment {
@@ -18,7 +14,7 @@ export interface SourceEnvironment {
 }
 
 /**
- * Makes the source that a specification names.
+ * Makes the source that a specification names. What only one kind of source needs is loaded with it.
  *
  * @throws Error where there is no such thing, saying what to do
  */
@@ -32,11 +28,11 @@ export function openSource(
     case 'list':
       return new ListSource(spec.name, listLocatorsOf(spec));
     case 'stdin':
-      return new StdinSource(spec.name);
+      return import('./stdin.ts').then(({ StdinSource }) => new StdinSource(spec.name));
     case 'git':
-      return new GitSource(spec);
+      return import('./git/git.ts').then(({ GitSource }) => new GitSource(spec));
     case 's3':
-      return S3Source.open(spec);
+      return import('./s3/s3.ts').then(({ S3Source }) => S3Source.open(spec));
   }
 }
 
@@ -59,12 +55,6 @@ function openPath(spec: PathSpec, environment: SourceEnvironment): ObjectSource 
     prune: environment.prune,
   });
   return spec.slice === undefined ? walk : new SlicedWalk(walk, spec.slice, root);
-}
-
-/** The bytes of the path that was named, without what says nothing: `./src/` is `src`. */
-export function rootLocatorOf({ path }: PathSpec): string {
-  const normal = posix.normalize(path === '' ? '.' : path);
-  return locatorOf(normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal);
 }
 
 /** The bytes of the listed paths. */

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { systemClock } from '../../runtime/clock.ts';
-import { detectArchive, detectUnsupported, openArchive } from '../archive/open-archive.ts';
+import { detectArchive, detectUnsupported } from '../archive/detect.ts';
 import { createDetector } from '../detect/detector.ts';
 import { openOpener } from '../source/open-opener.ts';
 import type { WorkerInit } from './protocol.ts';
@@ -12,6 +12,14 @@ if (parentPort === null) throw new Error('scan: this file is the entry of a work
 await serveWorker(parentPort, workerData as WorkerInit, {
   openOpener,
   createDetector,
-  formats: { detect: detectArchive, detectUnsupported, open: openArchive },
+  formats: {
+    detect: detectArchive,
+    detectUnsupported,
+    // Loaded with the first archive: most of a thread's code is for them.
+    open: async (format, reader, context) => {
+      const { openArchive } = await import('../archive/open-archive.ts');
+      return openArchive(format, reader, context);
+    },
+  },
   clock: systemClock,
 });

@@ -7,7 +7,8 @@ import { after, before, test } from 'node:test';
 
 import { EnumCursor } from '../../../src/scan/graph/cursor.ts';
 import type { PathSlice } from '../../../src/scan/options.ts';
-import { openSource, rootLocatorOf } from '../../../src/scan/source/open-source.ts';
+import { rootLocatorOf } from '../../../src/scan/source/byte-path.ts';
+import { openSource } from '../../../src/scan/source/open-source.ts';
 import { placeOf } from '../../../src/scan/source/slice.ts';
 
 let root: string;
@@ -38,7 +39,7 @@ async function list(slice?: PathSlice, limit = 3): Promise<string[]> {
 test('slices that meet are the whole, wherever they meet and however many objects are asked for at a time', async () => {
   const whole = await list();
   assert.equal(whole.length, 10);
-  const places = whole.map((locator) => placeOf({ locator }, rootLocatorOf({ type: 'path', path: root })));
+  const places = whole.map((locator) => placeOf({ locator }, rootLocatorOf({ path: root })));
   for (const limit of [1, 2, 100]) {
     for (let first = 0; first < whole.length; first += 1) {
       for (let second = first; second < whole.length; second += 1) {

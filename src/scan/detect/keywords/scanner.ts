@@ -11,8 +11,8 @@ interface AutomatonExports {
     counts: number,
     beginnings: number,
   ): void;
-  scan(begin: number, end: number, floor: number): number;
-  scanFew(begin: number, end: number, floor: number): number;
+  scan: (begin: number, end: number, floor: number) => number;
+  scanFew: (begin: number, end: number, floor: number) => number;
   countNewlines(begin: number, end: number): number;
   lastNewline(begin: number, end: number): number;
   findEncoded(begin: number, end: number, limit: number, open: number, minimum: number): number;
