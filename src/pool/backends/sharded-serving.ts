@@ -81,7 +81,7 @@ export class ShardedServing {
       const claim = await claimCandidates(wish.request.id, wish.held, this.#options);
       spent.push(...claim.spent);
       wish.held = claim.left;
-      if (claim.settled) this.#end(wish, claim.grant, null);
+      if (claim.settled) this.#end(wish, claim.grant, claim.barred ? 'local' : null);
     });
     await deleteSpent(spent, this.#options);
     if (failure !== null) throw failure.error;

@@ -48,13 +48,13 @@ export class ClaimWorkers {
       await this.#gather();
       if (this.#held.size < count) return await this.#endExhausted();
       const candidates = [...this.#held.values()];
-      const { grant, spent, left, settled } = await claimCandidates(id, candidates, this.#options);
+      const { grant, spent, left, settled, barred } = await claimCandidates(id, candidates, this.#options);
       await deleteSpent(spent, this.#options);
       this.#held.clear();
       for (const candidate of left) this.#held.set(candidate.runner.id, candidate);
       if (!settled) continue;
       await this.#giveBack();
-      return { request_id: id, grant, exhaustion: null };
+      return { request_id: id, grant, exhaustion: barred ? 'local' : null };
     }
   }
 

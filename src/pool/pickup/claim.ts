@@ -20,8 +20,10 @@ export interface ClaimResult {
   readonly spent: readonly Candidate[];
   /** Candidates that nobody has claimed, and that others may. */
   readonly left: readonly Candidate[];
-  /** The request waits no more: it has its runners, or it ended. */
+  /** There is no more to be done: the request has its runners, it ended, or it is not its turn. */
   readonly settled: boolean;
+  /** Others come first for some of these runners. */
+  readonly barred: boolean;
 }
 
 /** Claims the runners of these candidates, all or none. Their messages stay as they are. */
@@ -41,7 +43,8 @@ export async function claimCandidates(
   });
   const spent = candidates.filter((_, index) => isSpent[index]);
   const left = candidates.filter((_, index) => !isSpent[index]);
-  return { grant, spent, left, settled: grant !== null || spent.length === 0 };
+  const barred = grant === null && answers.includes('barred');
+  return { grant, spent, left, settled: grant !== null || spent.length === 0, barred };
 }
 
 /** Deletes spent messages. One that stays does no harm: whoever gets it next finds its runner gone. */

@@ -127,7 +127,11 @@ export interface Orders {
   readonly draining: boolean;
 }
 
-export type Claimed = 'claimed' | 'gone' | 'silent' | 'settled';
+/**
+ * `gone`: it is not idle, or not what the request asks for. `silent`: it gave no sign of life lately. `barred`: a request for
+ * several at once, whose turn comes first, has lost its patience for its type. `settled`: it was not needed.
+ */
+export type Claimed = 'claimed' | 'gone' | 'silent' | 'barred' | 'settled';
 
 export interface ClassCensus {
   readonly resource_class: string;

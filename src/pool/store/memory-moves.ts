@@ -17,6 +17,13 @@ export class MemoryMoves {
     return row.seen_at === null || row.seen_at <= now - options.times.fresh_ms ? 'silent' : null;
   }
 
+  /** Why a runner cannot be claimed for a request now; null where it can. */
+  obstacleFor(row: RunnerRow | undefined, request: RequestRow): 'gone' | 'silent' | 'barred' | null {
+    const obstacle = this.obstacleOf(row);
+    if (obstacle !== null) return obstacle;
+    return row?.type && this.#isHeldBack(row.type, request) ? 'barred' : null;
+  }
+
   /** How many runners of a type can be claimed now. */
   claimable({ idle }: TypeRow): number {
     return idle.items.filter((row) => this.obstacleOf(row) === null).length;

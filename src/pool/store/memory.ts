@@ -142,7 +142,7 @@ export class MemoryRunnerStore implements RunnerStore {
         return { grant: answers.includes('claimed') ? grantOf(request!) : null, answers };
       }
       const obstacles = rows.map((row) =>
-        row?.type && !request.shape.types.has(row.type) ? 'gone' : this.#moves.obstacleOf(row),
+        row?.type && !request.shape.types.has(row.type) ? 'gone' : this.#moves.obstacleFor(row, request),
       );
       const sound = new Set(rows.filter((row, at) => row !== undefined && obstacles[at] === null));
       const taken = new Set([...sound].slice(0, request.count));

@@ -59,6 +59,8 @@ export class ClaimBook implements Pick<RunnerStore, 'claim'>, KnownTypes {
   readonly silent = new Set<string>();
   /** Runners that were found silent. */
   readonly wasSilent = new Set<string>();
+  /** Runners that others come first for. */
+  readonly barred = new Set<string>();
   /** Requests that have ended. */
   readonly over = new Set<string>();
   readonly holders = new Map<string, string>();
@@ -83,6 +85,7 @@ export class ClaimBook implements Pick<RunnerStore, 'claim'>, KnownTypes {
         this.wasSilent.add(id);
         return 'silent';
       }
+      if (this.barred.has(id)) return 'barred';
       return this.idle.has(id) ? 'claimed' : 'gone';
     });
     if (answers.some((answer) => answer !== 'claimed')) return Promise.resolve({ grant: null, answers });

@@ -46,6 +46,16 @@ describe('claim workers', () => {
     assert.deepEqual(backend.counts, { operations: 4, picked: 1, requeued: 0, discarded: 0 });
   });
 
+  test('a runner that others come first for goes back at once, and the pool counts as exhausted for this request', async () => {
+    const { backend, book, queue } = open();
+    const [runner] = book.add(runnerOf());
+    book.barred.add(runner!.id);
+    await backend.offer([runner!]);
+    const [served] = await backend.serve([requestOf()]);
+    assert.deepEqual([served?.grant, served?.exhaustion], [null, 'local']);
+    assert.deepEqual(await queue.depth(LARGE), { visible: 1, in_flight: 0, delayed: 0, dead: 0 });
+  });
+
   test('after a runner that is gone comes the next one', async () => {
     const { backend, book, calls, clock, queue } = open();
     const gone = runnerOf();

@@ -211,6 +211,27 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
+    name: 'by name: one at a time passes several at once until these have waited long enough, and only for other types after that',
+    async run(yard) {
+      const wanted = await yard.arrive({ type: 'm7i.large' });
+      const other = await yard.arrive({ type: 'c7i.large' });
+      const gang = await yard.ask({ count: 2, types: ['m7i*'] });
+      yard.pass(SECOND);
+      const early = await yard.ask();
+      const { grant } = await yard.store.claim(early, [wanted]);
+      await yard.store.release(wanted, grant!.runners[0]!.epoch);
+      yard.pass(TIMES.patience_ms);
+      await yard.beat(wanted);
+      await yard.beat(other);
+      const late = await yard.ask();
+      assert.deepEqual(await yard.store.claim(late, [wanted]), { grant: null, answers: ['barred'] });
+      const { answers } = await yard.store.claim(late, [wanted, other]);
+      assert.deepEqual(answers, ['barred', 'claimed']);
+      const second = await yard.arrive({ type: 'm7i.large' });
+      assert.deepEqual(await yard.holdersOf(gang), [wanted, second].sort());
+    },
+  },
+  {
     name: 'every claim raises the epoch',
     async run(yard) {
       const runner = await yard.arrive();

@@ -166,7 +166,8 @@ returns table (id uuid, count integer) language sql as $$
 $$;
 
 -- Claims runners by name, as many as the request asks for, the first of those given that can be claimed: all or none. Answers
--- for each: claimed; gone, it is not idle or not what the request asks for; silent; settled, it was not needed.
+-- for each: claimed; gone, it is not idle or not what the request asks for; silent; barred, a request for several at once that
+-- comes first has lost its patience; settled, it was not needed.
 create or replace function runner_claim(p_request uuid, p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns jsonb language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -174,6 +175,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_fresh timestamptz := v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond';
   v_request runner_request;
+  v_barred integer[];
   v_answers text[];
   v_taken uuid[];
 begin
@@ -187,10 +189,15 @@ begin
       'runners', case when 'claimed' = any(v_answers) then runner_peers(p_request) end);
   end if;
   perform 1 from runner r where r.id = any(p_ids) order by r.id for no key update;
+  select coalesce(array_agg(b.type_id), '{}') into v_barred
+  from runner_barriers(array(select distinct r.type_id from runner r where r.id = any(p_ids)), array[p_request], v_now, p_times) g,
+    unnest(g.o_types, g.o_ranks, g.o_ids) b(type_id, rank, id)
+  where (b.rank, b.id) < (v_request.rank, p_request);
   v_answers := array(
     select case
       when r.id is null or r.state <> 1 or r.threshold <= v_now or r.draining or f.type_id is null then 'gone'
       when p.seen_at is null or p.seen_at <= v_fresh then 'silent'
+      when r.type_id = any(v_barred) then 'barred'
       else 'settled' end
     from unnest(p_ids) with ordinality u(id, ord)
     left join runner r on r.id = u.id
