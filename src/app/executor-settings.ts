@@ -218,6 +218,20 @@ export const EXECUTOR_SETTING_GROUPS = {
       max: 1_048_576,
       description: 'MiB of the journal beyond which no task is taken until results are acknowledged or expire',
     }),
+    executorAuditMaxMb: kind.integer({
+      name: 'HEDDLE_EXECUTOR_AUDIT_MAX_MB',
+      fallback: 0,
+      min: 0,
+      max: 1_048_576,
+      description: 'MiB of the audit log beyond which its oldest files are deleted; 0 keeps them all',
+    }),
+    executorAuditKeepDays: kind.integer({
+      name: 'HEDDLE_EXECUTOR_AUDIT_KEEP_DAYS',
+      fallback: 0,
+      min: 0,
+      max: 36_500,
+      description: 'Days after which files of the audit log are deleted; 0 keeps them all',
+    }),
     executorDrainSecs: kind.integer({
       name: 'HEDDLE_EXECUTOR_DRAIN_SECS',
       fallback: 30,

@@ -9,6 +9,7 @@ import { systemRandom as random } from '../../runtime/random.ts';
 import { createTracer } from '../../runtime/trace.ts';
 import { openAuditLog } from '../../remote/audit/log.ts';
 import type { AuditLog } from '../../remote/audit/port.ts';
+import type { AuditRetention } from '../../remote/audit/retention.ts';
 import type { EventRegistry } from '../../remote/events/port.ts';
 import { openEventRegistry } from '../../remote/events/registry.ts';
 import type { Listener } from '../../remote/listener.ts';
@@ -66,7 +67,8 @@ export async function openExecutor(start: Start): Promise<Executor> {
   stopping.add('the lock of the data directory', () => lock.release());
   const metrics = createRemoteMetrics({ processMetrics: true });
   const path = join(dataDirectory, 'audit', 'audit.log');
-  const audit = await openAuditLog({ path, clock, log, onLost: (count) => metrics.auditLost(count) }).catch(
+  const retention = auditRetention(settings);
+  const audit = await openAuditLog({ path, clock, log, retention, onLost: (count) => metrics.auditLost(count) }).catch(
     failedIn(dataDirectory),
   );
   stopping.add('the audit log', () => audit.close());
@@ -90,6 +92,13 @@ export async function openExecutor(start: Start): Promise<Executor> {
   });
   const addresses = opened.map((listener) => addressOf(listener, tls !== null));
   return { manager, registry, tiers, listeners, addresses, dataDirectory };
+}
+
+function auditRetention({ executorAuditMaxMb, executorAuditKeepDays }: SettingValues): AuditRetention {
+  return {
+    bytesMax: executorAuditMaxMb === 0 ? null : executorAuditMaxMb * 1_048_576,
+    ageMsMax: executorAuditKeepDays === 0 ? null : executorAuditKeepDays * 86_400_000,
+  };
 }
 
 async function openRegistry({ settings, log, stopping, dataDirectory, audit, metrics }: Base, tiers: ExecutorTiers) {

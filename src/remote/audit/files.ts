@@ -12,6 +12,8 @@ const TORN_BYTES_MAX = 16 * 1024 * 1024;
 /** The last line that is whole, and what follows it. */
 export interface Tail {
   readonly head: ChainHead;
+  /** When that line was written, ISO 8601; empty where there is none. */
+  readonly at: string;
   /** Bytes up to and with the last line feed. */
   readonly size: number;
   /** What a crash left after it; null where the file ends as it should. */
@@ -29,20 +31,20 @@ export class AuditLogDamaged extends Error {
   }
 }
 
-/** Reads the end of an open log. @throws AuditLogDamaged */
-export async function readTail(handle: FileHandle, path: string): Promise<Tail> {
+/** Reads the end of an open log, of which only so much is looked at. @throws AuditLogDamaged */
+export async function readTail(handle: FileHandle, path: string, bytesMax = TORN_BYTES_MAX): Promise<Tail> {
   const { size: total } = await handle.stat();
   // A torn write may be as large as several lines, where the disk kept only its end: zeros in front of the rest.
-  const from = Math.max(0, total - TORN_BYTES_MAX);
+  const from = Math.max(0, total - bytesMax);
   const end = await bytesOf(handle, from, total);
   const size = end.lastIndexOf(LINE_FEED) + 1;
   if (size === 0 && from > 0) throw new AuditLogDamaged(path, 'it has no end');
   const torn = end.length > size ? tornOf(end.subarray(size)) : null;
-  if (size === 0) return { head: CHAIN_START, size: 0, torn };
+  if (size === 0) return { head: CHAIN_START, at: '', size: 0, torn };
   const start = end.lastIndexOf(LINE_FEED, size - 2) + 1;
   const line = readLine(end.subarray(start, size - 1));
   if (typeof line === 'string') throw new AuditLogDamaged(path, line);
-  return { head: { seq: line.seq, hash: line.hash }, size: from + size, torn };
+  return { head: { seq: line.seq, hash: line.hash }, at: line.at, size: from + size, torn };
 }
 
 function tornOf(bytes: Buffer): Tail['torn'] {
@@ -95,13 +97,13 @@ export async function headOfRotated(path: string): Promise<ChainHead> {
   }
 }
 
-/** The sequence number of the first line of a file, so that its rotated name says where it begins; null without a line. */
-export async function firstSeqOf(handle: FileHandle): Promise<number | null> {
+/** The first line of a file, by whose number its rotated name says where it begins; null without a line. */
+export async function firstLineOf(handle: FileHandle): Promise<{ seq: number; at: string } | null> {
   const start = await bytesOf(handle, 0, Math.min(LINE_BYTES_MAX + 1, (await handle.stat()).size));
   const end = start.indexOf(LINE_FEED);
   if (end < 0) return null;
   const line = readLine(start.subarray(0, end));
-  return typeof line === 'string' ? null : line.seq;
+  return typeof line === 'string' ? null : { seq: line.seq, at: line.at };
 }
 
 /** Renames, and makes the names last through a loss of power. Never replaces a file. */

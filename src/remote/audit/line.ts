@@ -26,6 +26,8 @@ export interface AuditLine {
   readonly prev: string;
   readonly action: string;
   readonly hash: string;
+  /** Of one that says that older files were deleted: the last line in them. */
+  readonly pruned: ChainHead | null;
 }
 
 /**
@@ -68,7 +70,7 @@ export function readLine(bytes: Buffer): AuditLine | string {
   const text = bytes.toString('utf8');
   const members = objectOf(text);
   if (members === null) return 'it is not a line of an audit log';
-  const { seq, at, prev, action } = members;
+  const { seq, at, prev, action, last_seq, last_hash } = members;
   if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 1) return 'it has no sequence number';
   if (typeof at !== 'string' || typeof prev !== 'string' || typeof action !== 'string') {
     return 'it lacks a time, an action or the hash of the line before';
@@ -78,7 +80,8 @@ export function readLine(bytes: Buffer): AuditLine | string {
   // Hashed as bytes: a text would hide what was not UTF-8.
   if (digestOf(bytes.subarray(0, bytes.length - TAIL_BYTES)) !== hash)
     return 'it was changed: its own hash does not fit';
-  return { seq, at, prev, action, hash };
+  const isPruned = action === 'pruned' && typeof last_seq === 'number' && typeof last_hash === 'string';
+  return { seq, at, prev, action, hash, pruned: isPruned ? { seq: last_seq, hash: last_hash } : null };
 }
 
 const TAIL_BYTES = `,"hash":"${NO_HASH}"}`.length;

@@ -4,10 +4,11 @@ import { dirname } from 'node:path';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { firstSeqOf, headOfRotated, readTail, renameDurably, rotatedPath, syncDirectory } from './files.ts';
+import { firstLineOf, headOfRotated, readTail, renameDurably, rotatedPath, syncDirectory } from './files.ts';
 import { formatLine, type ChainHead } from './line.ts';
 import type { AuditEntry, AuditLog } from './port.ts';
 import { RejectionLimit } from './rejection-limit.ts';
+import { expendable, KEEP_ALL, removeFiles, type AuditRetention } from './retention.ts';
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** Entries that wait for the disk; beyond it they are counted and lost. */
@@ -17,6 +18,12 @@ const SYNC_INTERVAL_MS = 200;
 const RETRY_MS = 1_000;
 /** How often the log tells where the chain stands, so that a copy of the hash is kept where this file is not. */
 const HEAD_INTERVAL_MS = 60_000;
+/** How often it is looked, while lines are written, whether old files have to go. */
+const RETENTION_INTERVAL_MS = 3_600_000;
+/** Where lines are kept for so long, a file holds those of a day at most, so that each goes soon after its time. */
+const DATED_FILE_MS = 86_400_000;
+/** Files of which a log that is kept by its size is made, at least. */
+const FILES_MIN = 4;
 
 export interface AuditLogOptions {
   /** The file that is written to; its directory is made. Full files are renamed beside it. */
@@ -25,6 +32,8 @@ export interface AuditLogOptions {
   log: Logger;
   /** Size at which the file is rotated; default 64 MiB. */
   fileBytesMax?: number;
+  /** All of it is kept by default. */
+  retention?: AuditRetention;
   /** Refusals of callers that nobody knows, a second; further ones are counted. Default 100. */
   unknownRejectionsPerSecond?: number;
   /** Told how many entries were lost, because the disk did not take them. */
@@ -48,7 +57,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
     const { head: ownHead, size, torn } = await readTail(handle, options.path);
     const head = size === 0 ? await headOfRotated(options.path) : ownHead;
     if (torn !== null) await handle.truncate(size);
-    const log = new ChainedLog(options, handle, { head, size, firstSeq: await firstSeqOf(handle) });
+    const log = new ChainedLog(options, handle, { head, size, first: await firstLineOf(handle) });
     if (torn !== null) {
       options.log.warn({ path: options.path, torn_bytes: torn.bytes }, 'the audit log had a torn last line: cut off');
       const detail = 'the last line was torn: the executor, or its machine, ended while it was written';
@@ -75,8 +84,11 @@ class ChainedLog implements AuditLog {
   #head: ChainHead;
   /** Bytes of whole lines. */
   #size: number;
-  /** Of the file's first line; null while it has none. */
-  #firstSeq: number | null;
+  /** The file's first line; null while it has none. */
+  #first: { readonly seq: number; readonly at: string } | null;
+  readonly #retention: AuditRetention;
+  /** When it was looked last whether old files have to go, monotonic. */
+  #retainedAt = -Infinity;
   #waiting: Waiting[] = [];
   #lost = 0;
   #writing: Promise<void> | null = null;
@@ -89,13 +101,14 @@ class ChainedLog implements AuditLog {
   constructor(
     options: AuditLogOptions,
     handle: FileHandle,
-    at: { head: ChainHead; size: number; firstSeq: number | null },
+    at: { head: ChainHead; size: number; first: { seq: number; at: string } | null },
   ) {
     this.#options = options;
     this.#handle = handle;
     this.#head = at.head;
     this.#size = at.size;
-    this.#firstSeq = at.firstSeq;
+    this.#first = at.first;
+    this.#retention = options.retention ?? KEEP_ALL;
     this.#rejections = new RejectionLimit(options.clock, options.unknownRejectionsPerSecond);
   }
 
@@ -150,24 +163,56 @@ class ChainedLog implements AuditLog {
   }
 
   async #writeSome(): Promise<void> {
-    if (this.#size >= (this.#options.fileBytesMax ?? FILE_BYTES_MAX)) await this.#rotate();
+    if (this.#isFull()) await this.#rotate();
+    await this.#retain();
     const batch = this.#waiting.slice(0, BATCH_MAX);
     const lost = this.#lost;
     if (lost > 0) batch.unshift(lossOf(lost, this.#options.clock.now()));
+    await this.#chain(batch);
+    this.#waiting.splice(0, lost > 0 ? batch.length - 1 : batch.length);
+    this.#lost -= lost;
+    this.#syncSoon();
+    this.#tellHead(false);
+  }
+
+  #isFull(): boolean {
+    const { fileBytesMax = FILE_BYTES_MAX, clock } = this.#options;
+    const { bytesMax, ageMsMax } = this.#retention;
+    if (this.#size >= Math.min(fileBytesMax, (bytesMax ?? Infinity) / FILES_MIN)) return true;
+    return ageMsMax !== null && this.#first !== null && Date.parse(this.#first.at) < clock.now() - DATED_FILE_MS;
+  }
+
+  /** Lets go of old files now and then. That they went is a line of the chain, which is on disk before they are gone. */
+  async #retain(): Promise<void> {
+    const { path, clock, log } = this.#options;
+    if (clock.monotonic() - this.#retainedAt < RETENTION_INTERVAL_MS) return;
+    this.#retainedAt = clock.monotonic();
+    const now = clock.now();
+    try {
+      const old = await expendable(path, this.#retention, this.#size, now);
+      if (old === null) return;
+      await this.#chain([{ entry: old.entry, at: now }]);
+      await this.#handle.datasync();
+      await removeFiles(old.paths);
+      log.info({ files: old.paths }, 'old files of the audit log were deleted, as the settings say');
+    } catch (error) {
+      // They stay; what is to be written now must not wait for it.
+      log.error({ path, err: error }, 'old files of the audit log could not be deleted');
+    }
+  }
+
+  /** Writes entries as the next lines. */
+  async #chain(entries: readonly Waiting[]): Promise<void> {
     let head = this.#head;
     let text = '';
-    for (const { entry, at } of batch) {
+    for (const { entry, at } of entries) {
       const line = formatLine(entry, at, head);
       head = line.head;
       text += line.text;
     }
     await this.#write(Buffer.from(text));
-    this.#firstSeq ??= this.#head.seq + 1;
+    this.#first ??= { seq: this.#head.seq + 1, at: new Date(entries[0]!.at).toISOString() };
     this.#head = head;
-    this.#waiting.splice(0, lost > 0 ? batch.length - 1 : batch.length);
-    this.#lost -= lost;
-    this.#syncSoon();
-    this.#tellHead(false);
   }
 
   async #write(bytes: Buffer): Promise<void> {
@@ -183,12 +228,13 @@ class ChainedLog implements AuditLog {
   async #rotate(): Promise<void> {
     const { path } = this.#options;
     await this.#sync();
-    if (this.#firstSeq !== null) await renameDurably(path, rotatedPath(path, this.#firstSeq));
+    if (this.#first !== null) await renameDurably(path, rotatedPath(path, this.#first.seq));
     const next = await openFile(path);
     await this.#handle.close();
     this.#handle = next;
     this.#size = 0;
-    this.#firstSeq = null;
+    this.#first = null;
+    this.#retainedAt = -Infinity;
     this.#tellHead(true);
   }
 

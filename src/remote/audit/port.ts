@@ -44,6 +44,8 @@ export type AuditEntry =
       findings: readonly string[];
     }
   | { action: 'keys_changed'; detail: string }
+  /** Older files were deleted; `last_seq` and `last_hash` are of the last line in them. */
+  | { action: 'pruned'; last_seq: number; last_hash: string; detail: string }
   /** Written by the log itself: what it could not or would not keep, and what it mended at its opening. */
   | { action: 'suppressed' | 'lost'; count: number; detail: string }
   | { action: 'repaired'; detail: string; torn_bytes: number; torn_text: string };

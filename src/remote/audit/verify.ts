@@ -73,6 +73,8 @@ class Chain {
   #first: AuditLine | null = null;
   #last: AuditLine | null = null;
   #anchored: boolean;
+  /** What the newest line that tells of deleted files says, and when it was written. */
+  #pruned: (ChainHead & { readonly at: string }) | null = null;
 
   constructor(anchor: string | null) {
     this.#anchor = anchor;
@@ -105,8 +107,7 @@ class Chain {
     const first = this.#first;
     const last = this.#last;
     const notes = [...this.#notes];
-    if (first !== null && first.seq > 1)
-      notes.push(`the chain begins at line ${first.seq}: older files are not among these`);
+    if (first !== null && first.seq > 1) notes.push(this.#beginning(first));
     return {
       fault,
       lines: this.#lines,
@@ -117,11 +118,20 @@ class Chain {
     };
   }
 
+  /** Where the lines before the first one are. */
+  #beginning({ seq, prev }: AuditLine): string {
+    const pruned = this.#pruned;
+    if (pruned === null || pruned.seq !== seq - 1 || pruned.hash !== prev)
+      return `the chain begins at line ${seq}: older files are not among these`;
+    return `the chain begins at line ${seq}: the executor deleted what was before it, at ${pruned.at}, as its settings say`;
+  }
+
   #take(line: AuditLine, where: string): void {
     this.#first ??= line;
     this.#last = line;
     this.#lines += 1;
     if (line.hash === this.#anchor) this.#anchored = true;
+    if (line.pruned !== null) this.#pruned = { ...line.pruned, at: line.at };
     if (line.action === 'repaired') this.#notes.push(`${where}: a torn line was cut off before this one`);
     if (line.action === 'lost' || line.action === 'suppressed') {
       this.#notes.push(`${where}: entries were ${line.action} here`);
