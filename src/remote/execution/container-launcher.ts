@@ -6,7 +6,7 @@ import { nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
 import type { Slots } from './slots.ts';
-import { SANDBOX_RUNTIME, type Stage } from './stage.ts';
+import { SANDBOX_BOOTSTRAP, SANDBOX_RUNTIME, type Stage } from './stage.ts';
 
 /** Processes and threads of one container. */
 const PIDS_MAX = 64;
@@ -94,7 +94,7 @@ export function containerParameters({
     ...container.parameters,
     ...['--entrypoint', 'sh', container.image, '-c', 'exec node "$@" 3>&1 1>&2', 'sh'],
     ...nodeFlags(memoryMb),
-    `${SANDBOX_RUNTIME}/execution/child/main.mjs`,
+    SANDBOX_BOOTSTRAP,
     PACKAGE_IS_THERE,
   ];
 }

@@ -12,7 +12,7 @@ import { cannotGive } from './probe.ts';
 import { abandonStart, type LauncherParts } from './process-launcher.ts';
 import { seccompProgram } from './seccomp/program.ts';
 import type { Slot } from './slots.ts';
-import { moduleUrl, SANDBOX_RUNTIME } from './stage.ts';
+import { moduleUrl, SANDBOX_BOOTSTRAP, SANDBOX_RUNTIME } from './stage.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /** Threads of one task; processes it can make none. */
@@ -92,7 +92,7 @@ export class JailLauncher implements Launcher {
       // Last, when everything has its place.
       ...['--remount-ro', '/', '--chdir', '/tmp', NODE],
       ...nodeFlags(memoryMb),
-      `${SANDBOX_RUNTIME}/execution/child/main.mjs`,
+      SANDBOX_BOOTSTRAP,
       PACKAGE_IS_THERE,
     ];
     // Each reader moves the place in an open file, so each start opens it anew.

@@ -9,7 +9,7 @@ import type { Launcher, TaskProcess } from './launcher.ts';
 import { nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
-import type { Stage } from './stage.ts';
+import { SANDBOX_BOOTSTRAP, type Stage } from './stage.ts';
 
 const CREATE_MS = 15_000;
 /** A pod must run within this time: a node may have to fetch the image. */
@@ -124,7 +124,7 @@ export function taskParameters(name: string, memoryMb: number, { environment }: 
   return [
     ...['exec', '--stdin', '--quiet', `job/${name}`, '--', 'sh', '-c', 'exec env -i PATH="$PATH" "$@" 3>&1 1>&2', 'sh'],
     ...variables.map(([variable, value]) => `${variable}=${value}`),
-    ...['node', ...nodeFlags(memoryMb), `${POD_FOLDERS.runtime}/execution/child/main.mjs`, PACKAGE_IS_THERE],
+    ...['node', ...nodeFlags(memoryMb), SANDBOX_BOOTSTRAP, PACKAGE_IS_THERE],
   ];
 }
 

@@ -4,13 +4,17 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } fro
 import { basename, dirname, join, parse, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
+import { bundle, type Sources } from './bundle.ts';
 import type { EventCode } from './port.ts';
 
-/** Folders that a process of a task is made of; each lies in the stage as it lies here. */
+/** Folders that a process of a task is made of. */
 const FOLDERS = ['execution/child', 'definition'] as const;
 const HERE = fileURLToPath(new URL('..', import.meta.url));
 /** Where the runtime lies within a jail or a container. */
 export const SANDBOX_RUNTIME = '/heddle';
+/** Of the files there, what Node is started with; the package that events import lies beside it. */
+const BOOTSTRAP = 'bootstrap.cjs';
+export const SANDBOX_BOOTSTRAP = `${SANDBOX_RUNTIME}/${BOOTSTRAP}`;
 const PREFIX = 'heddle-tier';
 /** Code whose place is remembered; copies among them are kept although nobody uses them. */
 const PLACES_MAX = 32;
@@ -33,8 +37,7 @@ export class Stage {
     await clearStale(parent);
     const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
     await chmod(stage.directory, 0o755);
-    for (const folder of FOLDERS) await layOut(join(HERE, folder), join(stage.directory, 'remote', folder));
-    await layOutPackage(join(stage.runtime, 'package'));
+    await layOut(stage.runtime);
     await mkdir(join(stage.directory, 'code'), { mode: 0o755 });
     await mkdir(join(stage.directory, 'work'), { mode: 0o755 });
     return stage;
@@ -46,7 +49,7 @@ export class Stage {
   }
 
   get bootstrap(): string {
-    return join(this.runtime, 'execution/child/main.mjs');
+    return join(this.runtime, BOOTSTRAP);
   }
 
   /** A place where users other than this process's can read the code; looked for once. */
@@ -125,29 +128,32 @@ async function openToAll(path: string): Promise<void> {
   }
 }
 
-/** What events import by this package's name, where they look for packages: a folder that hands on the definition. */
-async function layOutPackage(to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o755 });
+/** The bootstrap, and the package that events import: a script and a module without imports, so both are there at once. */
+async function layOut(to: string): Promise<void> {
+  const sources = await sourcesOf(FOLDERS);
+  const extension = sources.has('definition/index.ts') ? 'ts' : 'js';
+  const bootstrap = bundle(sources, `execution/child/main.${extension}`);
+  const definition = bundle(sources, `definition/index.${extension}`);
   const exports = { '.': './index.mjs', './event': './index.mjs' };
-  await writeFile(join(to, 'package.json'), JSON.stringify({ name: 'heddle', exports }), { mode: 0o444 });
-  await writeFile(join(to, 'index.mjs'), `export * from '${SANDBOX_RUNTIME}/definition/index.mjs';\n`, { mode: 0o444 });
+  const files = {
+    [BOOTSTRAP]: bootstrap.code,
+    'package/package.json': JSON.stringify({ name: 'heddle', exports }),
+    'package/index.mjs': `${definition.code}export const ${definition.exported.join(',\n  ')};\n`,
+  };
+  await mkdir(join(to, 'package'), { recursive: true, mode: 0o755 });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(to, name), text, { mode: 0o444 });
 }
 
 /** Plain JavaScript with the types gone, so that no process of a task pays for that at its start. */
-async function layOut(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o755 });
-  const names = (await readdir(from)).filter((name) => /\.(ts|js)$/.test(name) && !name.endsWith('.d.ts'));
-  const texts = await Promise.all(names.map((name) => readFile(join(from, name), 'utf8')));
-  const plain = names.some((name) => name.endsWith('.ts')) ? await withoutTypes(texts) : texts;
-  await Promise.all(
-    names.map((name, index) =>
-      writeFile(
-        join(to, name.replace(/\.(ts|js)$/, '.mjs')),
-        plain[index]!.replaceAll(/((?:from|import)\s*['"]\.[^'"]*)\.(?:ts|js)(['"])/g, '$1.mjs$2'),
-        { mode: 0o444 },
-      ),
-    ),
-  );
+async function sourcesOf(folders: readonly string[]): Promise<Sources> {
+  const paths: string[] = [];
+  for (const folder of folders) {
+    const names = await readdir(join(HERE, folder));
+    paths.push(...names.filter((name) => /(?<!\.d)\.(ts|js)$/.test(name)).map((name) => `${folder}/${name}`));
+  }
+  const texts = await Promise.all(paths.map((path) => readFile(join(HERE, path), 'utf8')));
+  const plain = paths.some((path) => path.endsWith('.ts')) ? await withoutTypes(texts) : texts;
+  return new Map(paths.map((path, index) => [path, plain[index]!]));
 }
 
 const STRIP = `

@@ -1,8 +1,8 @@
 /**
  * The process of a task. It reads jobs from descriptor 0 and answers on descriptor 3, one job at a time; what the event
- * writes to its standard output and error is its own. This folder imports nothing but itself and the definition of
- * events, so that both can be laid into a sandbox. Everything here may be subverted by the event: the executor checks
- * each byte that it gets.
+ * writes to its standard output and error is its own. This folder imports nothing but itself, the definition of events and
+ * what Node brings: it is linked into one script, which is laid into the sandbox. Everything here may be subverted by the
+ * event: the executor checks each byte that it gets.
  */
 import { closeSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { Socket } from 'node:net';
 import type { EventDefinition } from '../../definition/index.ts';
 import { failureOf } from './failure.ts';
 import { FRAME, FrameReader, type JobHeader } from './frames.ts';
-import { answerForPackage, loadEvents, prepareForTypeScript } from './modules.ts';
+import { answerForPackage, loadEvents, loadPackage, prepareForTypeScript } from './modules.ts';
 import { PACKAGE_IS_THERE } from './package-name.ts';
 import { sendFrame, sendJson, sendText } from './outgoing.ts';
 import { type ReceivedJob, runJob } from './run-job.ts';
@@ -122,5 +122,8 @@ input.on('data', (chunk: Buffer) => reader.push(chunk));
 // Nobody is left to answer to.
 input.on('end', () => exit(0));
 input.on('error', () => exit(0));
-const firstFree = lowestFreeDescriptor();
-sendFrame(FRAME.ready, NOTHING);
+let firstFree = Infinity;
+void loadPackage().then(() => {
+  firstFree = lowestFreeDescriptor();
+  sendFrame(FRAME.ready, NOTHING);
+});

@@ -1,22 +1,28 @@
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { type EventDefinition, eventsOf } from '../../definition/index.ts';
 import { ChildFailure, failureOf, messageOf } from './failure.ts';
 
-const DEFINITION = new URL(
-  import.meta.url.endsWith('.mjs') ? '../../definition/index.mjs' : '../../definition/index.ts',
-  import.meta.url,
-).href;
-
 /** What modules with events may import although no such package lies beside them. */
 const OWN_NAMES: readonly string[] = ['heddle/event', 'heddle'];
 
-/** Lets events import this package by its name, wherever they lie. */
+/** Lets events import this package by its name, wherever they lie: it lies beside the bootstrap. */
 export function answerForPackage(): void {
+  const url = pathToFileURL(join(dirname(process.argv[1]!), 'package/index.mjs')).href;
   registerHooks({
     resolve: (specifier, context, nextResolve) =>
-      OWN_NAMES.includes(specifier) ? { url: DEFINITION, shortCircuit: true } : nextResolve(specifier, context),
+      OWN_NAMES.includes(specifier) ? { url, shortCircuit: true } : nextResolve(specifier, context),
   });
+}
+
+/**
+ * Loads the package as an event will, and with it what loads modules: before there is a job that waits for it. Where it
+ * cannot be found, the event that asks for it is told so.
+ */
+export async function loadPackage(): Promise<void> {
+  await import(OWN_NAMES[0]!).catch(() => undefined);
 }
 
 /** Loads what strips types, which takes longer than all the rest of a start: before there is a job that waits for it. */
