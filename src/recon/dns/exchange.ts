@@ -345,10 +345,11 @@ export class Exchange {
     if (this.#overTcp[slot] === 1) {
       this.#tcp.expire(slot, this.#tcpResolver[slot]!);
     } else {
-      const resolver = this.#resolvers.all[this.#slots.resolverOf(slot, this.#slots.attempts[slot]! - 1)]!;
+      const attempt = this.#slots.attempts[slot]! - 1;
+      const resolver = this.#resolvers.all[this.#slots.resolverOf(slot, attempt)]!;
       this.#uncount(slot);
       if (resolver.alive) this.#observedSent += 1;
-      resolver.onTimeout(now);
+      resolver.onTimeout(now, now - this.#slots.sinceSentMs(slot, attempt, now));
     }
     this.#againOrGiveUp(slot, true);
   }

@@ -40,7 +40,7 @@ export class ResolverSet {
   #hasRoom(resolver: Resolver, nowMs: number): boolean {
     if (resolver.pacedUntil > nowMs) return false;
     if (resolver.hasRoom) return true;
-    resolver.limited = true;
+    resolver.onFull();
     return false;
   }
 

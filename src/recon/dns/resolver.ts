@@ -2,23 +2,12 @@ import { isIP } from 'node:net';
 
 import { HeddleError } from '../../domain/errors.ts';
 import { canonicalAddress } from './names.ts';
+import { QueryWindow } from './query-window.ts';
 
 const PORT_DNS = 53;
 /** No wait for an answer is shorter: an answer that is only a little late must not cost another query. */
 const TIMEOUT_MIN_MS = 150;
-const WINDOW_INITIAL = 128;
-const WINDOW_MIN = 32;
-/** A window is judged over at least so many queries and so much time. */
-const EPOCH_QUERIES_MIN = 128;
-const EPOCH_MIN_MS = 20;
-/** More than this is taken for the sign of too many queries at once. */
-const LOSS_MAX = 0.05;
-const WINDOW_CUT = 0.75;
-const WINDOW_GROWTH = 1.5;
-/** A growth of the window pays where the answers grow by this share of it. */
-const GAIN_SHARE = 0.5;
-const HOLD_MS = 1000;
-/** After so many queries without any answer a resolver rests. */
+/** After so many queries that left since its last answer, and brought none, a resolver rests. */
 const SILENT_AFTER = 16;
 const REST_MS = 1000;
 const REST_MAX_MS = 30_000;
@@ -49,14 +38,12 @@ export function parseResolver(text: string): ResolverAddress {
 }
 
 /**
- * What is known of one resolver: how long its answers take, how much it loses, and how many queries it bears at once. The
- * window grows for as long as more queries at once bring more answers a second, and shrinks when too many get lost.
+ * What is known of one resolver: how long its answers take, how much it loses, and how many queries it bears at once.
  */
 export class Resolver {
   readonly address: ResolverAddress;
   /** `ip:port`, as records name it. */
   readonly text: string;
-  readonly windowMax: number;
   readonly #timeoutMaxMs: number;
 
   edns = true;
@@ -66,40 +53,41 @@ export class Resolver {
   refused = false;
   inFlight = 0;
   answered = 0;
-  window: number;
   /** Milliseconds of the clock until which it is not asked where another one can be. */
   restsUntil = 0;
   /** Milliseconds of the clock until which the pace allows it no packet. */
   pacedUntil = 0;
   /** Smoothed share of queries that brought no usable answer. */
   loss = 0;
-  /** Whether the window kept a query waiting since it was last judged. */
-  limited = false;
 
+  readonly #window: QueryWindow;
   #smoothedMs = 0;
   #deviationMs = 0;
   #silent = 0;
   #onTrial = false;
   #restMs = REST_MS;
-
-  #epochStart = 0;
-  #epochAnswered = 0;
-  #epochLost = 0;
-  #rate = 0;
-  #before = 0;
-  #holdUntil = 0;
+  #answeredAt = -1;
 
   constructor(address: ResolverAddress, timeoutMaxMs: number, windowMax: number) {
     this.address = address;
     this.text = address.family === 6 ? `[${address.ip}]:${address.port}` : `${address.ip}:${address.port}`;
-    this.windowMax = windowMax;
-    this.window = Math.min(WINDOW_INITIAL, windowMax);
+    this.#window = new QueryWindow(windowMax);
     this.#timeoutMaxMs = timeoutMaxMs;
+  }
+
+  /** Queries at once. */
+  get window(): number {
+    return this.#window.size;
   }
 
   /** Whether it bears one more query now. */
   get hasRoom(): boolean {
     return this.inFlight < (this.#onTrial ? TRIAL_WINDOW : this.window);
+  }
+
+  /** A query waits because the window is full. */
+  onFull(): void {
+    this.#window.limited = true;
   }
 
   get alive(): boolean {
@@ -123,25 +111,25 @@ export class Resolver {
   onAnswer(rttMs: number | null, nowMs: number): void {
     if (rttMs !== null) this.#sample(rttMs);
     this.answered += 1;
+    this.#answeredAt = nowMs;
     this.#silent = 0;
     this.#onTrial = false;
     this.#restMs = REST_MS;
     this.restsUntil = 0;
     this.loss -= this.loss * SMOOTHING;
-    this.#epochAnswered += 1;
-    this.#judge(nowMs);
+    this.#window.onAnswer(nowMs, this.timeoutMs(0));
   }
 
-  onTimeout(nowMs: number): void {
-    this.#epochLost += 1;
+  /** @param sentAtMs what left before the last answer came says nothing of silence since then */
+  onTimeout(nowMs: number, sentAtMs: number): void {
     this.onFailure();
-    if (++this.#silent >= SILENT_AFTER || this.#onTrial) {
+    if (sentAtMs >= this.#answeredAt && (++this.#silent >= SILENT_AFTER || this.#onTrial)) {
       this.#silent = 0;
       this.#onTrial = true;
       this.restsUntil = nowMs + this.#restMs;
       this.#restMs = Math.min(this.#restMs * 2, REST_MAX_MS);
     }
-    this.#judge(nowMs);
+    this.#window.onLoss(nowMs, this.timeoutMs(0));
   }
 
   /** It answered, but with nothing that is of use. */
@@ -157,41 +145,5 @@ export class Resolver {
     }
     this.#deviationMs += (Math.abs(rttMs - this.#smoothedMs) - this.#deviationMs) / 4;
     this.#smoothedMs += (rttMs - this.#smoothedMs) / 8;
-  }
-
-  #judge(nowMs: number): void {
-    const settled = this.#epochAnswered + this.#epochLost;
-    const elapsedMs = nowMs - this.#epochStart;
-    if (settled < Math.max(EPOCH_QUERIES_MIN, this.window) || elapsedMs < EPOCH_MIN_MS) return;
-    const rate = this.#epochAnswered / elapsedMs;
-    if (this.#epochLost / settled > LOSS_MAX) {
-      this.window = Math.max(WINDOW_MIN, Math.floor(this.window * WINDOW_CUT));
-      this.#hold(nowMs);
-    } else if (this.limited && nowMs >= this.#holdUntil) {
-      this.#grow(rate, nowMs);
-    }
-    this.limited = false;
-    this.#epochStart = nowMs;
-    this.#epochAnswered = 0;
-    this.#epochLost = 0;
-  }
-
-  #grow(rate: number, nowMs: number): void {
-    const grewBy = this.#before === 0 ? 0 : this.window / this.#before - 1;
-    if (this.#rate > 0 && rate < this.#rate * (1 + GAIN_SHARE * grewBy)) {
-      this.window = this.#before;
-      this.#hold(nowMs);
-      return;
-    }
-    this.#rate = rate;
-    this.#before = this.window;
-    this.window = Math.min(Math.ceil(this.window * WINDOW_GROWTH), this.windowMax);
-  }
-
-  /** The window stays as it is for a while; then whether more would bring more is found out anew. */
-  #hold(nowMs: number): void {
-    this.#holdUntil = nowMs + HOLD_MS;
-    this.#rate = 0;
-    this.#before = 0;
   }
 }

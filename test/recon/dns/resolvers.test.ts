@@ -76,35 +76,3 @@ test('waits follow what a resolver needs, and double', () => {
   assert.equal(resolver.timeoutMs(1), 2 * onceMs);
   assert.equal(resolver.timeoutMs(9), 5000);
 });
-
-test('a window grows while that pays, and shrinks with loss', () => {
-  const resolver = new Resolver(parseResolver('192.0.2.1'), 5000, 4096);
-  let nowMs = 0;
-  // Answers come after 50 ms however many are asked at once: more at once is more a second.
-  const answerAll = (): void => {
-    nowMs += 50;
-    resolver.limited = true;
-    for (let count = resolver.window; count > 0; count--) resolver.onAnswer(50, nowMs);
-  };
-  for (let round = 0; round < 12; round++) answerAll();
-  assert.ok(resolver.window > 1000, `${resolver.window}`);
-  const before = resolver.window;
-  nowMs += 50;
-  for (let count = before; count > 0; count--) {
-    if (count % 3 === 0) resolver.onTimeout(nowMs);
-    else resolver.onAnswer(50, nowMs);
-  }
-  assert.ok(resolver.window < before);
-});
-
-test('a window that brings no more answers a second does not stay grown', () => {
-  const resolver = new Resolver(parseResolver('192.0.2.1'), 5000, 4096);
-  let nowMs = 0;
-  for (let round = 0; round < 200; round++) {
-    // 100 answers a millisecond, whatever is asked.
-    nowMs += Math.max(resolver.window, 2500) / 100;
-    resolver.limited = true;
-    for (let count = Math.max(resolver.window, 2500); count > 0; count--) resolver.onAnswer(1, nowMs);
-  }
-  assert.ok(resolver.window <= 200, `${resolver.window}`);
-});

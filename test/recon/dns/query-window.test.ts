@@ -1,0 +1,121 @@
+/** How many queries at once a resolver is asked, in made-up time: nothing is sent, and nothing takes long. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { parseResolver, Resolver } from '../../../src/recon/dns/resolver.ts';
+import { seededRandom } from '../../../src/runtime/random.ts';
+
+const TIMEOUT_MS = 2000;
+/** A server keeps what it cannot answer at once for so long. */
+const BACKLOG_MS = 20;
+/** Of a millisecond, so that no test takes long. */
+const SENT_MAX = 100;
+
+interface Line {
+  rttMs: number;
+  /** Share of the queries that are lost whatever is sent. */
+  loss?: number;
+  /** Queries a second that the server bears; what is beyond is lost. */
+  bears?: number;
+}
+
+interface Simulated {
+  resolver: Resolver;
+  sent: number;
+  answered: number;
+  /** In the second half. */
+  answersPerSec: number;
+}
+
+const newResolver = (): Resolver => new Resolver(parseResolver('192.0.2.1'), TIMEOUT_MS, 4096);
+
+/** Asks as fast as the window lets it. */
+function simulate(line: Line, secs: number, seed: number): Simulated {
+  const { rttMs, loss = 0, bears = Infinity } = line;
+  const resolver = newResolver();
+  const random = seededRandom(seed);
+  const events = new Map<number, { answers: number[]; losses: number[] }>();
+  const eventsAt = (ms: number): { answers: number[]; losses: number[] } => {
+    const at = Math.ceil(ms);
+    const known = events.get(at) ?? { answers: [], losses: [] };
+    events.set(at, known);
+    return known;
+  };
+  let [sent, answered, halfway, room] = [0, 0, 0, 0];
+  for (let ms = 0; ms < secs * 1000; ms++) {
+    const { answers, losses } = eventsAt(ms);
+    events.delete(ms);
+    resolver.inFlight -= answers.length + losses.length;
+    for (const sentAt of answers) resolver.onAnswer(ms - sentAt, ms);
+    for (const sentAt of losses) resolver.onTimeout(ms, sentAt);
+    answered += answers.length;
+    room = Math.min((bears * BACKLOG_MS) / 1000, room + bears / 1000);
+    for (let count = 0; resolver.hasRoom && count < SENT_MAX; count++) {
+      resolver.inFlight += 1;
+      sent += 1;
+      const isHeard = room >= 1;
+      if (isHeard) room -= 1;
+      if (isHeard && random.next() >= loss) eventsAt(ms + rttMs).answers.push(ms);
+      else eventsAt(ms + resolver.timeoutMs(0)).losses.push(ms);
+    }
+    if (!resolver.hasRoom) resolver.onFull();
+    if (ms === secs * 500) halfway = answered;
+  }
+  return { resolver, sent, answered, answersPerSec: (answered - halfway) / (secs / 2) };
+}
+
+const SEEDS = [1, 2, 3];
+
+test('a window grows while that pays', () => {
+  const { resolver, answersPerSec } = simulate({ rttMs: 50 }, 4, 1);
+  assert.ok(resolver.window > 1000, `${resolver.window}`);
+  assert.ok(answersPerSec > 15_000, `${answersPerSec} answers a second, each after 50 ms`);
+});
+
+test('loss that has nothing to do with how much is asked leaves a window free to grow', () => {
+  for (const [loss, rttMs, expected] of [
+    [0.1, 1, 50_000],
+    [0.3, 1, 10_000],
+    [0.3, 40, 10_000],
+  ] as const) {
+    for (const seed of SEEDS) {
+      const { resolver, answersPerSec } = simulate({ rttMs, loss }, 10, seed);
+      const what = `${loss} lost, ${rttMs} ms, seed ${seed}: ${answersPerSec} answers a second, ${resolver.window} at once`;
+      assert.ok(resolver.window > 500 && answersPerSec > expected, what);
+    }
+  }
+});
+
+test('a server that bears no more is asked no more: nearly all that it bears, and little is lost', () => {
+  for (const [bears, rttMs] of [
+    [5000, 1],
+    [1000, 1],
+  ] as const) {
+    for (const seed of SEEDS) {
+      const { resolver, sent, answered, answersPerSec } = simulate({ rttMs, bears }, 10, seed);
+      const what = `bears ${bears} a second, ${rttMs} ms: ${answersPerSec}, ${(sent / answered).toFixed(2)} queries an answer, ${resolver.window} at once`;
+      assert.ok(answersPerSec > bears * 0.75 && sent < answered * 1.5 && resolver.window < 150, what);
+    }
+  }
+});
+
+test('a window that brings no more answers a second does not stay grown', () => {
+  const resolver = newResolver();
+  let nowMs = 0;
+  for (let round = 0; round < 200; round++) {
+    // 100 answers a millisecond, whatever is asked.
+    nowMs += Math.max(resolver.window, 2500) / 100;
+    resolver.onFull();
+    for (let count = Math.max(resolver.window, 2500); count > 0; count--) resolver.onAnswer(1, nowMs);
+  }
+  assert.ok(resolver.window <= 200, `${resolver.window}`);
+});
+
+test('many queries that get lost together are no silence, where answers came after they left', () => {
+  const resolver = newResolver();
+  for (let nowMs = 0; nowMs < 100; nowMs++) resolver.onAnswer(1, nowMs);
+  for (let count = 0; count < 100; count++) resolver.onTimeout(200, 50);
+  assert.ok(resolver.restsUntil <= 200);
+  for (let count = 0; count < 16; count++) resolver.onTimeout(300, 150);
+  assert.ok(resolver.restsUntil > 300, 'those that left after its last answer are');
+});
