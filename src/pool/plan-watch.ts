@@ -1,4 +1,6 @@
+import { isWantedEnd } from '../domain/runner/end-reasons.ts';
 import { shapeKeyOf, type Requirements } from '../domain/runner/requirements.ts';
+import type { Runner } from '../domain/runner/runner.ts';
 import type { LaunchHealth } from './launch-health.ts';
 import type { NewBatch, RunnerStore } from './port/store.ts';
 
@@ -37,6 +39,17 @@ export class PlanWatch {
     }
   }
 
+  /** None of them has spoken. */
+  #note(requirements: Requirements, ended: readonly Runner[]): void {
+    // None is left where another process planned the same a moment before, and who was ended by somebody did not fail:
+    // that tells nothing.
+    const failed = ended.filter(({ reason }) => !isWantedEnd(reason));
+    if (failed.length === 0) return;
+    // Instances that come up and never speak need somebody to look after them.
+    const fault = failed.some(({ provider_id }) => provider_id !== null) ? 'refused' : 'capacity';
+    this.#health.failed(requirements, failed[0]!.reason ?? 'they ended', fault);
+  }
+
   /** Learns what became of the plans for these, which lack runners again. */
   async learn(lacking: readonly Requirements[]): Promise<void> {
     const plans = lacking.flatMap((requirements) => this.#plans.get(shapeKeyOf(requirements)) ?? []);
@@ -50,13 +63,7 @@ export class PlanWatch {
       if (!spoke && ones.some(({ state }) => state !== 'terminated')) continue;
       this.#plans.delete(shapeKeyOf(requirements));
       if (spoke) this.#health.succeeded(requirements);
-      // None is left where another process planned the same a moment before: that tells nothing.
-      else if (ones.length > 0 && (this.#health.of(requirements)?.failures ?? 0) === failures) {
-        const reason = ones[0]!.reason ?? 'they ended';
-        // Instances that come up and never speak need somebody to look after them.
-        const fault = ones.some(({ provider_id }) => provider_id !== null) ? 'refused' : 'capacity';
-        this.#health.failed(requirements, reason, fault);
-      }
+      else if ((this.#health.of(requirements)?.failures ?? 0) === failures) this.#note(requirements, ones);
     }
   }
 }

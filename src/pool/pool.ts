@@ -1,5 +1,6 @@
 import { HeddleError } from '../domain/errors.ts';
 import { isUuid, uuidV7Generator } from '../domain/ids.ts';
+import { END_REASONS } from '../domain/runner/end-reasons.ts';
 import { shapeKeyOf, type Demand } from '../domain/runner/requirements.ts';
 import type { Runner } from '../domain/runner/runner.ts';
 import { aliveIn, batchesOf } from './batches.ts';
@@ -207,13 +208,13 @@ export class Pool implements PoolOperations {
   }
 
   async drain(runnerIds: readonly string[]): Promise<number> {
-    const count = await this.#context.store.drain(idsOf(runnerIds), 'drained');
+    const count = await this.#context.store.drain(idsOf(runnerIds), END_REASONS.drained);
     this.parts.wake('end instances', 'serve requests');
     return count;
   }
 
   async terminate(runnerIds: readonly string[]): Promise<number> {
-    const count = await this.#context.store.terminate(idsOf(runnerIds), 'by hand');
+    const count = await this.#context.store.terminate(idsOf(runnerIds), END_REASONS.by_hand);
     this.parts.wake('end instances', 'serve requests');
     return count;
   }

@@ -188,6 +188,23 @@ test('what was found exhausted is not looked for at every pass', async () => {
   await scene.stop();
 });
 
+test('runners that somebody ends before they have spoken are no failed launch: the next one follows at once', async () => {
+  const scene = new Scene({ bootMs: null });
+  const pool = scene.pool();
+  pool.start();
+  await pool.hold(demandOf(), HOLD);
+  await scene.pass(5 * SECOND);
+  for (let times = 1; times <= 3; times += 1) {
+    const [created] = await pool.runners({ state: 'created' }, { offset: 0, limit: 1 });
+    assert.equal(scene.launches().length, times);
+    if (times === 2) await pool.drain([created!.id]);
+    else await pool.terminate([created!.id]);
+    await scene.pass(5 * SECOND);
+    assert.deepEqual(pool.status().obstacles, []);
+  }
+  await scene.stop();
+});
+
 test('a class that is none of this pool is no launch, and the status says so', async () => {
   const scene = new Scene();
   const pool = scene.pool();

@@ -1,3 +1,4 @@
+import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import type { RunnerDesk } from '../../engine/port.ts';
 import { PostgresBackend } from '../../pool/backends/postgres.ts';
 import { SqsClassicBackend } from '../../pool/backends/sqs-classic.ts';
@@ -109,7 +110,7 @@ async function stopRunners(provider: RunnerProvider, store: PostgresRunnerStore,
   const ids = provider instanceof ProcessProvider ? provider.own() : [];
   await provider.close();
   if (ids.length === 0) return;
-  await store.terminate(ids, 'its server stopped').catch((error: unknown) => {
+  await store.terminate(ids, END_REASONS.server_stopped).catch((error: unknown) => {
     log.warn({ err: error, runners: ids.length }, 'Runners that ended stay listed until another server looks');
   });
 }

@@ -1,0 +1,12 @@
+/** Why runners end that somebody wanted to end: nothing is wrong with their launch. */
+export const END_REASONS = {
+  drained: 'drained',
+  by_hand: 'by hand',
+  server_stopped: 'its server stopped',
+} as const;
+
+const WANTED: ReadonlySet<string> = new Set(Object.values(END_REASONS));
+
+export function isWantedEnd(reason: string | null): boolean {
+  return reason !== null && WANTED.has(reason);
+}
