@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 
+import { createSharedData } from '../engine/data/shared-data.ts';
 import { conditional } from '../kinds/conditional/conditional.ts';
+import { dataKinds } from '../kinds/data/data-kinds.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
@@ -155,8 +157,14 @@ function kindsOf(
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
   ];
-  // Every server decides conditionals; a worker does where it is named for it.
-  if (names.length > 0) return selectKinds(withOwn([...scanning, ...probing, ...remote, conditional()]), names);
+  // Every server decides conditionals and moves data; a worker does where it is named for it.
+  const moving =
+    database === null || models === null
+      ? []
+      : dataKinds({ models, shared: createSharedData({ database }), clock: systemClock });
+  if (names.length > 0) {
+    return selectKinds(withOwn([...scanning, ...probing, ...remote, ...moving, conditional()]), names);
+  }
   const { scanRoots, reconScope } = settings;
   return withOwn([...(scanRoots.length > 0 ? scanning : []), ...(reconScope.length > 0 ? probing : []), ...remote]);
 }

@@ -66,11 +66,13 @@ describe('the example kinds', () => {
   it('run in a worker of their own, through queues, until it is told to stop', async () => {
     const server = start(['server']);
     const { url } = await server.ready();
-    const worker = start(['worker', '--module', WORDS, '--concurrency', '4']);
+    const words = ['WordCount', 'WordCountAggregator', 'WordCountGenerator'];
+    const named = [...words, 'Filter', 'UpsertModels'].flatMap((kind) => ['--kind', kind]);
+    const worker = start(['worker', '--module', WORDS, ...named, '--concurrency', '4']);
     const ready = await worker.event<Ready>('ready');
     assert.deepEqual(
       [ready.kinds, ready.concurrency, ready.queue, ready.asks],
-      [['WordCount', 'WordCountAggregator', 'WordCountGenerator'], 4, 'postgres', 'database'],
+      [[...words, 'Filter', 'UpsertModels'], 4, 'postgres', 'database'],
     );
     assert.deepEqual(await countWords(new HeddleClient({ baseUrl: url })), COUNTED);
     assert.equal(await worker.end('SIGTERM'), 0);
