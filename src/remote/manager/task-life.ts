@@ -47,6 +47,11 @@ export function nextLife(life: TaskLife | undefined, record: JournalRecord, loca
   }
 }
 
+/** The task where a record about it may be missing: that it was started, which none may be a second time. */
+export function distrust(life: TaskLife): TaskLife {
+  return life.outcome === null && life.starts === 0 ? { ...life, starts: 1, mayRepeat: false } : life;
+}
+
 /** What becomes of a task after a restart. */
 export type Recovered = 'queue' | 'lost' | 'canceled' | 'over' | 'forgotten';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
-import { FrameBuffer, readFrames } from '../../../src/remote/manager/journal/frames.ts';
+import { FrameBuffer, nextFrame, readFrames } from '../../../src/remote/manager/journal/frames.ts';
 import type { JournalRecord } from '../../../src/remote/manager/journal/records.ts';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -60,7 +60,9 @@ describe('frames', () => {
       const flipped = Buffer.from(bytes);
       flipped[bit >> 3] = flipped[bit >> 3]! ^ (1 << (bit & 7));
       const whole = ends.filter((end) => end <= bit >> 3).length;
-      assert.deepEqual(read(flipped).records, records.slice(0, whole));
+      const { records: found, whole: at } = read(flipped);
+      assert.deepEqual(found, records.slice(0, whole));
+      assert.equal(nextFrame(flipped, at + 1), whole + 1 < ends.length ? ends[whole] : null);
     }
   });
 });
@@ -83,6 +85,40 @@ describe('the journal', () => {
     } finally {
       await rm(directory, { recursive: true });
     }
+  });
+
+  test('damaged in the middle, it tells what stands behind, and runs nothing twice', async () => {
+    const disk = new MemoryDisk();
+    const tier = new OpenTier();
+    tier.answer = ({ args }) => (Buffer.from(args).includes('long') ? null : { status: 'success', result: args });
+    const settings = { workerCount: 1 };
+    const first = await Fixture.open({ files: disk, tier, settings });
+    const done = await first.submit({ n: 1 }, { idempotency_key: 'done' });
+    const running = await first.submit({ long: 'run' }, { mode: 'async', idempotency_key: 'running' });
+    await eventually(() => tier.runs.length === 2, 'the long one runs');
+    await first.submit({ n: 2 }, { mode: 'async', idempotency_key: 'waiting' });
+    disk.die();
+    void first.manager.close();
+    let lost = 0;
+    for (let at = 0; at < disk.bytes; at += 7) {
+      const damaged = disk.afterDeath();
+      damaged.flip('tasks-000001.log', at);
+      await using next = await Fixture.open({ files: damaged, tier: answering(), settings });
+      // What waited has come to its end before these two are asked for, and what would be run again with it.
+      await next.submit({ n: 2 }, { idempotency_key: 'waiting' });
+      const answers = [
+        await next.submit({ n: 1 }, { idempotency_key: 'done' }),
+        await next.submit({ long: 'run' }, { idempotency_key: 'running' }),
+      ];
+      for (const [index, { correlation_id }] of [done, running].entries()) {
+        const { correlation_id: again, status, code } = answers[index]!;
+        // Where its first record is gone nobody can know that it ever was.
+        if (again !== correlation_id) continue;
+        assert.ok(code === 'WORKER_LOST' || (index === 0 && status === 'success'), `byte ${at}: ${code ?? status}`);
+        lost += code === 'WORKER_LOST' ? 1 : 0;
+      }
+    }
+    assert.ok(lost > 0);
   });
 
   test('stays small: what is acknowledged goes, what waits long is written again', async () => {

@@ -7,6 +7,9 @@ const HEADER_BYTES = 8;
 const META_LENGTH_BYTES = 4;
 /** Longer than any frame; a length beyond it is damage. */
 const FRAME_BYTES_MAX = 256 * 1_048_576;
+/** Longer than any record: its length begins with a byte of zero. */
+const RECORD_BYTES_MAX = 2 ** 24 - 1;
+const RECORD_START = 0x7b;
 const FIRST_CAPACITY = 64 * 1024;
 /** A larger buffer is not kept for the next frames. */
 const KEPT_CAPACITY = 4 * 1_048_576;
@@ -63,20 +66,47 @@ export class FrameBuffer {
 /** Told each whole record; the body is a view. */
 export type RecordSink = (record: JournalRecord, body: Buffer, location: Location) => void;
 
-/** Reads frames up to the first that is torn or damaged, and returns how many bytes of `bytes` are whole ones. */
-export function readFrames(bytes: Buffer, segment: number, sink: RecordSink): number {
-  let at = 0;
-  while (at + HEADER_BYTES + META_LENGTH_BYTES <= bytes.length) {
-    const length = bytes.readUInt32BE(at);
-    const contentAt = at + HEADER_BYTES;
-    const end = contentAt + length;
-    if (length < META_LENGTH_BYTES || length > FRAME_BYTES_MAX || end > bytes.length) break;
-    if (crc32(bytes.subarray(contentAt, end)) !== bytes.readUInt32BE(at + 4)) break;
-    const bodyAt = contentAt + META_LENGTH_BYTES + bytes.readUInt32BE(contentAt);
-    if (bodyAt > end) break;
-    const record = JSON.parse(bytes.toString('utf8', contentAt + META_LENGTH_BYTES, bodyAt)) as JournalRecord;
+/** Reads frames from `from` up to the first that is torn or damaged, and returns where the last whole one ends. */
+export function readFrames(bytes: Buffer, segment: number, sink: RecordSink, from = 0): number {
+  let at = from;
+  for (let frame = frameAt(bytes, at); frame !== null; frame = frameAt(bytes, at)) {
+    const { record, bodyAt, end } = frame;
     sink(record, bytes.subarray(bodyAt, end), { segment, at: bodyAt, length: end - bodyAt });
     at = end;
   }
   return at;
+}
+
+/**
+ * Where the next whole frame begins at or behind `from`, which lies in a damaged one; null where there is none. No body can
+ * pass for a frame: in JSON there are no bytes of zero, with which the length of every record begins.
+ */
+export function nextFrame(bytes: Buffer, from: number): number | null {
+  for (let at = from; at + FRAME_OVERHEAD_BYTES <= bytes.length; at += 1) {
+    if (frameAt(bytes, at) !== null) return at;
+  }
+  return null;
+}
+
+interface FrameFound {
+  readonly record: JournalRecord;
+  readonly bodyAt: number;
+  readonly end: number;
+}
+
+function frameAt(bytes: Buffer, at: number): FrameFound | null {
+  const contentAt = at + HEADER_BYTES;
+  const metaAt = contentAt + META_LENGTH_BYTES;
+  if (metaAt > bytes.length) return null;
+  const length = bytes.readUInt32BE(at);
+  const end = contentAt + length;
+  if (length < META_LENGTH_BYTES || length > FRAME_BYTES_MAX || end > bytes.length) return null;
+  const bodyAt = metaAt + bytes.readUInt32BE(contentAt);
+  if (bodyAt > end || bodyAt - metaAt > RECORD_BYTES_MAX || bytes[metaAt] !== RECORD_START) return null;
+  if (crc32(bytes.subarray(contentAt, end)) !== bytes.readUInt32BE(at + 4)) return null;
+  try {
+    return { record: JSON.parse(bytes.toString('utf8', metaAt, bodyAt)) as JournalRecord, bodyAt, end };
+  } catch {
+    return null;
+  }
 }
