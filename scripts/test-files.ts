@@ -1,5 +1,8 @@
 import { run } from 'node:test';
 import type { EventData } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { IdleProcessors } from './idle-processors.ts';
 
 export interface Counts {
   passed: number;
@@ -25,26 +28,43 @@ export interface TestEvent {
 
 export interface RunOptions {
   root: string;
+  /** As many files run at any time. */
   concurrency: number;
+  /** So many run where those before them mostly wait. */
+  concurrency_max: number;
   /** A file that takes longer is killed and counts as failed. */
   file_timeout_ms: number;
   signal: AbortSignal;
 }
 
+/** How often it is seen whether processors are idle, and how much of one must be for one more file. */
+const IDLE_CHECK_MS = 1_000;
+const IDLE_PROCESSORS_MIN = 0.6;
+
 /** Runs test files, each in a process of its own, and yields each one's result when it ends. */
 export async function* runFiles(files: readonly string[], options: RunOptions): AsyncGenerator<FileResult> {
   const waiting = [...files];
   const running = new Map<string, Promise<FileResult>>();
+  const idle = new IdleProcessors();
+  const nextCheck = (): Promise<null> => sleep(IDLE_CHECK_MS, null, { ref: false });
+  let check = nextCheck();
+  let room = options.concurrency;
   while (waiting.length > 0 || running.size > 0) {
-    while (running.size < options.concurrency && !options.signal.aborted) {
+    while (running.size < room && !options.signal.aborted) {
       const path = waiting.shift();
       if (path === undefined) break;
       running.set(path, runFile(path, options));
     }
     if (running.size === 0) return;
-    const result = await Promise.race(running.values());
-    running.delete(result.path);
-    yield result;
+    const result = await Promise.race([...running.values(), check]);
+    room = options.concurrency;
+    if (result !== null) {
+      running.delete(result.path);
+      yield result;
+    } else {
+      check = nextCheck();
+      if (idle.sinceLast() >= IDLE_PROCESSORS_MIN) room = Math.min(running.size + 1, options.concurrency_max);
+    }
   }
 }
 

@@ -1,20 +1,25 @@
 /**
- * `npm test [-- [--only-tests] [PATTERN...]]`: static checks, then the tests of `test/`, on one PostgreSQL for all.
- * A pattern is a part of a file's path (`engine/claim`); with patterns, only those files run. The last line of the
- * output is the summary; a static check that fails counts as one failure in it. A few files that failed run once more,
- * alone; the summary names those that then passed, since they are not to be trusted.
+ * `npm test [-- [--only-tests] [PATTERN...]]`: the tests of `test/`, on one PostgreSQL for all, and beside them the static
+ * checks, which are printed when the tests have ended. A pattern is a part of a file's path (`engine/claim`); with
+ * patterns, only those files run. The last line of the output is the summary; a static check that fails counts as one
+ * failure in it. A few files that failed run once more, alone; the summary names those that then passed, since they are
+ * not to be trusted.
  */
-import { spawn } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { spec } from 'node:test/reporters';
+
+import { keepCompiledCode } from '../src/app/compile-cache.ts';
+import { type CheckResult, runStaticChecks } from './static-checks.ts';
 import { type Counts, type FileResult, runFiles, slowest } from './test-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const NODE_MIN = [22, 18] as const;
 const CONCURRENCY = 2;
+/** While processors are idle, because tests wait for timers and for processes they have killed. */
+const CONCURRENCY_MAX = 4;
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const SLOWEST_SHOWN = 8;
 /** More files than these that fail are no accident of a busy machine. */
@@ -55,31 +60,16 @@ function banner(title: string): void {
   console.log(`\n== ${title} ==`);
 }
 
-/** Runs one script of package.json; resolves with whether it passed. */
-async function staticCheck(name: string, signal: AbortSignal): Promise<boolean> {
-  banner(name);
-  const startedAt = performance.now();
-  const npm = process.env['npm_execpath'];
-  const [command, args] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
-  const child = spawn(command, [...args, 'run', '--silent', name], { cwd: ROOT, stdio: 'inherit', signal });
-  const code = await new Promise<number | null>((resolve) => {
-    child.on('error', (error) => {
-      console.error(String(error));
-      resolve(null);
-    });
-    child.on('exit', resolve);
-  });
-  console.log(`${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds(performance.now() - startedAt)}`);
-  return code === 0;
-}
-
 /** Starts the database of the run, unless one is given or no selected file asks for it; null where there is none. */
 async function startDatabase(files: readonly string[]): Promise<TestServer | null> {
   const needed = files.some((path) => readFileSync(join(ROOT, path), 'utf8').includes('/support/'));
   if (!needed || process.env[DATABASE_VARIABLE] !== undefined || !existsSync(join(ROOT, DATABASE_MODULE))) return null;
   const startedAt = performance.now();
-  const module = (await import(join(ROOT, DATABASE_MODULE))) as { startTestServer(): Promise<TestServer> };
-  const server = await module.startTestServer();
+  const module = (await import(join(ROOT, DATABASE_MODULE))) as {
+    startTestServer(options: { fsync: boolean }): Promise<TestServer>;
+  };
+  // No test takes the power away; a killed server keeps what it wrote all the same.
+  const server = await module.startTestServer({ fsync: false });
   process.env[DATABASE_VARIABLE] = server.url;
   console.log(`PostgreSQL for the tests: started in ${seconds(performance.now() - startedAt)}`);
   return server;
@@ -87,12 +77,12 @@ async function startDatabase(files: readonly string[]): Promise<TestServer | nul
 
 /** Runs the files, and those that failed once more; counts what they said last. */
 async function runTests(files: readonly string[], signal: AbortSignal): Promise<Totals> {
-  const results = await runAndReport(files, CONCURRENCY, signal);
+  const results = await runAndReport(files, [CONCURRENCY, CONCURRENCY_MAX], signal);
   const failed = results.filter((result) => result.failed > 0).map(({ path }) => path);
   const unstable: string[] = [];
   if (failed.length > 0 && failed.length <= RERUN_FILES_MAX && !signal.aborted) {
     banner(`once more, alone: ${failed.join(', ')}`);
-    for (const again of await runAndReport(failed, 1, signal)) {
+    for (const again of await runAndReport(failed, [1, 1], signal)) {
       results[results.findIndex(({ path }) => path === again.path)] = again;
       if (again.failed === 0) unstable.push(again.path);
     }
@@ -102,9 +92,20 @@ async function runTests(files: readonly string[], signal: AbortSignal): Promise<
 }
 
 /** Prints the report of node:test, file by file. */
-async function runAndReport(files: readonly string[], concurrency: number, signal: AbortSignal): Promise<FileResult[]> {
+async function runAndReport(
+  files: readonly string[],
+  concurrency: readonly [usual: number, max: number],
+  signal: AbortSignal,
+): Promise<FileResult[]> {
   const results: FileResult[] = [];
-  const options = { root: ROOT, concurrency, file_timeout_ms: FILE_TIMEOUT_MS, signal };
+  const [usual, max] = concurrency;
+  const options = {
+    root: ROOT,
+    concurrency: usual,
+    concurrency_max: max,
+    file_timeout_ms: FILE_TIMEOUT_MS,
+    signal,
+  };
   const events = async function* (): AsyncGenerator {
     for await (const result of runFiles(files, options)) {
       results.push(result);
@@ -123,6 +124,12 @@ function printSlowest(results: readonly FileResult[]): void {
   console.log('\nslowest files:');
   for (const { path, duration_ms } of slowest(results, SLOWEST_SHOWN))
     console.log(`${seconds(duration_ms).padStart(9)}  ${path}`);
+}
+
+function printCheck({ name, passed, duration_ms, output }: CheckResult): void {
+  banner(name);
+  process.stdout.write(output);
+  console.log(`${name}: ${passed ? 'passed' : 'FAILED'} in ${seconds(duration_ms)} beside the tests`);
 }
 
 function seconds(ms: number): string {
@@ -164,12 +171,13 @@ async function main(args: readonly string[]): Promise<number> {
   requireNode();
   const signal = abortOnSignal();
   const patterns = args.filter((arg) => !arg.startsWith('--')).map((part) => part.replace(/^\.\//, ''));
-  let failedChecks = 0;
-  if (!args.includes('--only-tests'))
-    for (const name of STATIC_CHECKS) if (!signal.aborted && !(await staticCheck(name, signal))) failedChecks += 1;
-
+  keepCompiledCode(process.env);
+  const checks = runStaticChecks(args.includes('--only-tests') ? [] : STATIC_CHECKS, ROOT, signal);
   const counts = await runTestStage(patterns, signal);
-  counts.failed += failedChecks;
+  for (const check of await checks) {
+    printCheck(check);
+    if (!check.passed) counts.failed += 1;
+  }
   console.log(`\n${summaryLine(counts)}`);
   if (signal.aborted) return 130; // what a shell says of a process that Ctrl-C ended
   return counts.failed > 0 || counts.passed === 0 ? 1 : 0;
