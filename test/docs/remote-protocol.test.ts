@@ -14,9 +14,9 @@ test('the table of codes is the catalogue, word for word', () => {
     ([first, number]) => /^`[A-Z_]+`$/.test(first ?? '') && /^\d+$/.test(number ?? ''),
   );
   assert.deepEqual(
-    rows.map(([code, number, again, title]) => [code, Number(number), again, title]),
-    Object.entries(REMOTE_CODES).map(([code, { number, retryable, title }]) => {
-      return [`\`${code}\``, number, retryable ? 'yes' : 'no', title];
+    rows.map(([code, number, again, title, http]) => [code, Number(number), again, title, Number(http)]),
+    Object.entries(REMOTE_CODES).map(([code, { number, retryable, title, status }]) => {
+      return [`\`${code}\``, number, retryable ? 'yes' : 'no', title, status];
     }),
   );
 });
@@ -24,6 +24,12 @@ test('the table of codes is the catalogue, word for word', () => {
 test('the table of requests names every method', () => {
   const first = tableRows(page).map(([cell]) => cell);
   for (const method of REMOTE_METHODS) assert.ok(first.includes(`\`${method}\``), method);
+});
+
+test('the service of gRPC is the one that is served, without its comments', () => {
+  const shown = /```proto\n([^]*?)```/.exec(text())?.[1];
+  const served = readFileSync(join(ROOT, 'src/remote/grpc/heddle-remote.proto'), 'utf8');
+  assert.equal(shown, served.replaceAll(/^ *\/\/.*\n/gm, ''));
 });
 
 interface Vector {

@@ -59,9 +59,10 @@ export async function answerPoll(
   };
 }
 
-function statusOf({ code, pending }: Reply): number {
+function statusOf({ code, pending, response }: Reply): number {
   if (pending) return PENDING_STATUS;
-  return code === null ? 200 : REMOTE_CODES[code].status;
+  // How a task ended is what was asked for, whatever its code would mean of the poll itself.
+  return code === null || response.correlation_id !== '' ? 200 : REMOTE_CODES[code].status;
 }
 
 function envelopeOf(headers: IncomingHttpHeaders, payload: Uint8Array): SignedRequest {

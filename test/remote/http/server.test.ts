@@ -22,6 +22,8 @@ class PolledManager extends StandInManager {
   state: Health['status'] = 'healthy';
   pending = false;
   code: Reply['code'] = null;
+  /** Whether the code is how the task ended. */
+  ended = false;
   wait: Promise<unknown> = Promise.resolve();
 
   override health(): ReturnType<RemoteManager['health']> {
@@ -32,7 +34,8 @@ class PolledManager extends StandInManager {
     const reply = await super.handle(received);
     received.signal.addEventListener('abort', () => (this.aborted += 1));
     await this.wait;
-    return { ...reply, pending: this.pending, code: reply.code ?? this.code };
+    const response = { ...reply.response, correlation_id: this.ended ? ID : reply.response.correlation_id };
+    return { ...reply, response, pending: this.pending, code: reply.code ?? this.code };
   }
 }
 
@@ -107,6 +110,11 @@ test('a poll carries its envelope in headers, and so does the answer', async (t)
   manager.pending = false;
   manager.code = 'NOT_FOUND';
   assert.equal((await poll()).status, 404);
+  manager.ended = true;
+  for (const code of ['EVENT_UNAVAILABLE', 'INVALID_ARGS', 'INTERNAL', 'TASK_TIMEOUT'] as const) {
+    manager.code = code;
+    assert.equal((await poll()).status, 200, `a task that ended with ${code} was polled well`);
+  }
 });
 
 test('what nobody signed is answered with its code and without an envelope', async (t) => {
