@@ -1,4 +1,5 @@
 import { ManagerLoop } from '../../src/app/manager-loop.ts';
+import { keepNewSpaceSmall } from '../../src/app/new-space.ts';
 import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '../../src/domain/message.ts';
 import type { NewContainerNode, NewTaskNode } from '../../src/domain/workflow.ts';
 import { createEngine, type TransactionalEngine } from '../../src/engine/engine.ts';
@@ -91,6 +92,7 @@ class ManagerSubject implements Subject {
   #engine!: TransactionalEngine;
 
   async prepare(environment: Environment): Promise<void> {
+    keepNewSpaceSmall();
     const url = environment.database_url!;
     await migrate({ url });
     const common = { clock: systemClock, log: silentLogger };

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { keepNewSpaceSmall } from '../../src/app/new-space.ts';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
 import { retentionLoop } from '../../src/dispatch/retention-loop.ts';
 import { Switchboard } from '../../src/dispatch/switchboard.ts';
@@ -78,6 +79,7 @@ class HeddleSubject implements Subject {
   #server: App | null = null;
 
   async prepare(environment: Environment): Promise<void> {
+    keepNewSpaceSmall();
     const url = environment.database_url!;
     await migrate({ url });
     this.#database = openDatabase({

@@ -1,5 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
+import { keepNewSpaceSmall } from '../new-space.ts';
+
 /**
  * A scan makes much that is of no use a moment later, and V8 would rather let its heap grow than collect that: to two or
  * three times what is in use. These two are read at each collection, so they hold for a heap that exists already: new
@@ -7,6 +9,6 @@ import { setFlagsFromString } from 'node:v8';
  * the time. Holds for the whole process, so it is only for one that does nothing but scan.
  */
 export function keepHeapSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
+  keepNewSpaceSmall();
   setFlagsFromString('--heap-growing-percent=50');
 }

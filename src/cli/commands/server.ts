@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 
+import { keepNewSpaceSmall } from '../../app/new-space.ts';
 import { addSettingsOptions, collectModule, configurationOf, modulesOf, outputOf } from '../settings-options.ts';
 import { tell } from './up.ts';
 
@@ -17,6 +18,7 @@ export function registerServerCommand(program: Command): void {
       const set = { ...options.set, ...migrate, ...modulesOf(options) };
       const configuration = configurationOf({ ...options, set });
       const output = outputOf(options);
+      keepNewSpaceSmall();
       const { runServer } = await import('../../app/server.ts');
       process.exitCode = await runServer({ configuration, tell: (event) => tell(output, event) });
     });

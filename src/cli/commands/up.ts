@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 
+import { keepNewSpaceSmall } from '../../app/new-space.ts';
 import type { LifeEvent } from '../../app/server.ts';
 import type { ShownWorkflow } from '../../app/up.ts';
 import { createClient } from '../output/client-command.ts';
@@ -18,6 +19,7 @@ export function registerUpCommand(program: Command): void {
     .action(async (options: Parameters<typeof configurationOf>[0] & { module?: string[] }) => {
       const configuration = configurationOf({ ...options, set: { ...options.set, ...modulesOf(options) } });
       const output = outputOf(options);
+      keepNewSpaceSmall();
       const { runUp } = await import('../../app/up.ts');
       let print: ((line: string) => void) | null = null;
       const logSink = {

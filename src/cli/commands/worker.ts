@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 
+import { keepNewSpaceSmall } from '../../app/new-space.ts';
 import type { RunnerEvent } from '../../app/pool/runner-process.ts';
 import type { WorkerEvent } from '../../app/worker.ts';
 import type { Output } from '../output/output.ts';
@@ -43,6 +44,7 @@ export function registerWorkerCommand(program: Command): void {
         ...(options.concurrency === undefined ? {} : { HEDDLE_WORKER_CONCURRENCY: options.concurrency }),
         ...(options.drain === undefined ? {} : { HEDDLE_WORKER_DRAIN_SECS: options.drain }),
       };
+      keepNewSpaceSmall();
       const configuration = configurationOf({ ...options, set });
       const output = outputOf(options);
       if (options.runner !== undefined) {
