@@ -54,6 +54,9 @@ export async function startPool(options: StartPoolOptions): Promise<StartedPool>
   const { settings, database, metrics, clock, random, log, stopping } = options;
   const policy = poolPolicyOf(settings);
   const store = openRunnerStore(database, policy);
+  const changed = await store.refit();
+  if (changed > 0)
+    log.warn({ runners: changed }, 'Runners are drained that are not what HEDDLE_POOL_CLASSES says of their classes');
   const onEnded = (id: string, reason: string): void => {
     // What cannot be told now is found by the next listing.
     store.terminate([id], reason).catch((error: unknown) => log.warn({ err: error, id }, 'A lost runner stays listed'));

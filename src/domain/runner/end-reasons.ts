@@ -3,6 +3,7 @@ export const END_REASONS = {
   drained: 'drained',
   by_hand: 'by hand',
   server_stopped: 'its server stopped',
+  class_changed: 'its class has changed',
 } as const;
 
 const WANTED: ReadonlySet<string> = new Set(Object.values(END_REASONS));

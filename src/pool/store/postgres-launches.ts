@@ -16,6 +16,7 @@ import {
 import type { RunnerMoment } from '../../store/runners/moment.ts';
 import { listRunners, readCensus, readSamples, readTypes } from '../../store/runners/reads.ts';
 import {
+  forgetRunnerKinds,
   forgetRunners,
   noteGone,
   readLeaving,
@@ -50,6 +51,8 @@ export interface LaunchStoreOptions {
   readonly kinds: RunnerKinds;
   /** The moment that statements work with, and the times of the pool. */
   readonly moment: () => RunnerMoment;
+  /** So many tenants, shapes and types stay whether anybody needs them or not. */
+  readonly kindsKept?: number;
 }
 
 /** The part of a store that launches, upkeep and those who look at the pool use. */
@@ -72,6 +75,8 @@ export type LaunchStore = Pick<
 
 /** Most rows that one listing ends; the next listing ends the rest. */
 const VANISHED_MAX = 1_000;
+/** More of them are worth a look at what nobody needs. */
+const KINDS_KEPT = 1_000;
 /** Most types that a pool is expected to have had. */
 const TYPES_MAX = 10_000;
 /** Longest text that tells why a launch failed. */
@@ -82,8 +87,10 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
   readonly #database: Database;
   readonly #kinds: RunnerKinds;
   readonly #moment: () => RunnerMoment;
+  readonly #kindsKept: number;
 
-  constructor({ database, kinds, moment }: LaunchStoreOptions) {
+  constructor({ database, kinds, moment, kindsKept = KINDS_KEPT }: LaunchStoreOptions) {
+    this.#kindsKept = kindsKept;
     this.#database = database;
     this.#kinds = kinds;
     this.#moment = moment;
@@ -178,8 +185,9 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
     return rows.map(runnerOfRow);
   }
 
-  forget(before: number, limit: number): Promise<number> {
-    return forgetRunners(this.#database, iso(before), limit);
+  async forget(before: number, limit: number): Promise<number> {
+    const forgotten = await forgetRunners(this.#database, iso(before), limit);
+    return forgotten + (await forgetRunnerKinds(this.#database, this.#kindsKept, limit));
   }
 
   async sample(): Promise<void> {

@@ -1,4 +1,5 @@
 import { isUuid } from '../../domain/ids.ts';
+import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import type { ResourceClass } from '../../domain/runner/resource-class.ts';
 import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
 import { REQUEST_STATE_CODES, REQUEST_STATES } from '../../domain/runner/state.ts';
@@ -62,6 +63,8 @@ export interface PostgresStoreOptions {
   readonly max_uses: number | null;
   /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
   readonly now: () => string | null;
+  /** So many tenants, shapes and types stay whether anybody needs them or not; 1,000 by default. */
+  readonly kinds_kept?: number;
 }
 
 /** As tables hold them: the code is the place. */
@@ -82,7 +85,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   readonly #asks: Coalescer<NewRequest, undefined>;
   readonly #claims: Coalescer<string, ServedRow | null>;
 
-  constructor({ database, classes, times, max_uses, now }: PostgresStoreOptions) {
+  constructor({ database, classes, times, max_uses, now, kinds_kept }: PostgresStoreOptions) {
     const timesText = JSON.stringify({ ...times, max_uses });
     const quietText = JSON.stringify({ ...times, max_uses, quiet: true });
     const { tell } = new Teller(database);
@@ -90,7 +93,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     this.#fits = new Fits(classes);
     this.#moment = () => ({ now: now(), times: quietText, tell });
     const moment = (): RunnerMoment => ({ now: now(), times: timesText });
-    this.#launches = new PostgresLaunches({ database, kinds: this.#fits, moment });
+    this.#launches = new PostgresLaunches({
+      ...{ database, kinds: this.#fits, moment },
+      ...(kinds_kept === undefined ? {} : { kindsKept: kinds_kept }),
+    });
     this.#asks = new Coalescer({
       flush: async (requests) => {
         await this.#askAll(requests);
@@ -129,7 +135,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   async #askAll(requests: readonly NewRequest[]): Promise<void> {
     const moment = this.#moment();
     const known = this.#fits.knownShapeIds(requests);
-    if (known !== null) return askForRunners(this.#database, requestRows(requests, known), moment);
+    if (known !== null) {
+      if (await askForRunners(this.#database, requestRows(requests, known), moment)) return;
+      this.#fits.clear();
+    }
     const told = await this.#database.transaction(async (tx) => {
       let heard: string | null = null;
       const rows = requestRows(requests, await this.#fits.shapeIds(tx, requests));
@@ -291,6 +300,13 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   forget(before: number, limit: number): Promise<number> {
     return this.#launches.forget(before, limit);
+  }
+
+  /** Holds what runners are against the classes as they are now: those that are none of them any more are drained. */
+  async refit(): Promise<number> {
+    const { unsound } = await this.#database.transaction((tx) => this.#fits.refit(tx));
+    if (unsound.length === 0) return 0;
+    return this.drain(unsound, END_REASONS.class_changed);
   }
 
   sample(): Promise<void> {

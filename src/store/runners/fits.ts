@@ -8,6 +8,9 @@ import { numberArray } from '../transitions.ts';
 /** Held until the transaction ends: of a shape and a type that are new at the same moment, the later one sees the other. */
 const LOCK: Statement = { name: 'runners.lock_fits', text: `select pg_advisory_xact_lock(7302, 1)` };
 
+/** Held until the transaction ends: none that it works with is forgotten before. */
+const KEEP: Statement = { name: 'runners.keep_kinds', text: `select pg_advisory_xact_lock_shared(7302, 2)` };
+
 const FIND_SHAPES: Statement = {
   name: 'runners.find_shapes',
   text: `select id, key, requirements from runner_shape where key = any($1::text[])`,
@@ -55,6 +58,18 @@ const ADD_FITS: Statement = {
   text: `insert into runner_fit (shape_id, type_id)
     select u.shape_id, u.type_id from unnest($1::integer[], $2::integer[]) u(shape_id, type_id)
     order by u.shape_id, u.type_id on conflict do nothing`,
+};
+
+const ALL_TYPES: Statement = {
+  name: 'runners.all_types',
+  text: `select t.id, ${TYPE_COLUMNS}, exists (select 1 from runner_fit f where f.type_id = t.id) as fits from runner_type t`,
+};
+
+/** Of these types, with the runners that have them. */
+const UNFIT: Statement = {
+  name: 'runners.unfit',
+  text: `with gone as (delete from runner_fit where type_id = any($1::integer[]))
+    select id from runner where type_id = any($1::integer[]) and state < 4 order by id`,
 };
 
 interface ShapeRow {
@@ -135,9 +150,10 @@ export class Fits {
     find: (missing: readonly string[]) => Promise<Map<string, number>>,
     add: (missing: readonly string[]) => Promise<void>,
   ): Promise<Map<string, number>> {
-    const ids = new Map([...keys].flatMap((key) => (cache.has(key) ? [[key, cache.get(key)!] as const] : [])));
+    // Not by memory: what is remembered may have been forgotten elsewhere.
+    await tx.query(KEEP);
+    const ids = new Map<string, number>();
     const missing = (): string[] => [...keys].filter((key) => !ids.has(key));
-    if (ids.size === keys.size) return ids;
     for (const [key, id] of await find(missing())) ids.set(key, id);
     if (!this.#writers.has(tx)) this.#remember(cache, ids);
     if (ids.size === keys.size) return ids;
@@ -150,6 +166,30 @@ export class Fits {
     await add(unknown);
     for (const [key, id] of await find(unknown)) ids.set(key, id);
     return ids;
+  }
+
+  /** What is remembered is not there any more. */
+  clear(): void {
+    this.#shapes.clear();
+    this.#types.clear();
+  }
+
+  /**
+   * Holds all types against the classes as they are now, since they may have changed: those that are none of them any more
+   * fit nothing, and those that are again fit what they fit. Returns the live runners of the former.
+   */
+  async refit(tx: Queryable): Promise<{ unsound: string[] }> {
+    await tx.query(LOCK);
+    const rows = await tx.query<TypeRow & { fits: boolean }>(ALL_TYPES);
+    const isSound = (row: TypeRow): boolean => faultOf(typeOf(row), this.#classes.get(row.resource_class)) === null;
+    const back = rows.filter((row) => !row.fits && isSound(row));
+    if (back.length > 0) {
+      const shapes = await tx.query<ShapeRow>(SHAPES_OF_CLASSES, [classesOf(back)]);
+      await addFits(tx, shapes, back, this.#classes);
+    }
+    const unsound = rows.filter((row) => !isSound(row)).map(({ id }) => id);
+    const runners = unsound.length === 0 ? [] : await tx.query<{ id: string }>(UNFIT, [numberArray(unsound)]);
+    return { unsound: runners.map(({ id }) => id) };
   }
 
   #remember(cache: Map<string, number>, ids: ReadonlyMap<string, number>): void {

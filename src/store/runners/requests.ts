@@ -5,9 +5,9 @@ import { TOLD, type QuietMoment } from './told.ts';
 
 const ASK: Statement = {
   name: 'runners.ask',
-  text: `select ${TOLD} from (
+  text: `select s.asked, ${TOLD} from (
     select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[], $7::integer[],
-      $8::timestamptz[], $9::timestamptz, $10::jsonb) offset 0) s`,
+      $8::timestamptz[], $9::timestamptz, $10::jsonb) as asked offset 0) s`,
 };
 
 const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.rank, q.state, q.source, q.run, q.attempt,
@@ -66,12 +66,13 @@ export interface RequestRow extends Omit<NewRequestRow, 'expires_at'> {
   readonly expires_at: number | null;
 }
 
+/** False where one of the shapes is not there any more: nothing was written. */
 export async function askForRunners(
   queryable: Queryable,
   rows: readonly NewRequestRow[],
   { now, times, tell }: QuietMoment,
-): Promise<void> {
-  const [row] = await queryable.query<{ told: string | null }>(ASK, [
+): Promise<boolean> {
+  const [row] = await queryable.query<{ asked: number; told: string | null }>(ASK, [
     uuidArray(rows.map((row) => row.id)),
     numberArray(rows.map((row) => row.shape_id)),
     rows.map((row) => row.tenant),
@@ -84,6 +85,7 @@ export async function askForRunners(
     times,
   ]);
   tell(row!.told);
+  return row!.asked >= 0;
 }
 
 export function findRequests(queryable: Queryable, ids: readonly string[]): Promise<RequestRow[]> {

@@ -28,6 +28,8 @@ const RECONCILE: Statement = {
 
 const FORGET: Statement = { name: 'runners.forget', text: `select runner_forget($1::timestamptz, $2) as n` };
 
+const FORGET_KINDS: Statement = { name: 'runners.forget_kinds', text: `select runner_forget_kinds($1, $2) as n` };
+
 const SAMPLE: Statement = { name: 'runners.sample', text: `select runner_take_sample($1::timestamptz)` };
 
 export interface SweptRow {
@@ -97,6 +99,12 @@ export async function reconcileListing(
 
 export async function forgetRunners(queryable: Queryable, before: string, limit: number): Promise<number> {
   const [row] = await queryable.query<{ n: number }>(FORGET, [before, limit]);
+  return row!.n;
+}
+
+/** Removes tenants, shapes and types that nobody needs, where there are more than `keep` of them. */
+export async function forgetRunnerKinds(queryable: Queryable, keep: number, limit: number): Promise<number> {
+  const [row] = await queryable.query<{ n: number }>(FORGET_KINDS, [keep, limit]);
   return row!.n;
 }
 

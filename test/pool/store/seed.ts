@@ -2,7 +2,7 @@
 import { after } from 'node:test';
 
 import type { NewRequest, PoolTimes } from '../../../src/pool/port/store.ts';
-import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
+import { PostgresRunnerStore, type PostgresStoreOptions } from '../../../src/pool/store/postgres.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
 import { Fits } from '../../../src/store/runners/fits.ts';
@@ -44,13 +44,18 @@ export async function openField(parties = 1, times: Partial<PoolTimes> = {}): Pr
 const others: Database[] = [];
 after(() => Promise.all(others.map((each) => each.close())));
 
-export function storeOn(database: Database, times: Partial<PoolTimes> = {}): PostgresRunnerStore {
+export function storeOn(
+  database: Database,
+  times: Partial<PoolTimes> = {},
+  extra: Partial<PostgresStoreOptions> = {},
+): PostgresRunnerStore {
   return new PostgresRunnerStore({
     database,
     classes: CLASSES,
     times: { ...TIMES, ...times },
     max_uses: null,
     now: () => null,
+    ...extra,
   });
 }
 

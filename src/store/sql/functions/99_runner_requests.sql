@@ -2,7 +2,7 @@
 
 -- Writes requests that are not known, with turns that are fair between tenants: each comes after the last one of its tenant
 -- and after the lowest that waits, by as many runners as it asks for. Those of a task that wants the same attempt once more
--- wait again. Returns how many.
+-- wait again. Returns how many; -1 where one of the shapes is forgotten, and nothing was written.
 create or replace function runner_ask(p_ids uuid[], p_shapes integer[], p_tenants text[], p_counts integer[],
   p_sources smallint[], p_runs text[], p_attempts integer[], p_expires timestamptz[], p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
@@ -11,11 +11,23 @@ declare
   v_now timestamptz;
   v_base bigint;
   v_asked uuid[];
+  v_tenants text[] := array(select distinct u.t from unnest(p_tenants) u(t));
+  v_locked integer;
 begin
-  insert into runner_tenant (tenant, rank)
-  select distinct u.t, 0 from unnest(p_tenants) u(t)
-  where not exists (select 1 from runner_tenant t where t.tenant = u.t) order by u.t on conflict do nothing;
-  perform 1 from runner_tenant t where t.tenant = any(p_tenants) order by t.tenant for update;
+  -- None is forgotten before this transaction ends.
+  perform pg_advisory_xact_lock_shared(7302, 2);
+  if exists (select 1 from unnest(p_shapes) u(id) where not exists (select 1 from runner_shape s where s.id = u.id)) then
+    return -1;
+  end if;
+  -- One may be forgotten between the two.
+  loop
+    insert into runner_tenant (tenant, rank)
+    select u.t, 0 from unnest(v_tenants) u(t)
+    where not exists (select 1 from runner_tenant t where t.tenant = u.t) order by u.t on conflict do nothing;
+    perform 1 from runner_tenant t where t.tenant = any(v_tenants) order by t.tenant for update;
+    get diagnostics v_locked = row_count;
+    exit when v_locked = cardinality(v_tenants);
+  end loop;
   v_now := coalesce(p_now, clock_timestamp());
   v_base := coalesce(
     (select q.rank from runner_request q where q.state = 0 order by q.rank, q.id limit 1),

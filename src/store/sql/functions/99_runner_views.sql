@@ -64,5 +64,60 @@ begin
   delete from runner_sample s where s.ctid = any(array(
     select d.ctid from runner_sample d where d.at < p_before order by d.at limit p_limit for update skip locked));
   get diagnostics v_count = row_count;
+  v_forgotten := v_forgotten + v_count;
+  delete from runner_budget g where g.provider = any(array(
+    select b.provider from runner_budget b where b.refilled_at < p_before order by b.provider limit p_limit for update skip locked));
   return v_forgotten + v_count;
+end $$;
+
+-- Removes what nobody needs of tenants, shapes and types, at most p_limit of each, where there are more than p_keep: a tenant
+-- whose turn would not come later than anybody's anyway, a shape without requests, launches and runners, a type without
+-- runners. Returns how many. In a transaction of its own: it waits for all who are just asking.
+create or replace function runner_forget_kinds(p_keep integer, p_limit integer)
+returns integer language plpgsql as $$
+declare
+  v_ids integer[];
+  v_tenants text[];
+  v_base bigint;
+  v_forgotten integer := 0;
+begin
+  v_base := coalesce(
+    (select q.rank from runner_request q where q.state = 0 order by q.rank, q.id limit 1),
+    (select t.rank from runner_tenant t order by t.rank desc limit 1));
+  v_tenants := array(
+    select t.tenant from runner_tenant t where t.rank < v_base and t.rank < (select max(m.rank) from runner_tenant m)
+    order by t.rank desc, t.tenant offset p_keep limit p_limit);
+  if cardinality(v_tenants) > 0 then
+    delete from runner_tenant t where t.tenant = any(array(
+      select l.tenant from runner_tenant l where l.tenant = any(v_tenants) and l.rank < v_base order by l.tenant
+      for update skip locked));
+    get diagnostics v_forgotten = row_count;
+  end if;
+  if not exists (select 1 from runner_shape order by id offset p_keep)
+     and not exists (select 1 from runner_type order by id offset p_keep) then
+    return v_forgotten;
+  end if;
+  -- In the order of those who ask for something new.
+  perform pg_advisory_xact_lock(7302, 2);
+  perform pg_advisory_xact_lock(7302, 1);
+  if exists (select 1 from runner_shape order by id offset p_keep) then
+    v_ids := array(
+      select s.id from runner_shape s
+      where not exists (select 1 from runner_request q where q.shape_id = s.id)
+        and not exists (select 1 from runner r where r.shape_id = s.id)
+        and not exists (select 1 from runner_batch b where b.shape_id = s.id)
+      order by s.id limit p_limit);
+    delete from runner_fit f where f.shape_id = any(v_ids);
+    delete from runner_shape s where s.id = any(v_ids);
+    v_forgotten := v_forgotten + cardinality(v_ids);
+  end if;
+  if exists (select 1 from runner_type order by id offset p_keep) then
+    v_ids := array(
+      select t.id from runner_type t where not exists (select 1 from runner r where r.type_id = t.id)
+      order by t.id limit p_limit);
+    delete from runner_fit f where f.type_id = any(v_ids);
+    delete from runner_type t where t.id = any(v_ids);
+    v_forgotten := v_forgotten + cardinality(v_ids);
+  end if;
+  return v_forgotten;
 end $$;
