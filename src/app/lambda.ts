@@ -15,6 +15,9 @@ import { openDatabase } from '../store/database.ts';
 import { loadConfiguration } from './config.ts';
 import { ConfigurationError } from './failure.ts';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
+import { deskOf } from './pool/desk.ts';
+import { poolPolicyOf } from './pool/policy.ts';
+import { openRunnerStore } from './pool/runner-store.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import { requireSchema } from './schema-state.ts';
 
@@ -104,8 +107,10 @@ async function open({ environment = process.env, logSink }: HandlerOptions): Pro
     const engine = createEngine({ ...common, database, queue, claimTimeoutMs: settings.workerClaimTimeoutSecs * 1000 });
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;
+    // What it asks for the servers hand out and launch.
+    const desk = deskOf(openRunnerStore(database, poolPolicyOf(settings)));
     return {
-      manager: createManager({ ...common, database, queue, engine, jobs, newId, holder }),
+      manager: createManager({ ...common, database, queue, engine, jobs, desk, newId, holder }),
       opened,
       inboxKeepMs: inboxKeepMs(settings, queue),
       log,

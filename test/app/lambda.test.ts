@@ -21,6 +21,8 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { newId } from '../../src/runtime/random.ts';
 import { benchOn, collection, completion, workerSeen, type Bench } from '../engine/manager/fixture.ts';
+import { newTask, submitTasks } from '../engine/fixture.ts';
+import { LARGE } from '../engine/runners/fixture.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
 const ACCOUNT = '000000000000';
@@ -252,6 +254,15 @@ describe('the manager as a function of Lambda', () => {
     const [run] = (await jobs.history('hourly', { offset: 0, limit: 1 }))!;
     assert.equal(run!.state, 'Running');
     assert.equal((await world.engine.getWorkflow(run!.workflow_id!))?.task_count, 1);
+    await world.close();
+  });
+
+  it('asks for the runners that tasks need, for the servers to hand out', async () => {
+    const world = await newWorld();
+    const [task] = (await submitTasks(world.engine, [newTask({ requirements: LARGE })])).tasks;
+    assert.equal(await world.handler(SCHEDULED), undefined);
+    const explanation = await world.engine.explain(task!.id);
+    assert.match(explanation!.summary, /^It waits for a runner of the class large \(on-demand\): it is next/);
     await world.close();
   });
 
