@@ -88,15 +88,15 @@ async function store(
     builder.add(root, { workflow_id: root.id, ...target });
   }
   await putNoticeEntries(tx, told);
-  const moved = added.size === 0 ? null : await storeNodes(tx, builder.rows, context.now());
-  const stored = new Map(
-    (
-      await readStoredTrees(
-        tx,
-        wanted.map(({ root }) => root.id),
-      )
-    ).map((row) => [row.id, row]),
-  );
+  // Sent together: the second finds what the first has stored.
+  const [moved, counted] = await Promise.all([
+    added.size === 0 ? null : storeNodes(tx, builder.rows, context.now()),
+    readStoredTrees(
+      tx,
+      wanted.map(({ root }) => root.id),
+    ),
+  ]);
+  const stored = new Map(counted.map((row) => [row.id, row]));
   const results: WorkflowSubmitResult[] = [];
   for (const [index, { root, idempotency }] of submissions.entries()) {
     const answer = answers.get(index);
