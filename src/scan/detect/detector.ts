@@ -15,6 +15,8 @@ export interface DetectorLimits {
   buffer_bytes: number;
 }
 
+const NOT_ASCII = /[^\x00-\x7f]/;
+
 /** New bytes that are copied, or decoded, at once. */
 const STAGED_BYTES = 256 * 1024;
 
@@ -69,7 +71,7 @@ class RuleSetDetector implements Detector {
   }
 
   begin(path: string, commit?: string): ObjectDetector | null {
-    const bytes = Buffer.from(path, 'utf8').toString('latin1');
+    const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
     const out = rulesOut(this.#plan, bytes, commit);
     if (out === null) return null;
     const byPath = this.#detectPath(bytes, commit);
