@@ -28,6 +28,9 @@ const UNSUPPORTED: readonly (readonly [string, readonly number[]])[] = [
   ['compress (.Z)', [0x1f, 0x9d, 0x90]],
   ['cabinet', [0x4d, 0x53, 0x43, 0x46, 0x00, 0x00, 0x00, 0x00]],
   ['Debian package', [0x21, 0x3c, 0x61, 0x72, 0x63, 0x68, 0x3e, 0x0a, 0x64, 0x65, 0x62, 0x69, 0x61, 0x6e]],
+  ['LZO', [0x89, 0x4c, 0x5a, 0x4f, 0x00, 0x0d, 0x0a]],
+  ['Snappy', [0xff, 0x06, 0x00, 0x00, 0x73, 0x4e, 0x61, 0x50, 0x70, 0x59]],
+  ['SquashFS', [0x68, 0x73, 0x71, 0x73]],
   ['RPM package', [0xed, 0xab, 0xee, 0xdb]],
 ];
 
@@ -48,7 +51,15 @@ export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | n
 
 /** The name of a known archive format that cannot be read here; null for everything else. */
 export function detectUnsupported(head: Uint8Array): string | null {
+  if (isLzma(head)) return 'LZMA';
   return UNSUPPORTED.find(([, magic]) => startsWith(head, magic))?.[0] ?? null;
+}
+
+/** Without a mark of its own: the usual properties, a dictionary of 64 KiB or more, a size that is unknown or sane, and a zero. */
+function isLzma(head: Uint8Array): boolean {
+  if (head.length < 18 || head[0] !== 0x5d || head[1] !== 0 || head[2] !== 0 || head[13] !== 0) return false;
+  const size = head.subarray(5, 13);
+  return size.every((byte) => byte === 0xff) || size.subarray(5).every((byte) => byte === 0);
 }
 
 function startsWith(head: Uint8Array, magic: readonly number[]): boolean {

@@ -150,6 +150,12 @@ test('formats that are known and not read have a name', () => {
   assert.equal(detectArchive('tree.7z', head('tree.7z')), null);
   assert.equal(detectUnsupported(head('tree.7z')), '7z');
   assert.equal(detectUnsupported(head('tree.zip')), null);
+  // As `xz --format=lzma` and Python write it: its size unknown, and known.
+  const lzma = ['5d00008000ffffffffffffffff002a1a', '5d00000001290000000000000000', '5d00008000ffffffffffffffff7f2a1a'];
+  const names = lzma.map((start) => detectUnsupported(Buffer.from(start.padEnd(64, '5'), 'hex')));
+  assert.deepEqual(names, ['LZMA', 'LZMA', null]);
+  assert.equal(detectUnsupported(Buffer.from(']\0\0 text, with zeros in it')), null);
+  assert.equal(detectUnsupported(Buffer.from('hsqs\x07\0\0\0')), 'SquashFS');
 });
 
 test('checksums are looked at: content that came out whole, and its checksum does not fit', async () => {
