@@ -1,11 +1,9 @@
 import { HeddleError } from '../domain/errors.ts';
 import type { Database, Queryable } from '../store/database.ts';
+import type { TargetRuns } from '../store/target-runs.ts';
 
-/** What findings and models have in common: runs of targets, of which those that look at everything say what is gone. */
-export interface RunStatements<Run> {
-  insert: (tx: Queryable, id: string, target: string, now: string | null) => Promise<void>;
-  /** `latest`: no later one of its target has begun. */
-  find: (queryable: Queryable, id: string) => Promise<{ latest: boolean; run: Run } | null>;
+/** How a run of findings, or of models, ends: what it has missed is gone. */
+export interface RunEnd {
   /** Marks at most `limit` rows after `after`; null: there are no more. */
   markGone: (queryable: Queryable, id: string, after: string, limit: number) => Promise<string | null>;
   finish: (queryable: Queryable, id: string, complete: boolean, now: string | null) => Promise<void>;
@@ -24,16 +22,18 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** The runs of one database's findings, or of its models. */
 export class RunBooks<Run extends { target: string; ended_at: number | null }> {
   readonly #options: BooksOptions;
-  readonly #statements: RunStatements<Run>;
+  readonly #runs: TargetRuns<Run>;
+  readonly #end: RunEnd;
 
-  constructor(options: BooksOptions, statements: RunStatements<Run>) {
+  constructor(options: BooksOptions, runs: TargetRuns<Run>, end: RunEnd) {
     this.#options = options;
-    this.#statements = statements;
+    this.#runs = runs;
+    this.#end = end;
   }
 
   /** @throws HeddleError CONFLICT where the run is one of another target */
   async begin(id: string, target: string): Promise<{ open: boolean; run: Run }> {
-    await this.#options.database.transaction((tx) => this.#statements.insert(tx, id, target, this.#now()));
+    await this.#options.database.transaction((tx) => this.#runs.insert(tx, id, target, this.#now()));
     const { latest, run } = await this.require(id);
     if (run.target !== target) {
       throw new HeddleError('CONFLICT', `The run ${id} is one of ${run.target}, not of ${target}`);
@@ -47,7 +47,7 @@ export class RunBooks<Run extends { target: string; ended_at: number | null }> {
    */
   async finish(id: string, complete: boolean): Promise<Run> {
     const { database } = this.#options;
-    const { markGone, finish } = this.#statements;
+    const { markGone, finish } = this.#end;
     for (let after: string | null = FIRST_ID; after !== null;) after = await markGone(database, id, after, BOOK_ROWS);
     await finish(database, id, complete, this.#now());
     return (await this.require(id)).run;
@@ -55,7 +55,7 @@ export class RunBooks<Run extends { target: string; ended_at: number | null }> {
 
   /** @throws HeddleError NOT_FOUND */
   async require(id: string): Promise<{ latest: boolean; run: Run }> {
-    const found = await this.#statements.find(this.#options.database, id);
+    const found = await this.#runs.find(this.#options.database, id);
     if (found === null) throw new HeddleError('NOT_FOUND', `There is no run ${id}`);
     return found;
   }

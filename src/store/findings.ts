@@ -1,30 +1,7 @@
-import type { ReportedFinding, ScanRun, TrackedFinding, TriageChange } from '../domain/finding.ts';
+import type { ReportedFinding, TrackedFinding, TriageChange } from '../domain/finding.ts';
 import type { Queryable, Statement } from './database.ts';
-import { FINDING_COLUMNS, findingOf, RUN_COLUMNS, type FindingRecord } from './finding-reads.ts';
-
-/** Makes the target where it is new, and keeps others from starting a run of it until the transaction ends. */
-const LOCK_TARGET: Statement = {
-  name: 'findings.lock_target',
-  text: `insert into recon.scan_target (name) values ($1)
-    on conflict (name) do update set name = excluded.name returning id, runs`,
-};
-
-const INSERT_RUN: Statement = {
-  name: 'findings.insert_run',
-  text: `insert into recon.scan_run (id, target_id, number, started_at)
-    values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp())) on conflict (id) do nothing returning id`,
-};
-
-const COUNT_RUN: Statement = {
-  name: 'findings.count_run',
-  text: `update recon.scan_target set runs = $2 where id = $1`,
-};
-
-const GET_RUN: Statement = {
-  name: 'findings.get_run',
-  text: `select ${RUN_COLUMNS}, r.number = t.runs as latest
-    from recon.scan_run r join recon.scan_target t on t.id = r.target_id where r.id = $1`,
-};
+import { FINDING_COLUMNS, findingOf, type FindingRecord } from './finding-reads.ts';
+import { nextAfter, type Marked } from './target-runs.ts';
 
 /**
  * A run, with its target held: merges go by fingerprint and the marking by id, and would otherwise wait for each other.
@@ -113,40 +90,8 @@ const TRIAGE: Statement = {
     select ${FINDING_COLUMNS} from changed f join recon.scan_target t on t.id = f.target_id`,
 };
 
-const DELETE_GONE: Statement = {
-  name: 'findings.delete_gone',
-  text: `delete from recon.findings where id in (
-    select id from recon.findings where gone_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
-    order by gone_at limit $2 for update skip locked)`,
-};
-
-/** The latest run of a target stays, however old, and so does the one that covered everything: numbers count on. */
-const DELETE_RUNS: Statement = {
-  name: 'findings.delete_runs',
-  text: `delete from recon.scan_run where id in (
-    select r.id from recon.scan_run r join recon.scan_target t on t.id = r.target_id
-    where r.number < t.runs and r.number <> t.covered_run
-      and r.started_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond' limit $2)`,
-};
-
 /** Rules that the books of a run name; the findings themselves are kept whatever their rule. */
 const RULES_MAX = 1000;
-
-/** Begins a run of a target, within a transaction; one that was begun before goes on. */
-export async function insertRun(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
-  const [locked] = await tx.query<{ id: number; runs: number }>(LOCK_TARGET, [target]);
-  const number = locked!.runs + 1;
-  const inserted = await tx.query(INSERT_RUN, [id, locked!.id, number, now]);
-  if (inserted.length > 0) await tx.query(COUNT_RUN, [locked!.id, number]);
-}
-
-/** `latest`: no later one of its target has begun. */
-export async function findRun(queryable: Queryable, id: string): Promise<{ latest: boolean; run: ScanRun } | null> {
-  const [row] = await queryable.query<ScanRun & { latest: boolean }>(GET_RUN, [id]);
-  if (row === undefined) return null;
-  const { latest, ...run } = row;
-  return { latest, run };
-}
 
 /** Merges findings, each with an id for the case that it is new; no two of the same fingerprint. */
 export async function mergeFindings(
@@ -173,8 +118,8 @@ export async function markGone(
   after: string,
   limit: number,
 ): Promise<string | null> {
-  const [marked] = await queryable.query<{ n: number; last: string | null }>(MARK_GONE, [runId, after, limit]);
-  return marked!.n < limit ? null : marked!.last;
+  const [marked] = await queryable.query<Marked>(MARK_GONE, [runId, after, limit]);
+  return nextAfter(marked, limit);
 }
 
 /** Counts what the run saw and closes it. */
@@ -196,15 +141,4 @@ export async function triageFinding(
 ): Promise<TrackedFinding | null> {
   const [row] = await queryable.query<FindingRecord>(TRIAGE, [id, state, comment, by, now]);
   return row === undefined ? null : findingOf(row);
-}
-
-/** Deletes at most `limit` of each: what is gone, and runs that began, `keepMs` ago. */
-export async function deleteOldFindings(
-  queryable: Queryable,
-  keepMs: number,
-  limit: number,
-  now: string | null,
-): Promise<void> {
-  await queryable.query(DELETE_GONE, [keepMs, limit, now]);
-  await queryable.query(DELETE_RUNS, [keepMs, limit, now]);
 }

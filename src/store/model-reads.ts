@@ -1,30 +1,24 @@
 import type { JsonObject } from '../domain/json.ts';
-import {
-  changesBetween,
-  type ModelFilter,
-  type ModelRun,
-  type ModelTarget,
-  type TrackedModel,
-} from '../domain/model-record.ts';
+import { changesBetween, type ModelFilter, type ModelRun, type TrackedModel } from '../domain/model-record.ts';
 import type { Queryable, Statement } from './database.ts';
+import { FilteredList } from './filtered-list.ts';
+import { TargetRuns } from './target-runs.ts';
 
 const MODEL_COLUMNS = `m.id, t.name as target, m.model, m.key, m.data, m.state, m.runs, m.first_seen, m.last_seen,
   m.changed_at, m.gone_at, m.first_run, m.last_run, m.changed_run, m.previous`;
 
-export const MODEL_RUN_COLUMNS = `r.id, t.name as target, r.number, r.started_at, r.ended_at, r.complete,
-  r.new_models as new, r.changed_models as changed, r.known_models as known, r.gone_models as gone, r.by_model`;
+export const modelRuns = new TargetRuns<ModelRun>({
+  name: 'models',
+  targets: 'recon.model_target',
+  runs: 'recon.model_run',
+  rows: 'recon.models',
+  runColumns: `r.id, t.name as target, r.number, r.started_at, r.ended_at, r.complete,
+    r.new_models as new, r.changed_models as changed, r.known_models as known, r.gone_models as gone, r.by_model`,
+});
 
 const GET_MODEL: Statement = {
   name: 'models.get',
   text: `select ${MODEL_COLUMNS} from recon.models m join recon.model_target t on t.id = m.target_id where m.id = $1`,
-};
-
-const LIST_TARGETS: Statement = {
-  name: 'models.list_targets',
-  text: `select ${MODEL_RUN_COLUMNS}, t.runs
-    from (select * from recon.model_target order by name limit $1 offset $2) t
-    left join recon.model_run r on r.target_id = t.id and r.number = t.runs
-    order by t.name`,
 };
 
 /** A run that looked at everything counts even where nothing was left to see. */
@@ -47,34 +41,22 @@ const LIST_CHANGES: Statement = {
     where r.id = $1 order by m.id limit $2`,
 };
 
-/** What each filter adds to the statement, so that what is not asked for does not keep an index from being used. */
-const CONDITIONS = {
-  after: (at) => `m.id < ${at}::uuid`,
-  target: (at) => `m.target_id = (select id from recon.model_target where name = ${at})`,
-  model: (at) => `m.model = ${at}`,
-  states: (at) => `m.state = any(${at}::text[])`,
-  key: (at) => `m.key >= ${at} collate "C" and m.key < ${at} || chr(1114111) and starts_with(m.key, ${at})`,
-  changed_since: (at) => `m.changed_at >= ${at}::timestamptz`,
-  search: (at) => `model_contains(m.key, m.data, ${at}::text)`,
-} satisfies Record<string, (parameter: string) => string>;
-
-type Condition = keyof typeof CONDITIONS;
-
-const statements = new Map<string, Statement>();
-
-/** The statement of a set of filters: as many as there are sets in use. Newest first; `$1` is the limit. */
-function listOf(conditions: readonly Condition[]): Statement {
-  const name = ['models.list', ...conditions].join('.');
-  const known = statements.get(name);
-  if (known !== undefined) return known;
-  const where = conditions.map((each, index) => CONDITIONS[each](`$${index + 2}`)).join(' and ');
-  const text = `select ${MODEL_COLUMNS} from (
-      select * from recon.models m ${where === '' ? '' : `where ${where}`} order by m.id desc limit $1) m
-    join recon.model_target t on t.id = m.target_id order by m.id desc`;
-  const statement = { name, text };
-  statements.set(name, statement);
-  return statement;
-}
+const list = new FilteredList({
+  name: 'models.list',
+  table: 'recon.models',
+  alias: 'm',
+  columns: MODEL_COLUMNS,
+  targets: 'recon.model_target',
+  conditions: {
+    after: (at) => `m.id < ${at}::uuid`,
+    target: (at) => `m.target_id = (select id from recon.model_target where name = ${at})`,
+    model: (at) => `m.model = ${at}`,
+    states: (at) => `m.state = any(${at}::text[])`,
+    key: (at) => `m.key >= ${at} collate "C" and m.key < ${at} || chr(1114111) and starts_with(m.key, ${at})`,
+    changed_since: (at) => `m.changed_at >= ${at}::timestamptz`,
+    search: (at) => `model_contains(m.key, m.data, ${at}::text)`,
+  },
+});
 
 type ModelRow = Omit<TrackedModel, 'changes'> & { previous: JsonObject | null };
 
@@ -95,7 +77,7 @@ export async function listModels(
   limit: number,
 ): Promise<TrackedModel[]> {
   const { target, model, states, key_prefix, changed_since, search } = filter;
-  const given: Record<Condition, unknown> = {
+  const given = {
     after,
     target,
     model,
@@ -104,11 +86,7 @@ export async function listModels(
     changed_since: changed_since === undefined ? undefined : new Date(changed_since).toISOString(),
     search: search === '' ? undefined : search,
   };
-  const present = (Object.keys(CONDITIONS) as Condition[]).filter(
-    (each) => given[each] !== undefined && given[each] !== null,
-  );
-  const values = present.map((each) => given[each]);
-  return (await queryable.query<ModelRow>(listOf(present), [limit, ...values])).map(modelOf);
+  return (await list.read<ModelRow>(queryable, given, limit)).map(modelOf);
 }
 
 /** What was new, changed or gone in a run and is so still, in the order in which it was first seen. */
@@ -123,15 +101,4 @@ export function listLatestRuns(
   model: string | null,
 ): Promise<{ target: string; model: string; number: number }[]> {
   return queryable.query(LIST_LATEST, [target, model]);
-}
-
-type TargetRow = { target: string; runs: number } & (Omit<ModelRun, 'target'> | { id: null });
-
-/** By name, each with its latest run. */
-export async function listModelTargets(
-  queryable: Queryable,
-  page: { offset: number; limit: number },
-): Promise<ModelTarget[]> {
-  const rows = await queryable.query<TargetRow>(LIST_TARGETS, [page.limit, page.offset]);
-  return rows.map(({ runs, ...run }) => ({ target: run.target, runs, last_run: run.id === null ? null : run }));
 }

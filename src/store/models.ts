@@ -1,30 +1,6 @@
-import type { ModelRun, ReportedModel } from '../domain/model-record.ts';
+import type { ReportedModel } from '../domain/model-record.ts';
 import type { Queryable, Statement } from './database.ts';
-import { MODEL_RUN_COLUMNS } from './model-reads.ts';
-
-/** Makes the target where it is new, and keeps others from starting a run of it until the transaction ends. */
-const LOCK_TARGET: Statement = {
-  name: 'models.lock_target',
-  text: `insert into recon.model_target (name) values ($1)
-    on conflict (name) do update set name = excluded.name returning id, runs`,
-};
-
-const INSERT_RUN: Statement = {
-  name: 'models.insert_run',
-  text: `insert into recon.model_run (id, target_id, number, started_at)
-    values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp())) on conflict (id) do nothing returning id`,
-};
-
-const COUNT_RUN: Statement = {
-  name: 'models.count_run',
-  text: `update recon.model_target set runs = $2 where id = $1`,
-};
-
-const GET_RUN: Statement = {
-  name: 'models.get_run',
-  text: `select ${MODEL_RUN_COLUMNS}, r.number = t.runs as latest
-    from recon.model_run r join recon.model_target t on t.id = r.target_id where r.id = $1`,
-};
+import { nextAfter, type Marked } from './target-runs.ts';
 
 const MERGE: Statement = {
   name: 'models.merge',
@@ -85,43 +61,8 @@ const FINISH: Statement = {
     from totals c where r.id = $1`,
 };
 
-const DELETE_GONE: Statement = {
-  name: 'models.delete_gone',
-  text: `delete from recon.models where id in (
-    select id from recon.models where gone_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond'
-    order by gone_at limit $2 for update skip locked)`,
-};
-
-/** The latest run of a target stays, however old: numbers count on. */
-const DELETE_RUNS: Statement = {
-  name: 'models.delete_runs',
-  text: `delete from recon.model_run where id in (
-    select r.id from recon.model_run r join recon.model_target t on t.id = r.target_id
-    where r.number < t.runs
-      and r.started_at < coalesce($3::timestamptz, clock_timestamp()) - $1 * interval '1 millisecond' limit $2)`,
-};
-
 /** Models that the books of a run name; what was seen is kept whatever its model. */
 const MODELS_MAX = 1000;
-
-/** Begins a run of a target, within a transaction; one that was begun before goes on. */
-export async function insertModelRun(tx: Queryable, id: string, target: string, now: string | null): Promise<void> {
-  const [locked] = await tx.query<{ id: number; runs: number }>(LOCK_TARGET, [target]);
-  const number = locked!.runs + 1;
-  const inserted = await tx.query(INSERT_RUN, [id, locked!.id, number, now]);
-  if (inserted.length > 0) await tx.query(COUNT_RUN, [locked!.id, number]);
-}
-
-/** `latest`: no later one of its target has begun. */
-export async function findModelRun(
-  queryable: Queryable,
-  id: string,
-): Promise<{ latest: boolean; run: ModelRun } | null> {
-  const [row] = await queryable.query<ModelRun & { latest: boolean }>(GET_RUN, [id]);
-  if (row === undefined) return null;
-  const { latest, ...run } = row;
-  return { latest, run };
-}
 
 /** Merges one page, each with an id for the case that it is new; the same key may stand in it several times. */
 export async function mergeModels(
@@ -144,8 +85,8 @@ export async function markGoneModels(
   after: string,
   limit: number,
 ): Promise<string | null> {
-  const [marked] = await queryable.query<{ n: number; last: string | null }>(MARK_GONE, [runId, after, limit]);
-  return marked!.n < limit ? null : marked!.last;
+  const [marked] = await queryable.query<Marked>(MARK_GONE, [runId, after, limit]);
+  return nextAfter(marked, limit);
 }
 
 /** Counts what the run saw and closes it. */
@@ -156,15 +97,4 @@ export async function finishModelRun(
   now: string | null,
 ): Promise<void> {
   await queryable.query(FINISH, [runId, complete, now, MODELS_MAX]);
-}
-
-/** Deletes at most `limit` of each: what is gone, and runs that began, `keepMs` ago. */
-export async function deleteOldModels(
-  queryable: Queryable,
-  keepMs: number,
-  limit: number,
-  now: string | null,
-): Promise<void> {
-  await queryable.query(DELETE_GONE, [keepMs, limit, now]);
-  await queryable.query(DELETE_RUNS, [keepMs, limit, now]);
 }

@@ -1,15 +1,6 @@
 import type { ReportedFinding } from '../../domain/finding.ts';
-import { findFinding, listFindings, listTargets } from '../../store/finding-reads.ts';
-import {
-  coverRun,
-  deleteOldFindings,
-  findRun,
-  finishRun,
-  insertRun,
-  markGone,
-  mergeFindings,
-  triageFinding,
-} from '../../store/findings.ts';
+import { findFinding, findingRuns, listFindings } from '../../store/finding-reads.ts';
+import { coverRun, finishRun, markGone, mergeFindings, triageFinding } from '../../store/findings.ts';
 import { deleteOldChunks, findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
 import { BOOK_ROWS, RunBooks, type BooksOptions } from '../run-books.ts';
@@ -27,14 +18,14 @@ export interface FindingsOptions extends BooksOptions {
 export function createFindings(options: FindingsOptions): Findings & ScanBooks {
   const { database, keepMs, chunksMs } = options;
   const now = options.now ?? (() => null);
-  const runs = new RunBooks(options, { insert: insertRun, find: findRun, markGone, finish: finishRun });
+  const runs = new RunBooks(options, findingRuns, { markGone, finish: finishRun });
   return {
     list: (filter, { after, limit }) => listFindings(database, filter, after, limit),
     get: (id) => findFinding(database, id),
     triage: (id, change) => triageFinding(database, id, change, now()),
-    targets: (page) => listTargets(database, page),
+    targets: (page) => findingRuns.targets(database, page),
     retain: async (limit) => {
-      await deleteOldFindings(database, keepMs, limit, now());
+      await findingRuns.deleteOld(database, keepMs, limit, now());
       await deleteOldChunks(database, chunksMs, limit, now());
     },
     putChunk: (key, findings) => putChunk(database, key, findings, now()),

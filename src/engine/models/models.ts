@@ -1,14 +1,6 @@
 import type { ReportedModel } from '../../domain/model-record.ts';
-import { findModel, listLatestRuns, listModels, listModelTargets, listRunChanges } from '../../store/model-reads.ts';
-import {
-  coverModels,
-  deleteOldModels,
-  findModelRun,
-  finishModelRun,
-  insertModelRun,
-  markGoneModels,
-  mergeModels,
-} from '../../store/models.ts';
+import { findModel, listLatestRuns, listModels, listRunChanges, modelRuns } from '../../store/model-reads.ts';
+import { coverModels, finishModelRun, markGoneModels, mergeModels } from '../../store/models.ts';
 import { findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
 import { BOOK_ROWS, RunBooks, type BooksOptions } from '../run-books.ts';
@@ -25,14 +17,13 @@ export interface ModelsOptions extends BooksOptions {
 export function createModels(options: ModelsOptions): Models & ModelBooks {
   const { database, keepMs } = options;
   const now = options.now ?? (() => null);
-  const statements = { insert: insertModelRun, find: findModelRun, markGone: markGoneModels, finish: finishModelRun };
-  const runs = new RunBooks(options, statements);
+  const runs = new RunBooks(options, modelRuns, { markGone: markGoneModels, finish: finishModelRun });
   return {
     list: (filter, { after, limit }) => listModels(database, filter, after, limit),
     get: (id) => findModel(database, id),
-    targets: (page) => listModelTargets(database, page),
+    targets: (page) => modelRuns.targets(database, page),
     latestRuns: ({ target, model }) => listLatestRuns(database, target ?? null, model ?? null),
-    retain: (limit) => deleteOldModels(database, keepMs, limit, now()),
+    retain: (limit) => modelRuns.deleteOld(database, keepMs, limit, now()),
     putChunk: (key, records) => putChunk(database, key, records, now()),
     readChunk: (key) => findChunk(database, key),
     countTasksBefore: (id, kinds) => countTasksBefore(database, id, kinds),
