@@ -59,6 +59,31 @@ test('a failure that is final is not tried again, whatever the policy allows', a
   );
 });
 
+test('a chain of 20,000 fails as a whole and re-opens as a whole, within the time of one statement', async () => {
+  const { engine } = await newBench();
+  const depth = 20_000;
+  const ids = Array.from({ length: depth }, () => newId());
+  await submitTasks(
+    engine,
+    ids.map((id, n) => newTask({ id, dependencies: n === 0 ? [] : [{ index: n - 1, requires_success: true }] })),
+  );
+  const [first] = ids as [string];
+  const last = ids.at(-1)!;
+  const [head] = await claimKind(engine);
+  await engine.report([{ task_id: head!.id, attempt: 1, outcome: 'failed' }]);
+  const failed = await engine.getTask(last);
+  assert.deepEqual([failed?.state, failed?.failure_reason?.includes(first)], ['failed', true]);
+  // One that is named twice re-opens once.
+  await engine.retry([first, first]);
+  assert.equal((await engine.getTask(last))?.state, 'waiting');
+  const [again] = await claimKind(engine);
+  await succeed(engine, [again!]);
+  assert.deepEqual(
+    (await claimKind(engine)).map(({ id }) => id),
+    [ids[1]],
+  );
+});
+
 test('a canceled generator that waits for its nodes holds no slot: nobody is at work on it', async () => {
   const bench = await newBench();
   const matcher = { kind: 'MakeGenerator', fields: [] };

@@ -1,3 +1,100 @@
+-- Takes closed gates off these children: one whose last gate closed is ready, one with a cause fails where it has not
+-- started. Locks them in the order of their ids.
+create or replace function close_gates(p_children uuid[], p_closed integer[], p_causes uuid[], p_now timestamptz,
+  out failed uuid[], out opened integer, out lanes integer[])
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_locked uuid[];
+  v_states smallint[];
+  v_from smallint[];
+  v_gates integer[];
+  v_later uuid[];
+begin
+  select array_agg(t.id), array_agg(t.state), array_agg(t.paused_from), array_agg(t.open_gates)
+  into v_locked, v_states, v_from, v_gates
+  from (
+    select t.id, t.state, t.paused_from, t.open_gates from task t
+    where t.id = any(p_children) order by t.id for no key update) t;
+
+  with decided as materialized (
+    select g.child_id, g.closed, g.cause,
+      g.cause is not null and (l.state = 0 or (l.state = 5 and l.paused_from in (0, 1))) as fails,
+      g.cause is null and l.state = 0 and l.open_gates = g.closed as opens
+    from unnest(p_children, p_closed, p_causes) g(child_id, closed, cause)
+    join unnest(v_locked, v_states, v_from, v_gates) l(id, state, paused_from, open_gates) on l.id = g.child_id
+  ), moved as (
+    update task t set
+      open_gates = t.open_gates - c.closed,
+      state = case when c.fails then 11 when c.opens then 1 else t.state end,
+      run_at = case when c.opens then greatest(t.run_at, p_now) else t.run_at end,
+      updated_at = case when c.fails or c.opens then p_now else t.updated_at end,
+      ended_at = case when c.fails then p_now else t.ended_at end,
+      paused_at = case when c.fails then null else t.paused_at end,
+      paused_from = case when c.fails then null else t.paused_from end,
+      cause = case when c.fails then c.cause else t.cause end,
+      reason = case when c.fails then reason_of(c.cause) else t.reason end
+    from decided c
+    where t.id = c.child_id
+    returning t.id, c.fails, c.opens, t.run_at, -t.priority as rank,
+      lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
+  ), now as (
+    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.opens and m.run_at <= p_now
+    on conflict do nothing returning lane
+  )
+  select array_agg(m.id) filter (where m.fails), count(*) filter (where m.opens),
+    array_agg(m.id) filter (where m.opens and m.run_at > p_now), (select array_agg(distinct n.lane) from now n)
+  into failed, opened, v_later, lanes from moved m;
+  if v_later is not null then perform make_ready(v_later, p_now); end if;
+end $$;
+
+-- What fails because this task did, however deep: all that has not started behind gates that require a success. Found in
+-- one statement, since a chain is as many levels as tasks. The planner, which knows nothing of what it walks through,
+-- is kept to the way that costs the same for each.
+create or replace function falling_below(p_id uuid)
+returns uuid[] language plpgsql set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+begin
+  return array(
+    with recursive falls as (
+      select t.id, t.policy from edge e join task t on t.id = e.child_id
+      where e.parent_id = p_id and e.requires_success and not e.crosses
+        and (t.state = 0 or (t.state = 5 and t.paused_from in (0, 1)))
+      union
+      select t.id, t.policy from falls f join edge e on e.parent_id = f.id join task t on t.id = e.child_id
+      where not passes(f.policy, 11::smallint) and e.requires_success and not e.crosses
+        and (t.state = 0 or (t.state = 5 and t.paused_from in (0, 1)))
+    )
+    select f.id from falls f);
+end $$;
+
+-- Closes the gates behind a set of tasks that ended, of which only one, p_failed, did not end well enough: nothing below
+-- can have another cause, so that failures and openings are one step, as deep as they go.
+create or replace function propagate_failure(p_parents uuid[], p_failed uuid, p_cause uuid, p_now timestamptz,
+  out failed_ids uuid[], out unblocked integer, out lanes integer[], out crosses boolean)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_children uuid[];
+  v_closed integer[];
+  v_causes uuid[];
+begin
+  failed_ids := falling_below(p_failed);
+  select array_agg(c.id) filter (where c.closed > 0), array_agg(c.closed) filter (where c.closed > 0),
+    array_agg(case when c.fails then p_cause end) filter (where c.closed > 0), coalesce(bool_or(c.crosses), false)
+  into v_children, v_closed, v_causes, crosses
+  from (
+    select u.id, sum(u.closed)::integer as closed, bool_or(u.fails) as fails, bool_or(u.crosses) as crosses
+    from (
+      select e.child_id as id, case when e.crosses then 0 else 1 end as closed, false as fails, e.crosses
+      from unnest(p_parents || failed_ids) p(id) join edge e on e.parent_id = p.id
+      union all
+      select f.id, 0, true, false from unnest(failed_ids) f(id)) u
+    group by u.id order by u.id) c;
+  unblocked := 0;
+  lanes := '{}';
+  if v_children is null then return; end if;
+  select coalesce(g.failed, '{}'), g.opened, coalesce(g.lanes, '{}') into failed_ids, unblocked, lanes
+  from close_gates(v_children, v_closed, v_causes, p_now) g;
+end $$;
+
 -- Closes the gates behind tasks that ended, level by level: one round a level of depth. Returns the tasks that ended
 -- because of it and the lanes where tasks became ready. The caller holds the workflows and the parents, and says whether
 -- all of those succeeded: then nobody needs to look at them.
@@ -9,17 +106,23 @@ declare
   v_children uuid[];
   v_closed integer[];
   v_causes uuid[];
-  v_locked uuid[];
-  v_states smallint[];
-  v_from smallint[];
-  v_gates integer[];
   v_next uuid[];
   v_open integer;
-  v_later uuid[];
   v_lanes integer[];
   v_crosses boolean;
   v_succeeded boolean := p_succeeded;
 begin
+  if not p_succeeded then
+    select array_agg(p.id), array_agg(coalesce(p.cause, p.id)) into v_front, v_causes
+    from task p where p.id = any(p_parents) and not passes(p.policy, p.state);
+    if cardinality(v_front) = 1 then
+      select f.failed_ids, f.unblocked, f.lanes, f.crosses into failed_ids, unblocked, lanes, crosses
+      from propagate_failure(p_parents, v_front[1], v_causes[1], p_now) f;
+      return;
+    end if;
+    v_succeeded := v_front is null;
+    v_front := p_parents;
+  end if;
   failed_ids := '{}';
   unblocked := 0;
   lanes := '{}';
@@ -48,41 +151,7 @@ begin
     v_succeeded := false;
     crosses := crosses or coalesce(v_crosses, false);
     exit when v_children is null;
-    select array_agg(t.id), array_agg(t.state), array_agg(t.paused_from), array_agg(t.open_gates)
-    into v_locked, v_states, v_from, v_gates
-    from (
-      select t.id, t.state, t.paused_from, t.open_gates from task t
-      where t.id = any(v_children) order by t.id for no key update) t;
-
-    with decided as materialized (
-      select g.child_id, g.closed, g.cause,
-        g.cause is not null and (l.state = 0 or (l.state = 5 and l.paused_from in (0, 1))) as fails,
-        g.cause is null and l.state = 0 and l.open_gates = g.closed as opens
-      from unnest(v_children, v_closed, v_causes) g(child_id, closed, cause)
-      join unnest(v_locked, v_states, v_from, v_gates) l(id, state, paused_from, open_gates) on l.id = g.child_id
-    ), moved as (
-      update task t set
-        open_gates = t.open_gates - c.closed,
-        state = case when c.fails then 11 when c.opens then 1 else t.state end,
-        run_at = case when c.opens then greatest(t.run_at, p_now) else t.run_at end,
-        updated_at = case when c.fails or c.opens then p_now else t.updated_at end,
-        ended_at = case when c.fails then p_now else t.ended_at end,
-        paused_at = case when c.fails then null else t.paused_at end,
-        paused_from = case when c.fails then null else t.paused_from end,
-        cause = case when c.fails then c.cause else t.cause end,
-        reason = case when c.fails then reason_of(c.cause) else t.reason end
-      from decided c
-      where t.id = c.child_id
-      returning t.id, c.fails, c.opens, t.run_at, -t.priority as rank,
-        lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
-    ), now as (
-      insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.opens and m.run_at <= p_now
-      on conflict do nothing returning lane
-    )
-    select array_agg(m.id) filter (where m.fails), count(*) filter (where m.opens),
-      array_agg(m.id) filter (where m.opens and m.run_at > p_now), (select array_agg(distinct n.lane) from now n)
-    into v_next, v_open, v_later, v_lanes from moved m;
-    if v_later is not null then perform make_ready(v_later, p_now); end if;
+    select g.failed, g.opened, g.lanes into v_next, v_open, v_lanes from close_gates(v_children, v_closed, v_causes, p_now) g;
 
     unblocked := unblocked + v_open;
     lanes := lanes || v_lanes;

@@ -146,6 +146,57 @@ begin
   return json_build_object('codes', v_codes, 'moved', v_moved, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
 
+-- The tasks that failed by dependency and re-open with these, however deep below them: those that no other required
+-- parent holds down. A walk down finds all that might, a walk from the parents that stay as they ended takes away again
+-- what those hold: two statements, however many levels. The planner is kept to the way that costs the same for each.
+create or replace function reopening_below(p_ids uuid[])
+returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+declare
+  v_below uuid[];
+  v_holding uuid[];
+begin
+  with recursive below as (
+    select t.id from unnest(p_ids) o(id) join edge e on e.parent_id = o.id join task t on t.id = e.child_id
+    where not e.crosses and t.state = 11 and t.cause is not null
+    union
+    select t.id from below b join edge e on e.parent_id = b.id join task t on t.id = e.child_id
+    where not e.crosses and t.state = 11 and t.cause is not null
+  )
+  select array_agg(b.id) into v_below from (select id from below except select id from unnest(p_ids) o(id)) b;
+  if v_below is null then return '{}'; end if;
+  v_holding := array(
+    select q.id from unnest(v_below) b(id) join edge e on e.child_id = b.id join task q on q.id = e.parent_id
+    where e.requires_success and q.state >= 10 and not passes(q.policy, q.state)
+    except select id from unnest(v_below || p_ids) o(id));
+  if cardinality(v_holding) = 0 then return v_below; end if;
+  return array(
+    with recursive held as (
+      select e.child_id as id from unnest(v_holding) h(id) join edge e on e.parent_id = h.id where e.requires_success
+      union
+      select e.child_id from held h join task q on q.id = h.id join edge e on e.parent_id = q.id
+      where e.requires_success and q.state >= 10 and not passes(q.policy, q.state) and q.id <> all(p_ids)
+    )
+    select id from unnest(v_below) b(id) except select id from held);
+end $$;
+
+-- How many gates stand open before tasks that re-open together, and how many more than now before their children.
+create or replace function gates_around(p_ids uuid[], out ids uuid[], out gates integer[], out reopens boolean[])
+language sql set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
+  select array_agg(g.id), array_agg(g.gates), array_agg(g.reopens)
+  from (
+    select u.id, sum(u.gates)::integer as gates, bool_or(u.reopens) as reopens
+    from (
+      select o.id, 0 as gates, true as reopens from unnest(p_ids) o(id)
+      union all
+      select e.child_id, 1, true from unnest(p_ids) o(id) join edge e on e.child_id = o.id
+      left join task p on p.id = e.parent_id and not e.crosses
+      where case when e.crosses then not e.relayed else p.state < 10 end
+      union all
+      select e.child_id, 1, false from unnest(p_ids) o(id) join edge e on e.parent_id = o.id where not e.crosses) u
+    group by u.id order by u.id) g
+$$;
+
 -- Re-opens failed, timed out and canceled tasks, and with them whatever failed only because of them. Codes: 0 applied,
 -- 2 unchanged (pending or waiting), 3 conflict, 6 not found.
 create or replace function retry_tasks(p_ids uuid[], p_now timestamptz)
@@ -156,8 +207,9 @@ declare
   v_open uuid[];
   v_held uuid[];
   v_regated uuid[];
-  v_front uuid[];
-  v_next uuid[];
+  v_around uuid[];
+  v_gates integer[];
+  v_reopens boolean[];
   v_workflows uuid[];
   v_counts integer[];
   v_lanes integer[];
@@ -177,7 +229,7 @@ begin
       when l.state in (11, 12, 13, 14) and (l.container_id is null or l.remaining = 0) then 0
       else 3 end::smallint
       order by r.ord),
-    array_agg(l.id) filter (where l.state in (11, 12, 13, 14) and l.container_id is null),
+    array_agg(distinct l.id) filter (where l.state in (11, 12, 13, 14) and l.container_id is null),
     array_agg(l.id) filter (where l.state in (11, 12, 13, 14) and l.container_id is not null and l.remaining = 0)
   into v_codes, v_open, v_in_trees from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
   if v_in_trees is not null then
@@ -201,21 +253,10 @@ begin
       select json_agg(w.workflow_id) from (select distinct t.workflow_id from task t where t.id = any(v_in_trees) limit 17) w));
   end if;
 
-  -- Descendants that failed by dependency, level by level, as long as no other required parent holds them down.
-  v_front := v_open;
-  loop
-    perform 1 from task t where t.id in (select e.child_id from edge e where e.parent_id = any(v_front) and not e.crosses)
-    order by t.id for no key update;
-    select array_agg(distinct t.id) into v_next
-    from edge e join task t on t.id = e.child_id
-    where e.parent_id = any(v_front) and not e.crosses and t.state = 11 and t.cause is not null and t.id <> all(v_open)
-      and not exists (
-        select 1 from edge o join task q on q.id = o.parent_id
-        where o.child_id = t.id and o.requires_success and q.state >= 10 and not passes(q.policy, q.state) and q.id <> all(v_open));
-    exit when v_next is null;
-    v_open := v_open || v_next;
-    v_front := v_next;
-  end loop;
+  v_open := v_open || reopening_below(v_open);
+  select g.ids, g.gates, g.reopens into v_around, v_gates, v_reopens from gates_around(v_open) g;
+  v_regated := array(select g.id from unnest(v_around, v_reopens) g(id, reopens) where not g.reopens);
+  perform 1 from task t where t.id = any(v_around) order by t.id for no key update;
 
   -- What canceled attempts still held goes back first.
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_open) and t.lease_id is not null;
@@ -232,21 +273,12 @@ begin
     started_at = null, deadline_at = null,
     run_at = case when t.id = any(p_ids) then v_now else greatest(t.run_at, v_now) end,
     reason = null, cause = null, slots = null, lease_id = null
-  from (
-    select o.id, (select count(*) from edge e left join task p on p.id = e.parent_id
-      where e.child_id = o.id and case when e.crosses then not e.relayed
-        else p.state < 10 or p.id = any(v_open) end)::integer as gates
-    from unnest(v_open) o(id)) g
-  where t.id = g.id;
+  from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
+  where t.id = g.id and g.reopens;
   -- The gates of children that stayed as they are close again; one that had not started waits again.
-  v_regated := array(
-    select distinct e.child_id from edge e
-    where e.parent_id = any(v_open) and e.child_id <> all(v_open) and not e.crosses);
-  update task t set open_gates = t.open_gates + c.n, state = case when t.state = 1 then 0 else t.state end
-  from (
-    select e.child_id, count(*)::integer as n from edge e
-    where e.parent_id = any(v_open) and e.child_id = any(v_regated) and not e.crosses group by e.child_id) c
-  where t.id = c.child_id;
+  update task t set open_gates = t.open_gates + g.gates, state = case when t.state = 1 then 0 else t.state end
+  from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
+  where t.id = g.id and not g.reopens;
 
   update workflow w set remaining = w.remaining + c.n, ended_at = null
   from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id;
