@@ -95,6 +95,21 @@ test('every fault is named, those of the workflow with their paths', async () =>
     deeper.details.map((detail) => detail.split(':')[0]),
     ['name', 'time_zone', 'cron', 'workflow.root.mode', 'workflow.root.children[0].inptu'],
   );
+  const both = await refused('POST', '/v1/jobs', {
+    name: 'both',
+    cron: '61 * * * *',
+    overlap: 'skipp',
+    workflow: { root: { mode: 'sequental', children: [] } },
+  });
+  assert.deepEqual(
+    both.details.map((detail) => detail.split(':')[0]),
+    ['overlap', 'cron', 'workflow.root.mode'],
+  );
+  const changes = await refused('PATCH', '/v1/jobs/none', { cron: 'never', weekly: true });
+  assert.deepEqual(
+    changes.details.map((detail) => detail.split(':')[0]),
+    ['weekly', 'cron'],
+  );
   assert.deepEqual((await refused('PATCH', '/v1/jobs/none', {})).details, [
     'body: must have at least 1 member of name, cron, time_zone, recurrence, overlap, catch_up, workflow',
   ]);

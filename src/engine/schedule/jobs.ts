@@ -14,10 +14,11 @@ import type { Queryable } from '../../store/database.ts';
 import { findTriggered, getRun, insertRuns, lastRuns, listRuns, rememberTriggered } from '../../store/job-history.ts';
 import { findJob, insertJob, listJobs, lockJob, readNow, removeJob, updateJob, type JobKey } from '../../store/jobs.ts';
 import type { JobContext } from './context.ts';
-import { parseSchedule, scheduleFaults, type Schedule } from './cron.ts';
+import { parseSchedule, type Schedule } from './cron.ts';
 import { openRunsOf, startWaitingRuns } from './finish-job-runs.ts';
+import { jobFaults } from './job-faults.ts';
 import type { Jobs } from './port.ts';
-import { definitionFaults, requireDefinition, sendRuns } from './send-runs.ts';
+import { requireDefinition, sendRuns } from './send-runs.ts';
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -155,19 +156,11 @@ async function upcoming(context: JobContext, key: string, count: number): Return
  */
 function requireValid(
   context: JobContext,
-  {
-    name,
-    cron,
-    time_zone,
-    workflow,
-  }: Pick<Job, 'name' | 'cron' | 'time_zone'> & { workflow: WorkflowDefinition | null },
+  job: Pick<Job, 'name' | 'cron' | 'time_zone'> & { workflow: WorkflowDefinition | null },
 ): Schedule {
-  // Whatever looks like an id is taken for one.
-  const details = isUuid(name) ? ['name: must not be of the form of an id'] : [];
-  details.push(...scheduleFaults(cron, time_zone));
-  if (workflow !== null) details.push(...definitionFaults(workflow, () => context.newId()));
+  const details = jobFaults(job, () => context.newId());
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
-  return parseSchedule(cron, time_zone);
+  return parseSchedule(job.cron, job.time_zone);
 }
 
 /** Runs a change of one job under its lock; null where there is no such job. */

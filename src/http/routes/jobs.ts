@@ -5,8 +5,8 @@ import { placeOf } from '../../domain/parse/path.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import { requireKnownClasses } from '../../engine/runners/check.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
+import { requireJobFields } from '../submit/job-fields.ts';
 import { readIdempotencyKey } from '../submit/submission.ts';
-import { requireFit } from '../validation/check.ts';
 import { REFERENCE_NAME } from '../wire/action.ts';
 import {
   JobChangeDto,
@@ -97,7 +97,7 @@ function createRoute(app: App, context: RouteContext): void {
       body: NewJobDto,
     },
     handler: async (request, reply) => {
-      const fields = requireFit(NewJobFields, request.body);
+      const fields = requireJobFields(NewJobFields, request.body, context.newId);
       requireCallable(fields.workflow, context);
       const job = await context.jobs.create(newJobFromWire(fields));
       return reply.code(201).header('location', `/v1/jobs/${job.id}`).send(jobDetailToWire(job));
@@ -212,7 +212,7 @@ function changeRoute(app: App, context: RouteContext): void {
       body: JobChangeDto,
     },
     handler: async ({ params: { job }, body }) => {
-      const fields = requireFit(JobChangeFields, body);
+      const fields = requireJobFields(JobChangeFields, body, context.newId);
       if (fields.workflow !== undefined) requireCallable(fields.workflow, context);
       return jobDetailToWire(found(job, await context.jobs.update(job, jobChangeFromWire(fields))));
     },

@@ -1,0 +1,48 @@
+import type { Static, TSchema } from 'typebox';
+
+import { HeddleError } from '../../domain/errors.ts';
+import type { WorkflowDefinition } from '../../domain/schedule.ts';
+import { jobFaults } from '../../engine/schedule/job-faults.ts';
+import { MAX_DETAILS } from '../../runtime/json/parse.ts';
+import { requireFit } from '../validation/check.ts';
+
+/**
+ * The body as the schema has it. Where it does not fit, what else is wrong with its expression and its workflow is named
+ * with the rest, so that nobody mends a job fault by fault.
+ *
+ * @throws HeddleError VALIDATION_FAILED
+ */
+export function requireJobFields<Schema extends TSchema>(
+  schema: Schema,
+  body: unknown,
+  newId: () => string,
+): Static<Schema> {
+  try {
+    return requireFit(schema, body);
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+    const named = new Set(error.details.map(memberOf));
+    const further = jobFaults(readableOf(body), newId).filter((fault) => !named.has(memberOf(fault)));
+    const details = [...error.details, ...further].slice(0, MAX_DETAILS);
+    throw new HeddleError(error.code, undefined, { details });
+  }
+}
+
+function memberOf(fault: string): string {
+  return /^\w*/.exec(fault)![0];
+}
+
+function readableOf(body: unknown): Parameters<typeof jobFaults>[0] {
+  if (typeof body !== 'object' || body === null) return {};
+  const members = body as Record<string, unknown>;
+  const readable: Parameters<typeof jobFaults>[0] = {};
+  for (const member of ['name', 'cron', 'time_zone'] as const) {
+    const value = members[member];
+    if (typeof value === 'string') readable[member] = value;
+  }
+  const { workflow } = members;
+  if (typeof workflow === 'object' && workflow !== null && !Array.isArray(workflow)) {
+    readable.workflow = workflow as WorkflowDefinition;
+  }
+  return readable;
+}
