@@ -36,6 +36,10 @@ export const EXECUTOR_SETTING_GROUPS = {
       'HEDDLE_EXECUTOR_CLIENT_CA',
       'Authorities of client certificates in PEM; where set, callers must present one',
     ),
+    executorClientCrl: file(
+      'HEDDLE_EXECUTOR_CLIENT_CRL',
+      'Lists of revoked client certificates in PEM, one of each of the authorities',
+    ),
   },
   'Executor: who may do what': {
     executorKeys: file('HEDDLE_EXECUTOR_KEYS', 'Key ring, as `heddle keys generate` writes it'),

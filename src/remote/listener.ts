@@ -15,6 +15,8 @@ export interface ListenerTls {
   readonly key: string;
   /** Authorities of client certificates: where given, callers must present one. */
   readonly ca: string | null;
+  /** Lists of those that were revoked, one of each authority; none are asked where absent. */
+  readonly crl?: string | null;
 }
 
 /** One port that takes requests for a manager. */
@@ -162,11 +164,19 @@ export function tlsServerOptions(tls: ListenerTls, handshakeMs: number): TlsOpti
   };
 }
 
+const REVOCATION_LIST = /-----BEGIN X509 CRL-----[\s\S]+?-----END X509 CRL-----/g;
+
+/** Each list of a file by itself: of several in one text TLS would read the first. */
+export function revocationLists(pem: string): string[] {
+  return pem.match(REVOCATION_LIST) ?? [];
+}
+
 export function secureContextOptions(tls: ListenerTls): TlsOptions {
   return {
     cert: tls.cert,
     key: tls.key,
     ...(tls.ca === null ? {} : { ca: tls.ca }),
+    ...(tls.crl === null || tls.crl === undefined ? {} : { crl: revocationLists(tls.crl) }),
     minVersion: 'TLSv1.3',
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
@@ -187,7 +197,11 @@ export function peerCertificateOf(socket: TLSSocket): PeerCertificate | null {
 }
 
 export function describePeer(certificate: X509Certificate): PeerCertificate {
-  return { names: alternativeNames(certificate.subjectAltName ?? ''), fingerprint: certificate.fingerprint256 };
+  return {
+    names: alternativeNames(certificate.subjectAltName ?? ''),
+    fingerprint: certificate.fingerprint256,
+    der: certificate.raw,
+  };
 }
 
 /** One entry as Node writes it: `DNS:name`, or with what would be ambiguous as a JSON string, `DNS:"a, URI:b"`. */

@@ -9,9 +9,11 @@ import {
   CERTIFICATE_DAYS,
   makeAuthority,
   makeClientCertificate,
+  makeRevocationList,
   makeServerCertificate,
   type IssuedCertificate,
 } from '../../remote/security/development-certificates.ts';
+import { certificateOf, readText } from '../../remote/security/tls-files.ts';
 import { readSecretFile } from '../../remote/security/secret-file.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import { fileNameOf, writeSecretFiles } from './secret-files.ts';
@@ -71,6 +73,45 @@ export async function makeDevelopmentCertificates(
   };
 }
 
+export interface RevocationWritten {
+  crl: string;
+  revoked: readonly string[];
+  expires_at: string;
+}
+
+/**
+ * Puts certificates on the authority's list of revoked ones, `crl.pem`; without any, the list is made anew as it is, for
+ * another thirty days.
+ *
+ * @param clients whose certificates in the directory are meant
+ * @param files further certificates
+ */
+export async function revokeCertificates(
+  directory: string,
+  clients: readonly string[],
+  files: readonly string[],
+): Promise<RevocationWritten> {
+  holdNames(clients, []);
+  const now = systemClock.now();
+  const authority = await readAuthority(directory, now);
+  if (authority === null) throw usage(`--out: ${directory} holds no authority of \`heddle certs dev\` that lasts`);
+  const paths = [...clients.map((client) => join(directory, `client-${fileNameOf(client)}.pem`)), ...files];
+  const issuer = new X509Certificate(authority.cert);
+  const certificates = await Promise.all(
+    paths.map(async (path) => {
+      const certificate = await readText(path)
+        .then((pem) => certificateOf(pem, path))
+        .catch(toUsage);
+      if (!certificate.checkIssued(issuer)) throw usage(`${path}: is not a certificate of this authority`);
+      return certificate.toString();
+    }),
+  );
+  const crl = join(directory, 'crl.pem');
+  const before = await readFile(crl, 'utf8').catch(() => null);
+  await writeSecretFiles([{ path: crl, text: await makeRevocationList(authority, before, certificates, now) }], true);
+  return { crl, revoked: paths, expires_at: new Date(now + CERTIFICATE_DAYS * DAY_MS).toISOString() };
+}
+
 /** Null where there is none, or it would end before the certificates that are to be made. */
 async function readAuthority(directory: string, nowMs: number): Promise<IssuedCertificate | null> {
   const cert = await readFile(join(directory, 'ca.pem'), 'utf8').catch(() => null);
@@ -88,6 +129,10 @@ function holdNames(clients: readonly string[], hosts: readonly string[]): void {
   if (new Set(clients.map(fileNameOf)).size < clients.length) {
     throw usage('--client: two of the names would have the same file');
   }
+}
+
+function toUsage(error: unknown): never {
+  throw usage((error as Error).message);
 }
 
 function quoted(text: string): string {

@@ -46,12 +46,13 @@ function keyFaults({ executorKeys, executorSecretKey }: SettingValues): string[]
 }
 
 function listenerFaults(settings: SettingValues): string[] {
-  const { executorTlsCert: cert, executorTlsKey: key, executorClientCa: ca } = settings;
+  const { executorTlsCert: cert, executorTlsKey: key, executorClientCa: ca, executorClientCrl: crl } = settings;
   const faults: string[] = [];
   if ((cert === '') !== (key === '')) {
     faults.push('HEDDLE_EXECUTOR_TLS_CERT, HEDDLE_EXECUTOR_TLS_KEY: both or none of them must be set');
   }
   if (ca !== '' && cert === '') faults.push('HEDDLE_EXECUTOR_CLIENT_CA: needs HEDDLE_EXECUTOR_TLS_CERT');
+  if (crl !== '' && ca === '') faults.push('HEDDLE_EXECUTOR_CLIENT_CRL: needs HEDDLE_EXECUTOR_CLIENT_CA');
   const listeners = listenerSettings(settings);
   if (!listeners.some(({ protocol }) => protocol !== 'http')) {
     faults.push('HEDDLE_EXECUTOR_GRPC_BIND, _XMLRPC_BIND, _TCP_BIND: at least one must have an address');

@@ -3,27 +3,35 @@ import type { Logger } from '../../runtime/log.ts';
 import type { Listener, ListenerTls } from '../../remote/listener.ts';
 import { FileWatch } from '../../remote/security/file-watch.ts';
 import { KeyFileError } from '../../remote/security/key-file-error.ts';
+import type { RevokedCertificates } from '../../remote/security/revoked-certificates.ts';
 import { readTlsFiles } from '../../remote/security/tls-files.ts';
 import { CommandFailure } from '../failure.ts';
 import type { SettingValues } from '../settings.ts';
 
-type TlsSettings = Pick<SettingValues, 'executorTlsCert' | 'executorTlsKey' | 'executorClientCa'>;
+type TlsSettings = Pick<SettingValues, 'executorTlsCert' | 'executorTlsKey' | 'executorClientCa' | 'executorClientCrl'>;
 
 interface Environment {
   clock: Clock;
   log: Logger;
+  /** Told which certificates were revoked, each time that the files are read. */
+  revoked: RevokedCertificates;
 }
 
 /** The certificates of the settings; null where none are named. @throws CommandFailure where a file cannot be used */
 export async function readListenerTls(settings: TlsSettings, environment: Environment): Promise<ListenerTls | null> {
-  const { executorTlsCert: certFile, executorTlsKey: keyFile, executorClientCa } = settings;
+  const { executorTlsCert: certFile, executorTlsKey: keyFile, executorClientCa, executorClientCrl } = settings;
   if (certFile === '') return null;
   const caFile = executorClientCa === '' ? null : executorClientCa;
+  const crlFile = executorClientCrl === '' ? null : executorClientCrl;
   try {
-    return await readTlsFiles({ certFile, keyFile, caFile, ...environment });
+    const tls = await readTlsFiles({ certFile, keyFile, caFile, crlFile, ...environment });
+    await environment.revoked.use(tls.crl, executorClientCrl, environment);
+    return tls;
   } catch (error) {
     if (!(error instanceof KeyFileError)) throw error;
-    throw new CommandFailure(`HEDDLE_EXECUTOR_TLS_CERT, _TLS_KEY, _CLIENT_CA: ${error.message}`, { cause: error });
+    throw new CommandFailure(`HEDDLE_EXECUTOR_TLS_CERT, _TLS_KEY, _CLIENT_CA, _CLIENT_CRL: ${error.message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -33,8 +41,8 @@ export async function watchListenerTls(
   listeners: readonly Listener[],
   environment: Environment,
 ): Promise<FileWatch> {
-  const { executorTlsCert, executorTlsKey, executorClientCa } = settings;
-  const paths = [executorTlsCert, executorTlsKey, executorClientCa].filter((path) => path !== '');
+  const { executorTlsCert, executorTlsKey, executorClientCa, executorClientCrl } = settings;
+  const paths = [executorTlsCert, executorTlsKey, executorClientCa, executorClientCrl].filter((path) => path !== '');
   const apply = async (): Promise<void> => {
     const tls = await readListenerTls(settings, environment);
     if (tls !== null) for (const listener of listeners) listener.reloadTls(tls);

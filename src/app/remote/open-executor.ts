@@ -17,6 +17,7 @@ import { createRemoteManager, type OpenRemoteManager } from '../../remote/manage
 import { createRemoteMetrics, type RemoteMetrics } from '../../remote/observe/metrics.ts';
 import { createTaskTracing } from '../../remote/observe/spans.ts';
 import type { Ingress } from '../../remote/protocol/messages.ts';
+import { RevokedCertificates } from '../../remote/security/revoked-certificates.ts';
 import { openAuthenticator } from '../../remote/security/authenticator.ts';
 import { memoryKeyRing, openKeyRingFile, type KeyRing } from '../../remote/security/key-ring.ts';
 import { CommandFailure } from '../failure.ts';
@@ -73,18 +74,24 @@ export async function openExecutor(start: Start): Promise<Executor> {
   );
   stopping.add('the audit log', () => audit.close());
   const base: Base = { ...start, dataDirectory, metrics, audit };
-  const tls = await readListenerTls(settings, { clock, log });
+  const revoked = new RevokedCertificates();
+  const tls = await readListenerTls(settings, { clock, log, revoked });
   const tiers = await openTiers(settings, log, stopping);
   const registry = await openRegistry(base, tiers);
   const listeners: Listener[] = [];
-  const manager = await openManager(base, { tiers, registry, listening: () => listeners.map((each) => each.protocol) });
+  const manager = await openManager(base, {
+    tiers,
+    registry,
+    revoked,
+    listening: () => listeners.map((each) => each.protocol),
+  });
   const options = { manager, tls, registry: metrics.registry, clock, log };
   const opened = await openListeners(listenerSettings(settings), options);
   listeners.push(...opened);
   const closeListeners = () => Promise.all(opened.map((listener) => listener.close(1_000)));
   stopping.add('the listeners', closeListeners);
   if (tls !== null) {
-    const watch = await watchListenerTls(settings, opened, { clock, log });
+    const watch = await watchListenerTls(settings, opened, { clock, log, revoked });
     stopping.add('the watch over certificates', () => watch.close());
   }
   await warmEvents(registry, tiers, settings).catch((error: unknown) => {
@@ -125,7 +132,12 @@ async function openRegistry({ settings, log, stopping, dataDirectory, audit, met
 
 async function openManager(
   base: Base,
-  parts: { tiers: ExecutorTiers; registry: EventRegistry; listening: () => readonly Ingress[] },
+  parts: {
+    tiers: ExecutorTiers;
+    registry: EventRegistry;
+    revoked: RevokedCertificates;
+    listening: () => readonly Ingress[];
+  },
 ): Promise<OpenRemoteManager> {
   const { settings, log, stopping, dataDirectory, metrics, audit } = base;
   const keys = await openKeys(base);
@@ -138,6 +150,7 @@ async function openManager(
       perClientMax: Math.floor(settings.executorRequestsRemembered / 10),
     },
     tokens: tokenSettings(settings),
+    revoked: parts.revoked,
     ...(settings.executorClientCa === '' ? {} : { certificateIngresses: ['grpc', 'xmlrpc', 'tcp', 'http'] as const }),
     clock,
     random,

@@ -32,6 +32,11 @@ const FLAGS = {
     name: 'HEDDLE_EXECUTOR_CLIENT_CA',
     text: 'authorities of client certificates, PEM',
   },
+  clientCrl: {
+    flag: '--client-crl <file>',
+    name: 'HEDDLE_EXECUTOR_CLIENT_CRL',
+    text: 'lists of revoked client certificates, PEM',
+  },
   executorData: {
     flag: '--executor-data <directory>',
     name: 'HEDDLE_EXECUTOR_DATA',

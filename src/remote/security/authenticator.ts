@@ -10,6 +10,7 @@ import type { KeyRing } from './key-ring.ts';
 import type { Authenticator, Caller, DirectionKeys, Received } from './port.ts';
 import { openReplayGuard, type ReplayGuard } from './replay-guard.ts';
 import type { ReplayLimits } from './replay-memory.ts';
+import type { RevokedCertificates } from './revoked-certificates.ts';
 import { TokenVerifier, type TokenSettings, type VerifiedToken } from './token-verifier.ts';
 
 /** How far a request's time may lie from the executor's, on either side. */
@@ -27,6 +28,8 @@ export interface AuthenticatorOptions {
   tokens: TokenSettings | null;
   /** Where callers must present a certificate. One that was presented is held to its name everywhere. */
   certificateIngresses?: readonly Ingress[];
+  /** None where absent. */
+  revoked?: Pick<RevokedCertificates, 'has'>;
   maxAgeMs?: number;
   /** Identity of the machine's boot; the system's own where absent. */
   bootId?: string | null;
@@ -50,6 +53,7 @@ class RequestAuthenticator implements Authenticator {
   readonly #maxAgeMs: number;
   readonly #audiences: ReadonlySet<string>;
   readonly #certificateIngresses: ReadonlySet<Ingress>;
+  readonly #revoked: Pick<RevokedCertificates, 'has'> | null;
   readonly #replay: ReplayGuard;
   readonly #tokens: TokenVerifier | null;
 
@@ -59,6 +63,7 @@ class RequestAuthenticator implements Authenticator {
     this.#maxAgeMs = maxAgeMs;
     this.#audiences = new Set(options.audiences);
     this.#certificateIngresses = new Set(options.certificateIngresses ?? []);
+    this.#revoked = options.revoked ?? null;
     this.#replay = replay;
     this.#tokens = tokens;
   }
@@ -105,6 +110,7 @@ class RequestAuthenticator implements Authenticator {
     if (peer === null) {
       if (this.#certificateIngresses.has(ingress)) throw unidentified('A client certificate is required');
     } else if (!isCertificateOf(peer, client)) throw unidentified(`The certificate is not one of ${client}`);
+    else if (this.#revoked?.has(peer) === true) throw unidentified('The certificate was revoked');
     if (this.#tokens === null) return answer(written, { client, scopes: null, keys });
     if (token === null) throw unidentified('A token is required');
     const verified = this.#tokens.verify(token);

@@ -65,6 +65,34 @@ export function makeClientCertificate(
   return issue({ subject: 'CN=heddle client', days: CERTIFICATE_DAYS, nowMs, random, extensions, issuer });
 }
 
+/**
+ * The authority's list of revoked certificates, thirty days: those of the list before, and these.
+ *
+ * @param before PEM; null where there is none
+ */
+export async function makeRevocationList(
+  issuer: IssuedCertificate,
+  before: string | null,
+  certificates: readonly string[],
+  nowMs: number,
+): Promise<string> {
+  const listed = before === null ? [] : new x509.X509Crl(before).entries;
+  const added = certificates.map((pem) => new x509.X509Certificate(pem).serialNumber);
+  const entries = new Map(listed.map(({ serialNumber, revocationDate }) => [serialNumber, revocationDate]));
+  for (const serialNumber of added) if (!entries.has(serialNumber)) entries.set(serialNumber, new Date(nowMs));
+  const authority = new x509.X509Certificate(issuer.cert);
+  const list = await x509.X509CrlGenerator.create({
+    issuer: authority.subject,
+    thisUpdate: new Date(nowMs - EARLY_MS),
+    nextUpdate: new Date(nowMs + CERTIFICATE_DAYS * DAY_MS),
+    entries: [...entries].map(([serialNumber, revocationDate]) => ({ serialNumber, revocationDate })),
+    extensions: [await x509.AuthorityKeyIdentifierExtension.create(authority.publicKey)],
+    signingKey: await signingKey(issuer.key),
+    signingAlgorithm: SIGNATURE,
+  });
+  return `${x509.PemConverter.encode(list.rawData, 'X509 CRL')}\n`;
+}
+
 function leafExtensions(names: { type: 'dns' | 'ip' | 'url'; value: string }[], usage: string): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(false, undefined, true),

@@ -21,6 +21,7 @@ export interface PeerCertificate {
   /** The subject alternative names: DNS names and URIs, as they stand. */
   readonly names: readonly string[];
   readonly fingerprint: string;
+  readonly der: Uint8Array;
 }
 
 /** A request with all that its transport knows of it. */

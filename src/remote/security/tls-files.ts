@@ -12,12 +12,15 @@ export interface TlsMaterial {
   readonly key: string;
   /** Authorities of client certificates; null where none are asked for. */
   readonly ca: string | null;
+  /** Lists of revoked ones among them; null where none are named. */
+  readonly crl: string | null;
 }
 
 export interface TlsFiles {
   certFile: string;
   keyFile: string;
   caFile: string | null;
+  crlFile: string | null;
   clock: Clock;
   log: Logger;
 }
@@ -31,11 +34,12 @@ const WARN_BEFORE_MS = 7 * 86_400_000;
  *
  * @throws KeyFileError where they cannot be used
  */
-export async function readTlsFiles({ certFile, keyFile, caFile, clock, log }: TlsFiles): Promise<TlsMaterial> {
-  const [cert, key, ca] = await Promise.all([
+export async function readTlsFiles({ certFile, keyFile, caFile, crlFile, clock, log }: TlsFiles): Promise<TlsMaterial> {
+  const [cert, key, ca, crl] = await Promise.all([
     readText(certFile),
     readSecretFile(keyFile, 'group').then((bytes) => bytes.toString()),
     caFile === null ? null : readText(caFile),
+    crlFile === null ? null : readText(crlFile),
   ]);
   const leaf = requirePair({ cert, certFile, key, keyFile });
   if (ca !== null) certificateOf(ca, caFile!);
@@ -43,7 +47,7 @@ export async function readTlsFiles({ certFile, keyFile, caFile, clock, log }: Tl
   if (leftMs <= 0)
     log.error({ file: certFile }, `the TLS certificate expired on ${leaf.validTo}; clients will refuse it`);
   else if (leftMs < WARN_BEFORE_MS) log.warn({ file: certFile }, `the TLS certificate expires on ${leaf.validTo}`);
-  return { cert, key, ca };
+  return { cert, key, ca, crl };
 }
 
 /** The certificate. @throws KeyFileError where there is none, or the key is another's */

@@ -20,6 +20,7 @@ import {
   type ListenerTls,
 } from '../../../src/remote/listener.ts';
 import { isCertificateOf } from '../../../src/remote/security/identity.ts';
+import { RevokedCertificates } from '../../../src/remote/security/revoked-certificates.ts';
 import { systemClock, VirtualClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { makeCertificate } from '../../support/certificates.ts';
@@ -130,9 +131,15 @@ test('half of a changed pair is not used; both together are; a listener that ref
       if (refuses) throw new Error('not now');
       used.push(tls);
     };
-    const settings = { executorTlsCert: certFile, executorTlsKey: keyFile, executorClientCa: '' };
+    const settings = {
+      executorTlsCert: certFile,
+      executorTlsKey: keyFile,
+      executorClientCa: '',
+      executorClientCrl: '',
+    };
     const clock = new VirtualClock(systemClock.now());
-    const watch = await watchListenerTls(settings, [{ reloadTls } as Listener], { clock, log });
+    const revoked = new RevokedCertificates();
+    const watch = await watchListenerTls(settings, [{ reloadTls } as Listener], { clock, log, revoked });
     assert.equal(used.length, 1);
     const [oldKey, oldCert] = [readFileSync(keyFile), readFileSync(certFile)];
     await makeDevelopmentCertificates(directory, [], ['localhost']);
@@ -147,7 +154,7 @@ test('half of a changed pair is not used; both together are; a listener that ref
     assert.match(errors[1]!, /not now/);
     refuses = false;
     await watch.check();
-    assert.deepEqual(used[1], { cert: newCert.toString(), key: newKey.toString(), ca: null });
+    assert.deepEqual(used[1], { cert: newCert.toString(), key: newKey.toString(), ca: null, crl: null });
     writeFileSync(keyFile, oldKey);
     chmodSync(keyFile, 0o644);
     await watch.check();

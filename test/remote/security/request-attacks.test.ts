@@ -57,7 +57,7 @@ for (const attack of attacks) {
     const valid = signed(clock, { ...times, ...attack.sign }, secret);
     const bent = { ...valid, ...tampered(attack, clock.now()) };
     const request = attack.mac === undefined ? bent : { ...bent, mac: MACS[attack.mac]!(bent) };
-    const peer = attack.peer === undefined ? null : { names: attack.peer, fingerprint: '' };
+    const peer = attack.peer === undefined ? null : { names: attack.peer, fingerprint: '', der: new Uint8Array(0) };
     const ingress = attack.ingress ?? 'tcp';
     const found = await outcome(authenticator.authenticate(received(request, { peer, ingress })));
     assert.equal(found.code, attack.code, found.message);

@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { test } from 'node:test';
 
-import { makeDevelopmentCertificates } from '../../../src/app/remote/certs.ts';
+import { makeDevelopmentCertificates, revokeCertificates } from '../../../src/app/remote/certs.ts';
 import { generateKeys, rotateKeys } from '../../../src/app/remote/keys.ts';
 import { readListenerTls, watchListenerTls } from '../../../src/app/remote/executor-tls.ts';
+import type { ClientTransport } from '../../../src/remote/client/port.ts';
 import type { Listener } from '../../../src/remote/listener.ts';
 import type { RemoteManager } from '../../../src/remote/manager/port.ts';
 import { isAnswerTo, signRequest, signResponse, verifyResponse } from '../../../src/remote/protocol/mac.ts';
 import { openAuthenticator } from '../../../src/remote/security/authenticator.ts';
-import { clientSigner, readClientCredentials } from '../../../src/remote/security/client-credentials.ts';
+import {
+  clientSigner,
+  readClientCredentials,
+  type ClientSigner,
+} from '../../../src/remote/security/client-credentials.ts';
 import { openKeyRingFile } from '../../../src/remote/security/key-ring.ts';
+import { RevokedCertificates } from '../../../src/remote/security/revoked-certificates.ts';
 import type { Authenticator } from '../../../src/remote/security/port.ts';
 import { openTcpTransport } from '../../../src/remote/tcp/client.ts';
 import { openTcpListener } from '../../../src/remote/tcp/server.ts';
@@ -50,22 +57,24 @@ interface Site {
 }
 
 /** An executor's door with mutual TLS on real files. */
-async function withSite(run: (site: Site) => Promise<void>): Promise<void> {
+async function withSite(run: (site: Site) => Promise<void>, { revokes = false } = {}): Promise<void> {
   await inDirectory(async (directory) => {
     const certs = join(directory, 'certs');
     const made = await generateKeys(directory, ['alice'], AUDIENCE);
     await makeDevelopmentCertificates(certs, ['alice'], ['127.0.0.1']);
+    const crl = revokes ? (await revokeCertificates(certs, [], [])).crl : '';
     const keys = await openKeyRingFile({ path: made.ring, clock, log });
     const replayDirectory = join(directory, 'nonces');
-    const around = { tokens: null, certificateIngresses: ['tcp' as const], clock, random, log };
+    const revoked = new RevokedCertificates();
+    const around = { tokens: null, revoked, certificateIngresses: ['tcp' as const], clock, random, log };
     const authenticator = await openAuthenticator({ keys, audiences: [AUDIENCE], replayDirectory, ...around });
     const [cert, key, ca] = ['server.pem', 'server-key.pem', 'ca.pem'].map((name) => join(certs, name));
-    const settings = { executorTlsCert: cert!, executorTlsKey: key!, executorClientCa: ca! };
-    const tls = await readListenerTls(settings, { clock, log });
+    const settings = { executorTlsCert: cert!, executorTlsKey: key!, executorClientCa: ca!, executorClientCrl: crl };
+    const tls = await readListenerTls(settings, { clock, log, revoked });
     const refused: unknown[] = [];
     const manager = answering(authenticator, refused) as RemoteManager;
     const listener = await openTcpListener({ manager, host: '127.0.0.1', port: 0, tls, clock, log });
-    const watch = await watchListenerTls(settings, [listener], { clock, log });
+    const watch = await watchListenerTls(settings, [listener], { clock, log, revoked });
     try {
       await run({ directory, ring: made.ring, clientFile: made.clients[0]!.file, certs, listener, refused });
     } finally {
@@ -104,10 +113,26 @@ async function callAlways(site: Site, stopped: () => boolean): Promise<number> {
   return calls;
 }
 
+function clientTls({ certs }: Site): { ca: string; cert: string; key: string } {
+  const file = (name: string): string => readFileSync(join(certs, name), 'utf8');
+  return { ca: file('ca.pem'), cert: file('client-alice.pem'), key: file('client-alice-key.pem') };
+}
+
+/** Asks once, over what is open; whether there was an answer. */
+async function call(transport: ClientTransport, { client, audience, keyId, keys }: ClientSigner): Promise<boolean> {
+  const fields = { key_id: keyId, timestamp_ms: clock.now(), nonce: newNonce(), client, audience };
+  const request = signRequest({ ...fields, method: 'status', payload: Buffer.from('{}') }, keys);
+  const signal = new AbortController().signal;
+  return transport.call(request, { signal, token: null, traceparent: null }).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The serial number of the certificate that the listener shows. */
-async function shownSerial({ listener, certs }: Site): Promise<string> {
-  const file = (name: string): Buffer => readFileSync(join(certs, name));
-  const tls = { ca: file('ca.pem'), cert: file('client-alice.pem'), key: file('client-alice-key.pem') };
+async function shownSerial(site: Site): Promise<string> {
+  const tls = clientTls(site);
+  const { listener } = site;
   return new Promise((resolve, reject) => {
     const socket = connect({ ...listener.address, ...tls }, () => {
       resolve(socket.getPeerCertificate().serialNumber);
@@ -138,23 +163,54 @@ test('when the grace is over the old key is refused by name', async () => {
   await withSite(async (site) => {
     const old = clientSigner(await readClientCredentials(site.clientFile));
     await rotateKeys(site.ring, '0s', []);
-    const file = (name: string): string => readFileSync(join(site.certs, name), 'utf8');
-    const tls = { ca: file('ca.pem'), cert: file('client-alice.pem'), key: file('client-alice-key.pem') };
     const endpoint = { protocol: 'tcp' as const, ...site.listener.address, tls: true };
-    const transport = openTcpTransport(endpoint, tls, { clock });
-    const call = async (): Promise<void> => {
-      const fields = { key_id: old.keyId, timestamp_ms: clock.now(), nonce: newNonce(), client: old.client };
-      const unsigned = { ...fields, audience: old.audience, method: 'status' as const, payload: Buffer.from('{}') };
-      const signal = new AbortController().signal;
-      await transport
-        .call(signRequest(unsigned, old.keys), { signal, token: null, traceparent: null })
-        .catch(() => null);
-    };
+    const transport = openTcpTransport(endpoint, clientTls(site), { clock });
     await eventually(async () => {
-      await call();
+      await call(transport, old);
       return site.refused.length > 0;
     }, 'the ring is read again');
     assert.match(String(site.refused[0]), new RegExp(`The key ${old.keyId} is retired`));
     await transport.close();
   });
+});
+
+test('a certificate that is revoked opens no connection any more, and is of no use on one that is open', async () => {
+  await withSite(
+    async (site) => {
+      const signer = clientSigner(await readClientCredentials(site.clientFile));
+      const endpoint = { protocol: 'tcp' as const, ...site.listener.address, tls: true };
+      const [before, other] = [clientTls(site), openTcpTransport(endpoint, clientTls(site), { clock })];
+      const open = openTcpTransport(endpoint, before, { clock });
+      assert.ok((await call(open, signer)) && (await call(other, signer)));
+      const revoked = await revokeCertificates(site.certs, ['alice'], []);
+      assert.equal(revoked.revoked.length, 1);
+      await eventually(async () => !(await call(open, signer)), 'the open connection is refused');
+      assert.match(String(site.refused[0]), /UNAUTHENTICATED|The certificate was revoked/);
+      await open.close();
+      const late = openTcpTransport(endpoint, before, { clock });
+      assert.equal(await call(late, signer), false);
+      await late.close();
+      assert.equal(site.refused.length, 1, 'TLS itself refused the late one');
+      assert.equal(await call(other, signer), false);
+      await other.close();
+      await makeDevelopmentCertificates(site.certs, ['alice'], ['127.0.0.1']);
+      const anew = openTcpTransport(endpoint, clientTls(site), { clock });
+      assert.equal(await call(anew, signer), true, 'another certificate of the same client is taken');
+      await anew.close();
+      const text = execFileSync('openssl', [
+        'crl',
+        '-in',
+        revoked.crl,
+        '-CAfile',
+        join(site.certs, 'ca.pem'),
+        '-noout',
+        '-text',
+      ]);
+      assert.equal(text.toString().match(/Serial Number/g)?.length, 1);
+      await revokeCertificates(site.certs, ['alice'], []);
+      await assert.rejects(revokeCertificates(site.certs, ['bob'], []), /client-bob\.pem: cannot be read/);
+      await assert.rejects(revokeCertificates(site.directory, [], []), /holds no authority/);
+    },
+    { revokes: true },
+  );
 });

@@ -28,7 +28,7 @@ async function withTokens(keys: string | undefined, run: (fixture: Fixture, keys
 }
 
 function call({ clock, authenticator }: Fixture, token: string | null, peer: string[] | null = null) {
-  const certificate = peer === null ? null : { names: peer, fingerprint: '' };
+  const certificate = peer === null ? null : { names: peer, fingerprint: '', der: new Uint8Array(0) };
   return outcome(authenticator.authenticate(received(signed(clock), { token, peer: certificate })));
 }
 
