@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/postgres.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 const READY_DEADLINE_MS = 90_000;
-const EXIT_DEADLINE_MS = 40_000;
+const EXIT_DEADLINE_MS = 90_000;
 
 export type Environment = Readonly<Record<string, string>>;
 

@@ -126,7 +126,7 @@ export class Scenario {
 
 const HOLDER = 'crash-test';
 const LEASE_MS = 60_000;
-const DRIVE_MS = 30_000;
+const DRIVE_MS = 60_000;
 
 /**
  * Plays server, webhook target and worker in turns until everything has ended, from wherever the journal says that an

@@ -82,7 +82,7 @@ describe('workers on queues, as processes', () => {
   it('a task of a killed worker is run again as its next attempt, and a late report of the old one changes nothing', async () => {
     const doomed = await startWorker();
     const id = await submitHold(1);
-    await eventually(() => told(doomed, 'began').length === 1, 'the first attempt has begun', 40_000);
+    await eventually(() => told(doomed, 'began').length === 1, 'the first attempt has begun');
     await untilStatus(id, 'Running');
     await doomed.end('SIGKILL');
     const next = await startWorker();
@@ -109,7 +109,7 @@ describe('workers on queues, as processes', () => {
   it('a worker that is told to stop hands its task to another at once, in the same attempt', async () => {
     const first = await startWorker();
     const id = await submitHold(1);
-    await eventually(() => told(first, 'began').length === 1, 'it has begun', 40_000);
+    await eventually(() => told(first, 'began').length === 1, 'it has begun');
     const second = await startWorker();
     assert.equal(await first.end('SIGTERM'), 0);
     const [message] = await database.database.query<{ handed_back: boolean }>(
@@ -122,10 +122,10 @@ describe('workers on queues, as processes', () => {
     );
     assert.ok(message!.handed_back, 'nobody waits for a lease to lapse');
     assert.equal(told(first, 'aborted').length, 1);
-    await eventually(() => told(second, 'began').length === 1, 'the other has begun', 40_000);
+    await eventually(() => told(second, 'began').length === 1, 'the other has begun');
     assert.deepEqual(told(second, 'began'), [{ event: 'began', id, attempt: 1 }]);
     await client.cancelTask(id);
-    await eventually(() => told(second, 'aborted').length === 1, 'the cancel has reached the handler', 40_000);
+    await eventually(() => told(second, 'aborted').length === 1, 'the cancel has reached the handler');
     assert.equal((await client.getTask(id)).status, 'Canceled');
     await second.end('SIGTERM');
   });
@@ -149,12 +149,8 @@ describe('workers on queues, as processes', () => {
         ],
       },
     });
-    await eventually(() => told(doomed, 'half').length === 1, 'half of the nodes are made', 40_000);
-    await eventually(
-      async () => (await client.getWorkflow(id, { tasks: false })).task_count > 200,
-      'some exist',
-      40_000,
-    );
+    await eventually(() => told(doomed, 'half').length === 1, 'half of the nodes are made');
+    await eventually(async () => (await client.getWorkflow(id, { tasks: false })).task_count > 200, 'some exist');
     await doomed.end('SIGKILL');
     const next = await startWorker();
     const workflow = await eventually(

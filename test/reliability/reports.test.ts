@@ -132,7 +132,7 @@ describe(`reports that come twice, out of order, to different servers (HEDDLE_TE
 
   it('answers each of them', async () => {
     await submit();
-    await eventually(() => handles.size === TASKS, 'all tasks have started', 30_000);
+    await eventually(() => handles.size === TASKS, 'all tasks have started');
     const names = Array.from({ length: TASKS }, (_, index) => String(index));
     const reports = names.flatMap((task) => reportsOf(task).map((each) => ({ task, ...each })));
     const order = shuffled([...reports, ...reports], random);
@@ -189,7 +189,7 @@ describe(`reports that come twice, out of order, to different servers (HEDDLE_TE
   });
 
   it('counted every acknowledged unit once, and told every end under one key', async () => {
-    await eventually(async () => (await leftovers(test.database)).length === 0, 'everything is over', 30_000);
+    await eventually(async () => (await leftovers(test.database)).length === 0, 'everything is over');
     const tasks = await auditedTasks(test.database);
     assert.equal(tasks.length, TASKS);
     const byId = new Map(tasks.map((task) => [task.id, task]));

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 const POLL_MS = 25;
 
 /** Polls until `probe` says something other than undefined; fails, saying what was waited for, when time is up. */

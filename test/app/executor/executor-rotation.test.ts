@@ -12,7 +12,7 @@ import { heddle } from '../heddle-process.ts';
 import { endpointOf, ExecutorSite } from './executor-process.ts';
 
 /** Longer than either side takes to see that a file has changed. */
-const SEEN_MS = 30_000;
+const SEEN_MS = 60_000;
 
 /** Calls without a pause, by one client for each protocol; every failure is kept. */
 class Load {
