@@ -79,7 +79,8 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     /^(?:jobs\.(?:insert|update|remove)|job_history\.remember_triggered|trees\.pause_workflow|queues\.(?:send|redrive)|tasks\.release)$/,
   'queues whose messages come again until they are settled':
     /^(?:queues\.(?:hide|note_dead|forget_dead)|queue_outbox\.(?:insert|claim|delete|postpone)|queue_bodies\.[a-z]+)$/,
-  'what scans found, merged in one transaction by a task that runs again; reads of it, and housekeeping': /^findings(?:\.|$)/,
+  'what scans found, merged in one transaction by a task that runs again; reads of it, and housekeeping':
+    /^findings(?:\.|$)/,
   'runs of models, cut short at every statement by a test of its own (test/engine/models/crash)':
     /^models\.(?:lock_target|insert_run|count_run|get_run|merge|cover|mark_gone|finish)$/,
   'what waits to be merged: each chunk is one statement, which the next attempt does not read; housekeeping':
