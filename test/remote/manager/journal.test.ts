@@ -121,6 +121,20 @@ describe('the journal', () => {
     assert.ok(lost > 0);
   });
 
+  test('an event that is not allowed any more after a restart does not run for those who waited', async () => {
+    const disk = new MemoryDisk();
+    const first = await Fixture.open({ files: disk, settings: { workerCount: 1 } });
+    await first.submit({ n: 1 }, { mode: 'async' });
+    await first.tier.begun(1);
+    const { correlation_id = '' } = await first.submit({ n: 2 }, { mode: 'async' });
+    disk.die();
+    void first.manager.close();
+    await using next = await Fixture.open({ files: disk.afterDeath(), settings: { allowedEvents: ['Another'] } });
+    const { code, message } = await next.call('poll', { correlation_id, wait_secs: 30 });
+    assert.deepEqual([code, next.tier.runs.length], ['EVENT_UNAVAILABLE', 0]);
+    assert.match(message ?? '', /is not allowed here any more/);
+  });
+
   test('stays small: what is acknowledged goes, what waits long is written again', async () => {
     const clock = new VirtualClock();
     const disk = new MemoryDisk();

@@ -1,16 +1,22 @@
 import type { ResolvedEvent } from '../../events/port.ts';
 import type { JobOutcome } from '../../execution/port.ts';
 import { RemoteFailure } from '../../protocol/codes.ts';
-import type { ManagerContext } from '../context.ts';
+import { isAllowed, type ManagerContext } from '../context.ts';
 import type { TaskEntry } from '../task-entry.ts';
 
 /** Step 5: the event's code, fetched where it is not there; or the outcome of a task whose code cannot be had. */
 export async function resolve(
-  { options }: ManagerContext,
+  context: ManagerContext,
   task: TaskEntry,
   signal: AbortSignal,
 ): Promise<ResolvedEvent | JobOutcome> {
+  const { options } = context;
   const { event_name, client, traceparent = null } = task.accepted;
+  // One that waited for the restart was accepted under the settings of before.
+  if (!isAllowed(context, event_name)) {
+    const message = `The event ${event_name} is not allowed here any more`;
+    return { status: 'error', code: 'EVENT_UNAVAILABLE', message };
+  }
   try {
     const event = await options.tracing.resolve(traceparent, event_name, () =>
       options.registry.resolve(event_name, signal),
