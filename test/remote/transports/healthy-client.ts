@@ -7,10 +7,11 @@ import { runInNewContext } from 'node:vm';
 import type { ClientTransport } from '../../../src/remote/client/port.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { eventually } from '../../support/eventually.ts';
+import { keptWaitingMs } from '../../support/processor-time.ts';
 import { opened, submit } from './stand-in-manager.ts';
 
 const PAUSE_MS = 2;
-/** What a client must never have to wait while others do their worst, on a machine with much else to do. */
+/** What a client must never have to wait while others do their worst, besides what other programs take from both. */
 const LATENCY_MS_MAX = 3_000;
 
 /** A client that does nothing wrong and must notice nothing of those that do. */
@@ -46,12 +47,14 @@ export class HealthyClient {
     const never = new AbortController().signal;
     while (!signal.aborted) {
       const startedAt = performance.now();
+      const keptBefore = keptWaitingMs();
       const request = submit('Echo', { at: startedAt });
       try {
         const response = await this.#transport.call(request, { signal: never, token: null, traceparent: null });
         assert.deepEqual(opened(response, request)['result'], { at: startedAt });
         this.answered += 1;
-        this.slowest_ms = Math.max(this.slowest_ms, performance.now() - startedAt);
+        const waited_ms = performance.now() - startedAt - (keptWaitingMs() - keptBefore);
+        this.slowest_ms = Math.max(this.slowest_ms, waited_ms);
       } catch (error) {
         this.failures.push(error);
       }
