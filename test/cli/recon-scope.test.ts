@@ -79,6 +79,6 @@ describe('scope', () => {
     near.directory.write('wrong.txt', 'example.test\n10.0.0.5/24\n');
     const wrong = await plan('--scope', 'wrong.txt');
     assert.equal(wrong.code, 2);
-    assert.match(wrong.stderr, /^heddle: wrong\.txt:2: "10\.0\.0\.5\/24" is an address within a network/);
+    assert.match(wrong.stderr, /wrong\.txt:2: \\?"10\.0\.0\.5\/24\\?" is an address within a network/);
   });
 });
