@@ -1,22 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 import type { Registry } from 'prom-client';
 
-import { addressOf, Connections } from '../connections.ts';
+import { addressOf } from '../connections.ts';
+import { BoundedHttpServer } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
   type ListenerTls,
-  listenOn,
   peerCertificateOf,
   requireSafeBind,
-  requireSameClientAuth,
-  secureContextOptions,
-  startSweep,
-  tlsServerOptions,
 } from '../listener.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { answerRequest, send, type RouteSurroundings } from './routes.ts';
@@ -28,9 +23,6 @@ export interface HttpListenerOptions extends ListenerOptions<HttpLimits> {
   readonly registry: Registry;
 }
 
-const CHECK_MS_MAX = 1_000;
-/** How often idle connections are looked for while the last requests end. */
-const DRAIN_CHECK_MS = 50;
 /** Longest that a poll may wait in the manager, which is no stall of its connection. */
 const POLL_WAIT_MS_MAX = 30_000;
 
@@ -52,54 +44,35 @@ class HttpListener implements Listener {
   address: Listener['address'] = { host: '', port: 0 };
   readonly #options: HttpListenerOptions;
   readonly #limits: HttpLimits;
-  readonly #server: Server | TlsServer;
-  readonly #sockets: Connections;
+  readonly #http: BoundedHttpServer;
   readonly #connections = new WeakMap<Socket, Connection>();
-  #tls: ListenerTls | null;
-  #draining = false;
 
   constructor(options: HttpListenerOptions) {
     this.#options = options;
     this.#limits = { ...HTTP_LIMITS, ...options.limits };
-    this.#tls = options.tls;
-    this.#sockets = new Connections(this.#limits);
-    const http = httpOptions(this.#limits);
-    this.#server =
-      options.tls === null
-        ? createServer(http)
-        : createTlsServer({ ...http, ...tlsServerOptions(options.tls, this.#limits.tls_handshake_ms) });
-    this.#server.prependListener('connection', (socket: Socket) => void this.#sockets.admit(socket));
-    this.#server.on('request', (request, response) => this.#onRequest(request, response));
+    const { tls, clock, log } = options;
+    const bounds = { limits: this.#limits, headerBytesMax: this.#limits.header_bytes_max, requireHostHeader: true };
+    this.#http = new BoundedHttpServer({ protocol: this.protocol, tls, ...bounds, clock, log });
+    this.#http.server.on('request', (request, response) => this.#onRequest(request, response));
     // Nothing is said over a connection for long: whoever is at the other end has stopped reading.
-    this.#server.setTimeout(this.#limits.output_ms + POLL_WAIT_MS_MAX, (socket: Socket) => socket.destroy());
+    this.#http.server.setTimeout(this.#limits.output_ms + POLL_WAIT_MS_MAX, (socket: Socket) => socket.destroy());
   }
 
   async open(): Promise<void> {
-    const { host, port, log } = this.#options;
-    this.address = await listenOn(this.protocol, this.#server, host, port, this.#tls);
-    this.#server.on('error', (error: Error) => log.error({ err: error, listener: 'http' }, 'the listener failed'));
+    this.address = await this.#http.listen(this.#options.host, this.#options.port);
   }
 
   reloadTls(tls: ListenerTls): void {
-    requireSameClientAuth(this.#tls, tls);
-    (this.#server as TlsServer).setSecureContext(secureContextOptions(tls));
-    this.#tls = tls;
+    this.#http.reloadTls(tls);
   }
 
-  async close(drainMs: number): Promise<void> {
-    this.#draining = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    const cancel = this.#options.clock.after(drainMs, () => this.#sockets.destroyAll());
-    // A connection may become idle between two requests of its own, after the server closed those that were.
-    const stopClosing = startSweep(this.#options.clock, [DRAIN_CHECK_MS], () => this.#server.closeIdleConnections());
-    await closed;
-    cancel();
-    stopClosing();
+  close(drainMs: number): Promise<void> {
+    return this.#http.close(drainMs);
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connectionOf(request.socket);
-    if (this.#draining) response.shouldKeepAlive = false;
+    if (this.#http.isDraining) response.shouldKeepAlive = false;
     if (connection.inFlight >= this.#limits.in_flight_max) {
       request.socket.destroy();
       return;
@@ -129,24 +102,10 @@ class HttpListener implements Listener {
       peer: socket instanceof TLSSocket ? peerCertificateOf(socket) : null,
       remoteAddress: addressOf(socket),
       signal: new AbortController().signal,
-      onProven: () => this.#sockets.markProven(socket),
+      onProven: () => this.#http.sockets.markProven(socket),
     };
     const connection: Connection = { around, inFlight: 0 };
     this.#connections.set(socket, connection);
     return connection;
   }
-}
-
-/** Node's own deadlines and caps of HTTP; nothing of it is lenient. */
-function httpOptions(limits: HttpLimits): ServerOptions {
-  return {
-    maxHeaderSize: limits.header_bytes_max,
-    headersTimeout: limits.header_ms,
-    requestTimeout: limits.header_ms + limits.body_ms,
-    keepAliveTimeout: limits.idle_ms,
-    connectionsCheckingInterval: Math.min(CHECK_MS_MAX, limits.header_ms),
-    insecureHTTPParser: false,
-    requireHostHeader: true,
-    noDelay: true,
-  };
 }

@@ -1,22 +1,18 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { addressOf, Connections } from '../connections.ts';
+import { addressOf } from '../connections.ts';
+import { BoundedHttpServer } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
   type ListenerTls,
-  listenOn,
   peerCertificateOf,
   requireSafeBind,
-  requireSameClientAuth,
-  secureContextOptions,
   startSweep,
-  tlsServerOptions,
 } from '../listener.ts';
 import type { RemoteManager } from '../manager/port.ts';
 import { exchange, type ExchangeSurroundings, refuse } from './exchange.ts';
@@ -33,9 +29,6 @@ export async function openXmlRpcListener(options: ListenerOptions<XmlRpcLimits>)
 }
 
 const HEADER_BYTES_MAX = 16 * 1024;
-const CHECK_MS_MAX = 1_000;
-/** How often idle connections are looked for while the last requests end. */
-const DRAIN_CHECK_MS = 50;
 
 /** What is known of one connection. */
 interface Connection {
@@ -52,55 +45,44 @@ interface Connection {
 class XmlRpcListener implements Listener {
   readonly protocol = 'xmlrpc';
   address: Listener['address'] = { host: '', port: 0 };
-  readonly #server: Server | TlsServer;
+  readonly #http: BoundedHttpServer;
   readonly #manager: RemoteManager;
   readonly #limits: XmlRpcLimits;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #sockets: Connections;
   readonly #connections = new Map<Socket, Connection>();
-  #tls: ListenerTls | null;
   #partialBytes = 0;
-  #draining = false;
   #stopSweep: () => void = () => undefined;
 
   constructor({ manager, tls, limits, clock, log }: ListenerOptions<XmlRpcLimits>) {
     this.#manager = manager;
-    this.#tls = tls;
     this.#limits = { ...XMLRPC_LIMITS, ...limits };
     this.#clock = clock;
     this.#log = log.child({ listener: 'xmlrpc' });
-    this.#sockets = new Connections(this.#limits);
-    const options = httpOptions(this.#limits);
-    this.#server =
-      tls === null
-        ? createServer(options)
-        : createTlsServer({ ...options, ...tlsServerOptions(tls, this.#limits.tls_handshake_ms) });
-    this.#server.prependListener('connection', (socket: Socket) => void this.#sockets.admit(socket));
-    this.#server.on('request', (request, response) => this.#onRequest(request, response));
+    this.#http = new BoundedHttpServer({
+      protocol: this.protocol,
+      tls,
+      limits: this.#limits,
+      headerBytesMax: HEADER_BYTES_MAX,
+      // Refused with the other faults: Node would act on what was sent behind the request.
+      requireHostHeader: false,
+      clock,
+      log,
+    });
+    this.#http.server.on('request', (request, response) => this.#onRequest(request, response));
   }
 
   async open({ host, port }: ListenerOptions<XmlRpcLimits>): Promise<void> {
-    this.address = await listenOn(this.protocol, this.#server, host, port, this.#tls);
-    this.#server.on('error', (error: Error) => this.#log.error({ err: error }, 'the listener failed'));
+    this.address = await this.#http.listen(host, port);
     this.#stopSweep = startSweep(this.#clock, [this.#limits.output_ms], (nowMs) => this.#sweep(nowMs));
   }
 
   reloadTls(tls: ListenerTls): void {
-    requireSameClientAuth(this.#tls, tls);
-    (this.#server as TlsServer).setSecureContext(secureContextOptions(tls));
-    this.#tls = tls;
+    this.#http.reloadTls(tls);
   }
 
   async close(drainMs: number): Promise<void> {
-    this.#draining = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    const cancel = this.#clock.after(drainMs, () => this.#sockets.destroyAll());
-    // A connection may become idle between two requests of its own, after the server closed those that were.
-    const stopClosing = startSweep(this.#clock, [DRAIN_CHECK_MS], () => this.#server.closeIdleConnections());
-    await closed;
-    cancel();
-    stopClosing();
+    await this.#http.close(drainMs);
     this.#stopSweep();
   }
 
@@ -110,7 +92,7 @@ class XmlRpcListener implements Listener {
       request.resume();
       return;
     }
-    if (this.#draining) response.shouldKeepAlive = false;
+    if (this.#http.isDraining) response.shouldKeepAlive = false;
     if (connection.inFlight >= this.#limits.in_flight_max) {
       connection.ending = true;
       refuse(request, response, { status: 503, text: 'too many requests on this connection wait for their answer' });
@@ -129,7 +111,7 @@ class XmlRpcListener implements Listener {
 
   #afterAnswer(socket: Socket, connection: Connection, response: ServerResponse): void {
     if (response.closed) return;
-    if (this.#draining) response.shouldKeepAlive = false;
+    if (this.#http.isDraining) response.shouldKeepAlive = false;
     connection.untaken.set(response, this.#clock.monotonic());
     // One answer may be larger than that; several that nobody reads may not.
     const over = socket.writableLength > this.#limits.output_bytes_max;
@@ -149,7 +131,7 @@ class XmlRpcListener implements Listener {
         this.#partialBytes += delta;
         return this.#partialBytes <= this.#limits.partial_bytes_max;
       },
-      onProven: () => this.#sockets.markProven(socket),
+      onProven: () => this.#http.sockets.markProven(socket),
       onLast: () => (connection.ending = true),
     };
     const connection: Connection = {
@@ -172,19 +154,4 @@ class XmlRpcListener implements Listener {
       for (const since of untaken.values()) if (nowMs - since > this.#limits.output_ms) socket.destroy();
     }
   }
-}
-
-/** Node's own deadlines and caps of HTTP; nothing of it is lenient. */
-function httpOptions(limits: XmlRpcLimits): ServerOptions {
-  return {
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: limits.header_ms,
-    requestTimeout: limits.header_ms + limits.body_ms,
-    keepAliveTimeout: limits.idle_ms,
-    connectionsCheckingInterval: Math.min(CHECK_MS_MAX, limits.header_ms),
-    insecureHTTPParser: false,
-    // Refused with the other faults: Node would act on what was sent behind the request.
-    requireHostHeader: false,
-    noDelay: true,
-  };
 }
