@@ -10,12 +10,16 @@ export interface AuditOptions {
   readonly times: PoolTimes;
   readonly chronicle: Chronicle;
   readonly clock: Clock;
+  /** When the queue was last told of each runner; null where there is none. */
+  readonly offers: ReadonlyMap<string, number> | null;
 }
 
 /** What runs in vain is gone so long after it was noticed for the second time. */
 const ORPHAN_GRACE_MS = 120_000;
 /** What is past its time is ended within this, however often servers are killed. */
 const OVERDUE_MS = 60_000;
+/** The queue is told of an idle runner at least so often, since a message may be lost. */
+const OFFERED_MS = 150_000;
 const ALL = { offset: 0, limit: 10_000 };
 
 /** Holds the whole state against what must always be true. */
@@ -28,7 +32,8 @@ export class Audit {
     this.#options = options;
   }
 
-  async look(): Promise<void> {
+  /** @param isCalm nothing goes wrong any more */
+  async look(isCalm: boolean): Promise<void> {
     const { store, clock } = this.#options;
     // Both are read in one moment: the store does its work before it returns.
     const [live, granted] = await Promise.all([store.list({ ended: false }, ALL), store.granted(1_000)]);
@@ -40,6 +45,7 @@ export class Audit {
         this.#refuse(`runner ${runner.id}, ${runner.state}, is overdue`);
     }
     this.#lookForOrphans(live, now);
+    if (isCalm) this.#lookAtOffers(live, now);
   }
 
   /** The pool has told its provider to end it. */
@@ -78,6 +84,16 @@ export class Audit {
       if (!isWhole) this.#refuse(`request ${id} asks for ${count} and has ${runners.length}`);
     }
     for (const [id, [runner]] of held) this.#refuse(`runner ${runner!.id} is held for ${id}, which is not granted`);
+  }
+
+  #lookAtOffers(live: readonly Runner[], now: number): void {
+    const { offers } = this.#options;
+    if (offers === null) return;
+    for (const { id, state, state_since, draining } of live) {
+      const since = Math.max(state_since, offers.get(id) ?? 0);
+      if (state === 'idle' && !draining && now - since > OFFERED_MS)
+        this.#refuse(`runner ${id} is idle, and nobody has told the queue of it for too long`);
+    }
   }
 
   #lookForOrphans(live: readonly Runner[], now: number): void {

@@ -30,6 +30,9 @@ if (ONE !== undefined) {
       const deaths = outcomes.flatMap((outcome) => outcome.deaths);
       const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
       t.diagnostic(`${outcomes.length} runs, ${requests} requests, servers killed ${deaths.length} times`);
+      const kept = outcomes.filter((outcome) => outcome.kept === true).length;
+      const keeping = outcomes.filter((outcome) => outcome.kept !== null).length;
+      assert.ok(kept >= keeping * 0.9, `as many were idle as are to be kept in ${kept} of ${keeping} runs`);
       const seen = new Set(deaths);
       const spared = momentsOf(driver).filter((moment) => !seen.has(moment));
       assert.deepEqual(spared, [], 'around every call a server was killed in some run');

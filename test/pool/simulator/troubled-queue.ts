@@ -37,6 +37,8 @@ export interface TroubledQueueOptions {
 /** A queue that does everything which a queue of its kind may do. */
 export class TroubledQueue implements MessageQueue {
   readonly driver = 'memory';
+  /** When a message of each runner was last sent, or would have been, had it not been lost. */
+  readonly sentAt = new Map<string, number>();
   readonly #queue: MemoryQueue;
   readonly #options: TroubledQueueOptions;
 
@@ -55,6 +57,7 @@ export class TroubledQueue implements MessageQueue {
     });
     const sent: OutgoingMessage[] = [];
     for (const message of messages) {
+      this.sentAt.set((JSON.parse(message.body) as { id: string }).id, this.#options.clock.now());
       const named = { ...message, id: dice.uuid() };
       if (dice.chance(lost)) continue;
       sent.push(dice.chance(late) ? later(named) : named);

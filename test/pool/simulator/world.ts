@@ -15,6 +15,8 @@ import { Site, type Driver } from './site.ts';
 import { NO_TROUBLE, TroubledQueue } from './troubled-queue.ts';
 
 const CLASS = { name: 'small', cpu: 2, memory_mib: 4_096 };
+/** Nobody asks for it. */
+const SPARE = { name: 'spare', cpu: 4, memory_mib: 8_192 };
 const SECOND = 1_000;
 
 export const POLICY: PoolPolicy = {
@@ -28,10 +30,28 @@ export const POLICY: PoolPolicy = {
   ...{ max_uses: 4, keep_ms: 3_600 * SECOND },
 };
 
+/** Kept for the first minutes of a run, which begins at 22:13:20; then they age out like all others. */
+const KEPT: PoolPolicy = {
+  ...POLICY,
+  classes: [CLASS, SPARE],
+  min_idle: [
+    { resource_class: SPARE.name, usage_class: 'on-demand', count: 2, schedule: '13-15 22 * * *', time_zone: 'UTC' },
+  ],
+};
+const KEPT_FROM_MS = 130 * SECOND;
+const KEPT_UNTIL_MS = 155 * SECOND;
+/** Idle for so long that a message which was lost is missed. */
+const PATIENT: PoolPolicy = { ...POLICY, times: { ...POLICY.times, idle_ms: 240 * SECOND } };
+
+function policyOf(seed: number): PoolPolicy {
+  if (seed % 5 === 0) return KEPT;
+  return seed % 11 === 1 ? PATIENT : POLICY;
+}
+
 const TENANTS = ['acme', 'beta', 'core'];
 /** How long somebody asks, and things go wrong. */
 const TROUBLE_MS = 50 * SECOND;
-/** Everything is over by then. */
+/** Everything is over by then, and the rounds of idle runners after it. */
 const END_MS = 900 * SECOND;
 const TICK_MS = SECOND;
 const SERVER_PERILS: Perils = { crash: 0.002, delay: 0.05, failure: 0.01 };
@@ -68,6 +88,8 @@ export interface Outcome {
   readonly deaths: readonly string[];
   readonly requests: number;
   readonly instances: number;
+  /** Whether as many were idle in the end as the policy keeps; null where it keeps none. */
+  readonly kept: boolean | null;
 }
 
 /** One run: servers, machines and those who ask, in a time of their own, with everything that may go wrong. */
@@ -86,6 +108,8 @@ export class World {
   readonly #audit: Audit;
   readonly #start: number;
   readonly #doom: string;
+  readonly #policy: PoolPolicy;
+  #kept = false;
   #dooms = 2;
   #requests = 0;
 
@@ -95,13 +119,15 @@ export class World {
     this.dice = dice;
     this.#start = clock.now();
     this.#doom = dice.pick(momentsOf(driver));
+    const policy = policyOf(seed);
+    this.#policy = policy;
     // Tasks are asked of through the engine, which needs the store first.
     const tasks: TaskStates = {
       hasBegun: (request) => this.engine.hasBegun(request),
       isOver: (request) => this.engine.isOver(request),
     };
     this.store = new MemoryRunnerStore({
-      ...{ times: POLICY.times, classes: POLICY.classes, max_uses: POLICY.max_uses, tasks },
+      ...{ times: policy.times, classes: policy.classes, max_uses: policy.max_uses, tasks },
       now: () => clock.now(),
       notify: (runnerId) => this.#notify(runnerId),
     });
@@ -116,10 +142,9 @@ export class World {
       onTerminate: (instance) => this.#terminated(instance),
     });
     this.#ledger = new Ledger({
-      ...{ store: this.store, times: POLICY.times, chronicle, now: () => clock.now() },
+      ...{ store: this.store, times: policy.times, chronicle, now: () => clock.now() },
       runs: (id) => this.cloud.instances.get(id)?.state === 'running',
     });
-    this.#audit = new Audit({ store: this.store, cloud: this.cloud, times: POLICY.times, chronicle, clock });
     this.#holders = new Holders({ store: this.#ledger.store, clock, dice, chronicle });
     const queue = new TroubledQueue({
       ...{ clock, dice },
@@ -127,6 +152,10 @@ export class World {
         this.#isTroubled
           ? { falseEmpty: 0.2, duplicate: 0.1, late: 0.2, throttled: 0.03, lost: 0.02 }
           : { ...NO_TROUBLE, duplicate: 0.02 },
+    });
+    this.#audit = new Audit({
+      ...{ store: this.store, cloud: this.cloud, times: policy.times, chronicle, clock },
+      offers: driver === 'postgres' ? null : queue.sentAt,
     });
     this.#sites = [0, 1].map(
       (at) =>
@@ -137,7 +166,7 @@ export class World {
             types: this.store.types,
             queue,
             provider: this.cloud,
-            policy: POLICY,
+            policy,
           },
           ...{ clock, dice, perils: () => this.#serverPerils() },
           onDeath: (where) => this.#died(`server ${at}`, where),
@@ -153,7 +182,8 @@ export class World {
       if (this.#isTroubled) await this.#trouble();
       await this.engine.tick();
       await this.#holders.tick();
-      await this.#audit.look();
+      await this.#audit.look(!this.#isTroubled);
+      await this.#lookAtKept();
       await this.clock.advance(TICK_MS);
       chronicle.check();
     }
@@ -162,7 +192,8 @@ export class World {
     await this.#audit.settled();
     for (const site of this.#sites) await site.stop();
     const { deaths } = this;
-    return { digest: chronicle.digest(), deaths, requests: this.#requests, instances: this.cloud.instances.size };
+    const kept = this.#policy.min_idle.length === 0 ? null : this.#kept;
+    return { digest: chronicle.digest(), deaths, requests: this.#requests, instances: this.cloud.instances.size, kept };
   }
 
   get #elapsed(): number {
@@ -180,10 +211,18 @@ export class World {
   }
 
   async #isOver(): Promise<boolean> {
-    if (this.#elapsed > END_MS) return true;
+    if (this.#elapsed > END_MS + 4 * this.#policy.times.idle_ms) return true;
     if (this.#isTroubled || this.engine.open + this.#holders.open > 0 || this.cloud.running.length > 0) return false;
     const census = await this.store.census();
     return census.every(({ created, idle, claimed, running }) => created + idle + claimed + running === 0);
+  }
+
+  async #lookAtKept(): Promise<void> {
+    const [wanted] = this.#policy.min_idle;
+    if (wanted === undefined || this.#kept || this.#elapsed < KEPT_FROM_MS || this.#elapsed > KEPT_UNTIL_MS) return;
+    const census = await this.store.census();
+    const row = census.find(({ resource_class }) => resource_class === wanted.resource_class);
+    this.#kept = (row?.idle ?? 0) >= wanted.count;
   }
 
   /** One second of what comes from outside. */
