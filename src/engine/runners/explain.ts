@@ -100,5 +100,5 @@ function stateOfPool({ ahead, exhaustion, launching }: RunnerObstacle): string {
 function remedyOf({ launching, last_failure }: RunnerObstacle): string {
   if (launching > 0) return '';
   const failed = last_failure === null ? '' : ' It is tried again by itself once that is mended.';
-  return `${failed} See: heddle pool list.`;
+  return `${failed} \`heddle pool status\` says what holds launches back.`;
 }

@@ -27,7 +27,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     await pass(bench);
     assert.equal(
       (await explained(first)).summary,
-      'It waits for a runner of the class large (on-demand): it is next, none is being launched. See: heddle pool list.',
+      'It waits for a runner of the class large (on-demand): it is next, none is being launched. `heddle pool status` says what holds launches back.',
     );
     await bench.rows(
       `update runner_request set exhaustion = 0, reason = 'there are no m7i.large now' where task_id = $1`,
