@@ -40,6 +40,9 @@ export function attachedProcess(
   );
   return {
     worker,
+    // Where the engine runs it is not for this process to say.
+    stepBehind: () => undefined,
+    stepUp: () => undefined,
     urlOf: ({ entry }) => moduleUrl(event, entry),
     confine: () => undefined,
     traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: worker.exitCode === KILLED }),

@@ -6,7 +6,7 @@ import type { DescribedEvent, EventCode, ExecutionTier, Job, JobHooks, JobOutcom
 import { runOn } from './run-on.ts';
 import { Spares } from './spares.ts';
 import { identityOf } from './stage.ts';
-import { LivingProcesses } from './start-process.ts';
+import { type Ahead, LivingProcesses } from './start-process.ts';
 
 const NOT_STARTED = 'the process of the task could not be started; the log of the executor names the reason';
 
@@ -41,7 +41,7 @@ export class FreshTier implements ExecutionTier {
     let key: string;
     try {
       key = keyOf(code, memory_mb);
-      const spare = this.#spares.take(key, () => this.#startAhead(code, memory_mb));
+      const spare = await this.#spares.take(key, () => this.#startAhead(code, memory_mb));
       process = spare ?? (await this.#living.start(code, memory_mb));
     } catch (error) {
       log.error({ err: error, tier: this.tier }, 'A process for a task could not be started');
@@ -82,10 +82,13 @@ export class FreshTier implements ExecutionTier {
     await this.#release();
   }
 
-  async #startAhead(code: EventCode, memoryMb: number): Promise<TaskProcess> {
-    const process = await this.#living.start(code, memoryMb);
-    if (/\.[cm]?ts$/.test(code.entry)) process.worker.prepareForTypeScript();
-    return process;
+  #startAhead(code: EventCode, memoryMb: number): Ahead {
+    const { ready, hasten } = this.#living.startAhead(code, memoryMb);
+    const prepared = ready.then((process) => {
+      if (/\.[cm]?ts$/.test(code.entry)) process.worker.prepareForTypeScript();
+      return process;
+    });
+    return { ready: prepared, hasten };
   }
 
   #tellOutput(process: TaskProcess, job: Job): void {

@@ -8,6 +8,7 @@ import { librariesOf } from './libraries.ts';
 import { PACKAGE_IS_THERE } from './child/package-name.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { EventCode } from './port.ts';
+import { stepBehind, stepUp } from './priority.ts';
 import { cannotGive } from './probe.ts';
 import { abandonStart, type LauncherParts } from './process-launcher.ts';
 import { seccompProgram } from './seccomp/program.ts';
@@ -70,6 +71,8 @@ export class JailLauncher implements Launcher {
     }
     return {
       worker,
+      stepBehind: () => stepBehind(worker.pid),
+      stepUp: () => stepUp(worker.pid, childOf(worker.pid!) ?? worker.pid),
       urlOf: ({ entry }) => moduleUrl(EVENT, entry),
       confine: () => group?.admit(onlyChildOf(worker.pid!)),
       traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
@@ -138,7 +141,8 @@ export class JailLauncher implements Launcher {
 /** All parameters of bubblewrap but the code of the event. */
 function fixedParameters({ settings, stage, node }: LauncherParts, libraries: readonly string[]): readonly string[] {
   return [
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--as-pid-1'],
+    // No session of its own: that of this process was made for it, has no terminal, and is what the kernel weighs.
+    ...['--unshare-all', '--die-with-parent', '--as-pid-1'],
     ...['--cap-drop', 'ALL', '--hostname', 'jail'],
     ...['--seccomp', String(SECCOMP_DESCRIPTOR)],
     ...libraries.flatMap((path) => ['--ro-bind', path, path]),
@@ -153,7 +157,16 @@ function fixedParameters({ settings, stage, node }: LauncherParts, libraries: re
 
 /** The process within the jail, seen from outside: bubblewrap itself waits for it. @throws Error where it has ended */
 function onlyChildOf(pid: number): number {
-  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-  if (child === undefined || child === '') throw new Error('the process in the jail has ended');
-  return Number(child);
+  const child = childOf(pid);
+  if (child === null) throw new Error('the process in the jail has ended');
+  return child;
+}
+
+/** Null where there is none, any more or yet. */
+function childOf(pid: number): number | null {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]) || null;
+  } catch {
+    return null;
+  }
 }

@@ -6,6 +6,10 @@ import type { WorkerProcess } from './worker-process.ts';
 /** A process that a launcher started, with what belongs to it outside of the process. */
 export interface TaskProcess {
   readonly worker: WorkerProcess;
+  /** While nobody waits for it, it leaves the processor to others. */
+  stepBehind(): void;
+  /** Somebody waits for it. */
+  stepUp(): void;
   /** Where the process finds a module of some code. */
   urlOf(code: EventCode): Promise<string> | string;
   /** To be called once it is ready and before it gets a job: limits that hold from here on. */

@@ -8,6 +8,7 @@ import type { Launcher, TaskProcess } from './launcher.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
+import { stepBehind, stepUp } from './priority.ts';
 import type { Slot, Slots } from './slots.ts';
 import { moduleUrl, type Stage } from './stage.ts';
 import { killDescendants, MARKER, sweepProcesses } from './sweep.ts';
@@ -61,6 +62,8 @@ export class ProcessLauncher implements Launcher {
     const gone = this.#afterEnd(worker, slot, directory, marker, group);
     return {
       worker,
+      stepBehind: () => stepBehind(worker.pid),
+      stepUp: () => stepUp(worker.pid),
       urlOf: (code) => this.#urlOf(code),
       confine: () => group?.admit(worker.pid!),
       traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),

@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { TaskProcess } from './launcher.ts';
+import { canStepBehind } from './priority.ts';
+import type { Ahead } from './start-process.ts';
 
 interface Spare {
   readonly process: TaskProcess;
@@ -9,15 +11,16 @@ interface Spare {
 }
 
 interface Kind {
-  /** How many are worth having: one more each time that none was there. */
+  /** How many are worth having: one more each time that none was ready. */
   wanted: number;
-  starting: number;
+  /** Those that nobody has taken, the oldest first. */
+  readonly starting: Ahead[];
   readonly ready: Spare[];
-  readonly start: () => Promise<TaskProcess>;
+  readonly start: () => Ahead;
 }
 
-/** More of them would take the processor from the tasks that run. */
-const STARTS_AT_ONCE_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
+/** Where they do not leave the processor to the tasks that run, they must not take all of it. */
+const STARTS_AT_ONCE_MAX = Math.max(1, canStepBehind ? availableParallelism() : Math.floor(availableParallelism() / 2));
 
 /**
  * Processes that were started ahead and have loaded nothing. What was asked for last is kept; at most so many are held in
@@ -30,6 +33,7 @@ export class Spares {
   readonly #onError: (error: unknown) => void;
   /** Those asked for last stand last. */
   readonly #kinds = new Map<string, Kind>();
+  /** With those that were taken meanwhile. */
   #starting = 0;
   #isClosed = false;
 
@@ -42,25 +46,36 @@ export class Spares {
 
   get held(): number {
     let held = 0;
-    for (const kind of this.#kinds.values()) held += kind.ready.length + kind.starting;
+    for (const kind of this.#kinds.values()) held += heldOf(kind);
     return held;
   }
 
-  /** One that is ready, or null. Either way another one is started for the next who asks, once `refill` is called. */
-  take(key: string, start: () => Promise<TaskProcess>): TaskProcess | null {
+  /**
+   * One that is ready, else the one that will be first, else null. Whatever it is, another one is started for the next who
+   * asks, once `refill` is called.
+   */
+  async take(key: string, start: () => Ahead): Promise<TaskProcess | null> {
     const kind = this.#used(key, start);
     for (let spare = kind.ready.shift(); spare !== undefined; spare = kind.ready.shift()) {
       spare.cancelIdle();
-      if (!spare.process.worker.isLost) return spare.process;
+      if (spare.process.worker.isLost) continue;
+      spare.process.stepUp();
+      return spare.process;
     }
     kind.wanted = Math.min(kind.wanted + 1, this.#total);
-    return null;
+    const ahead = kind.starting.shift();
+    if (ahead === undefined) return null;
+    ahead.hasten();
+    const process = await ahead.ready.catch(() => null);
+    // What it started in the meantime may still stand behind.
+    process?.stepUp();
+    return process;
   }
 
   /** Starts what is missing of a kind. */
   refill(key: string): void {
     const kind = this.#kinds.get(key);
-    while (kind !== undefined && !this.#isClosed && kind.ready.length + kind.starting < kind.wanted) {
+    while (kind !== undefined && !this.#isClosed && heldOf(kind) < kind.wanted) {
       if (this.#starting >= STARTS_AT_ONCE_MAX) return;
       if (this.held >= this.#total && !this.#evictBefore(key)) return;
       void this.#startOne(key, kind);
@@ -68,38 +83,45 @@ export class Spares {
   }
 
   /** At least one will be there. */
-  warm(key: string, start: () => Promise<TaskProcess>): void {
+  warm(key: string, start: () => Ahead): void {
     this.#used(key, start);
     this.refill(key);
   }
 
-  #used(key: string, start: () => Promise<TaskProcess>): Kind {
-    const kind = this.#kinds.get(key) ?? { wanted: 1, starting: 0, ready: [], start };
+  #used(key: string, start: () => Ahead): Kind {
+    const kind = this.#kinds.get(key) ?? { wanted: 1, starting: [], ready: [], start };
     this.#kinds.delete(key);
     this.#kinds.set(key, kind);
     return kind;
   }
 
   async #startOne(key: string, kind: Kind): Promise<void> {
-    kind.starting += 1;
+    const ahead = kind.start();
+    kind.starting.push(ahead);
     this.#starting += 1;
     let process: TaskProcess | null = null;
     try {
-      process = await kind.start();
+      process = await ahead.ready;
     } catch (error) {
       this.#onError(error);
     }
-    kind.starting -= 1;
     this.#starting -= 1;
+    const at = kind.starting.indexOf(ahead);
+    // Where somebody took it, it is theirs.
+    if (at >= 0) {
+      kind.starting.splice(at, 1);
+      if (process !== null) this.#keep(key, kind, process);
+    }
     // One that fails would fail again at once: the next who asks tries.
-    if (process === null) return;
-    const started = process;
-    if (this.#isClosed || this.#kinds.get(key) !== kind) started.kill();
+    if (process !== null) this.#startOwed();
+  }
+
+  #keep(key: string, kind: Kind, process: TaskProcess): void {
+    if (this.#isClosed || this.#kinds.get(key) !== kind) process.kill();
     else {
-      const cancelIdle = this.#clock.after(this.#idleMs, () => this.#endIdle(key, kind, started));
+      const cancelIdle = this.#clock.after(this.#idleMs, () => this.#endIdle(key, kind, process));
       kind.ready.push({ process, cancelIdle });
     }
-    this.#startOwed();
   }
 
   /**
@@ -109,7 +131,7 @@ export class Spares {
   #startOwed(): void {
     for (const [key, kind] of [...this.#kinds].reverse()) {
       if (this.#isClosed || this.#starting >= STARTS_AT_ONCE_MAX || this.held >= this.#total) return;
-      if (kind.ready.length + kind.starting < kind.wanted) void this.#startOne(key, kind);
+      if (heldOf(kind) < kind.wanted) void this.#startOne(key, kind);
     }
   }
 
@@ -118,7 +140,7 @@ export class Spares {
     if (at >= 0) kind.ready.splice(at, 1);
     process.kill();
     kind.wanted = Math.max(1, kind.wanted - 1);
-    if (kind.ready.length + kind.starting === 0) this.#kinds.delete(key);
+    if (heldOf(kind) === 0) this.#kinds.delete(key);
   }
 
   /** Ends a spare of what was asked for longest ago. False where only `key` has any. */
@@ -126,7 +148,7 @@ export class Spares {
     for (const [other, kind] of this.#kinds) {
       if (other === key) continue;
       const spare = kind.ready.shift();
-      if (kind.ready.length + kind.starting === 0) this.#kinds.delete(other);
+      if (heldOf(kind) === 0) this.#kinds.delete(other);
       if (spare === undefined) continue;
       spare.cancelIdle();
       spare.process.kill();
@@ -145,4 +167,8 @@ export class Spares {
     }
     this.#kinds.clear();
   }
+}
+
+function heldOf({ ready, starting }: Kind): number {
+  return ready.length + starting.length;
 }

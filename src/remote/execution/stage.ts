@@ -5,6 +5,7 @@ import { basename, dirname, join, parse, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { bundle, type Sources } from './bundle.ts';
+import { WARM_UP } from './child/package-name.ts';
 import type { EventCode } from './port.ts';
 
 /** Folders that a process of a task is made of. */
@@ -137,6 +138,7 @@ async function layOut(to: string): Promise<void> {
   const exports = { '.': './index.mjs', './event': './index.mjs' };
   const files = {
     [BOOTSTRAP]: bootstrap.code,
+    [WARM_UP.file]: `import { defineEvent } from 'heddle/event';\nexport default defineEvent({ name: '${WARM_UP.event}', run: () => null });\n`,
     'package/package.json': JSON.stringify({ name: 'heddle', exports }),
     'package/index.mjs': `${definition.code}export const ${definition.exported.join(',\n  ')};\n`,
   };

@@ -4,6 +4,17 @@ import type { TierSettings } from './options.ts';
 import { howEnded } from './outcome.ts';
 import type { DescribedEvent, EventCode } from './port.ts';
 
+/** A process that is started before anybody needs it. */
+export interface Ahead {
+  /** Once it can take a job; rejects where it never will. */
+  readonly ready: Promise<TaskProcess>;
+  /** Somebody waits for it by now. */
+  readonly hasten: () => void;
+}
+
+/** On a busy machine, what leaves the processor to others needs so much more time than what somebody waits for. */
+const AHEAD_START_FACTOR = 6;
+
 /** Processes of one tier that are not gone; none is started once it is closed. */
 export class LivingProcesses {
   readonly #launcher: Launcher;
@@ -22,15 +33,41 @@ export class LivingProcesses {
   }
 
   /** @returns once it can take a job @throws Error where it never will */
-  async start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    if (this.#isClosed) throw new Error('the tier is closed');
+  start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
+    return this.#start(this.#beginning(code, memoryMb), this.#settings.startMs);
+  }
+
+  /** As `start`, for somebody who is yet to come: until it is hastened, it leaves the processor to others. */
+  startAhead(code: EventCode, memoryMb: number): Ahead {
+    const { startMs } = this.#settings;
+    const beginning = this.#beginning(code, memoryMb);
+    let isHastened = false;
+    const behind = beginning.then((process) => {
+      if (!isHastened) process.stepBehind();
+      return process;
+    });
+    const hasten = (): void => {
+      isHastened = true;
+      const stepUp = (process: TaskProcess): void => {
+        process.stepUp();
+        this.#endLate(process, startMs);
+      };
+      void behind.then(stepUp).catch(() => undefined);
+    };
+    return { ready: this.#start(behind, startMs * AHEAD_START_FACTOR), hasten };
+  }
+
+  #beginning(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
+    if (this.#isClosed) return Promise.reject(new Error('the tier is closed'));
     const beginning = this.#begin(code, memoryMb);
     this.#starting.add(beginning);
-    const process = await beginning.finally(() => this.#starting.delete(beginning));
-    const cancel = this.#settings.clock.after(this.#settings.startMs, () => process.kill());
-    const isReady = await process.worker.ready;
-    cancel();
-    if (isReady) {
+    return beginning.finally(() => this.#starting.delete(beginning));
+  }
+
+  async #start(beginning: Promise<TaskProcess>, withinMs: number): Promise<TaskProcess> {
+    const process = await beginning;
+    this.#endLate(process, withinMs);
+    if (await process.worker.ready) {
       try {
         process.confine();
         return process;
@@ -43,6 +80,12 @@ export class LivingProcesses {
     const ended = await process.worker.ended;
     const said = process.worker.stderr.text.trim();
     throw new Error(`a process of the tier ${this.#launcher.tier} did not start: ${howEnded(ended)} ${said}`.trim());
+  }
+
+  /** Ends a process that is not ready by then. */
+  #endLate(process: TaskProcess, withinMs: number): void {
+    const cancel = this.#settings.clock.after(withinMs, () => process.kill());
+    void process.worker.ready.then(cancel);
   }
 
   async #begin(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {

@@ -59,7 +59,13 @@ test('a process of a task starts from one file, and finds the package for events
   const stage = await Stage.make(await realpath(tmpdir()));
   try {
     const files = await readdir(stage.runtime, { recursive: true });
-    assert.deepEqual(files.sort(), ['bootstrap.cjs', 'package', 'package/index.mjs', 'package/package.json']);
+    assert.deepEqual(files.sort(), [
+      'bootstrap.cjs',
+      'package',
+      'package/index.mjs',
+      'package/package.json',
+      'warm-up.mjs',
+    ]);
     const { defineEvent } = (await import(`${stage.runtime}/package/index.mjs`)) as {
       defineEvent: (options: object) => { name: string };
     };

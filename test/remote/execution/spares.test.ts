@@ -4,6 +4,7 @@ import { test } from 'node:test';
 
 import type { TaskProcess } from '../../../src/remote/execution/launcher.ts';
 import { Spares } from '../../../src/remote/execution/spares.ts';
+import type { Ahead } from '../../../src/remote/execution/start-process.ts';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { eventLoopTurn } from '../../../src/runtime/turn.ts';
 
@@ -17,26 +18,36 @@ class Counted {
   alive = 0;
   starting = 0;
   mostStarting = 0;
+  fails = false;
 
-  readonly start = async (): Promise<TaskProcess> => {
+  hastened = 0;
+  /** Those that somebody took stand in front. */
+  steppedUp = 0;
+
+  readonly start = (): Ahead => {
     this.started += 1;
     this.starting += 1;
     this.mostStarting = Math.max(this.mostStarting, this.starting);
+    return { ready: this.#becomeReady(), hasten: () => (this.hastened += 1) };
+  };
+
+  async #becomeReady(): Promise<TaskProcess> {
     await eventLoopTurn();
     this.starting -= 1;
+    if (this.fails) throw new Error('it does not start');
     this.alive += 1;
     const worker = { isLost: false };
     const kill = (): void => {
       if (!worker.isLost) this.alive -= 1;
       worker.isLost = true;
     };
-    return { worker, kill } as unknown as TaskProcess;
-  };
+    return { worker, kill, stepUp: () => (this.steppedUp += 1) } as unknown as TaskProcess;
+  }
 
   /** Asks so often in vain or not, and puts what it got aside, as a task that runs. */
-  ask(key: string, times: number): void {
+  async ask(key: string, times: number): Promise<void> {
     for (let time = 0; time < times; time++) {
-      if (this.spares.take(key, this.start) !== null) this.alive -= 1;
+      if ((await this.spares.take(key, this.start)) !== null) this.alive -= 1;
     }
     this.spares.refill(key);
   }
@@ -49,23 +60,23 @@ class Counted {
 
 test('two kinds that do not fit side by side come to rest', async () => {
   const counted = new Counted();
-  counted.ask('one', TOTAL);
+  await counted.ask('one', TOTAL);
   await counted.settle();
   assert.equal(counted.alive, TOTAL);
-  counted.ask('two', TOTAL);
+  await counted.ask('two', TOTAL);
   await counted.settle();
   const { started } = counted;
   assert.ok(started <= 3 * TOTAL, `${started} were started`);
   await counted.settle();
   assert.equal(counted.started, started);
   assert.ok(counted.spares.held <= TOTAL, `${counted.spares.held} are held`);
-  assert.ok(counted.spares.take('two', counted.start) !== null);
+  assert.ok((await counted.spares.take('two', counted.start)) !== null);
 });
 
 test('all that is wanted is started, never many at once', async () => {
   const counted = new Counted();
-  counted.ask('one', 2);
-  counted.ask('two', 2);
+  await counted.ask('one', 2);
+  await counted.ask('two', 2);
   await counted.settle();
   assert.equal(counted.spares.held, TOTAL);
   assert.equal(counted.alive, TOTAL);
@@ -74,8 +85,40 @@ test('all that is wanted is started, never many at once', async () => {
 
 test('a closed one keeps nothing', async () => {
   const counted = new Counted();
-  counted.ask('one', 3);
+  await counted.ask('one', 3);
   counted.spares.close();
   await counted.settle();
   assert.equal(counted.alive, 0);
+});
+
+test('who finds none ready takes the one that is being started, in front of everything else', async () => {
+  const counted = new Counted();
+  counted.spares.warm('one', counted.start);
+  const [first, second] = await Promise.all([
+    counted.spares.take('one', counted.start),
+    counted.spares.take('one', counted.start),
+  ]);
+  assert.deepEqual([first !== null, second], [true, null]);
+  await counted.settle();
+  assert.deepEqual([counted.hastened, counted.steppedUp], [1, 1]);
+  // Both found none ready: so many are worth having, and the one that was taken is none of them.
+  assert.deepEqual([counted.spares.held, counted.started], [3, 4]);
+});
+
+test('one that is ready steps in front when it is taken', async () => {
+  const counted = new Counted();
+  counted.spares.warm('one', counted.start);
+  await counted.settle();
+  assert.equal(counted.steppedUp, 0);
+  assert.ok((await counted.spares.take('one', counted.start)) !== null);
+  assert.deepEqual([counted.steppedUp, counted.hastened], [1, 0]);
+});
+
+test('who took one that then does not start is told there is none', async () => {
+  const counted = new Counted();
+  counted.fails = true;
+  counted.spares.warm('one', counted.start);
+  assert.equal(await counted.spares.take('one', counted.start), null);
+  await counted.settle();
+  assert.deepEqual([counted.started, counted.spares.held], [1, 0]);
 });

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
 import { openTier } from '../../../src/remote/execution/open-tier.ts';
 import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
+import { canStepBehind } from '../../../src/remote/execution/priority.ts';
 import type { TaskProgress, Tier } from '../../../src/remote/protocol/messages.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AttackCode, resultOf, run, tierOptions, tryTier } from './fixture.ts';
-import { processesOfTasks } from './traces.ts';
+import { childrenOf, processesOfTasks } from './traces.ts';
 
 /** What tasks see of the environment, whatever the executor has in its own. */
 const SEEN: Readonly<Record<string, readonly string[]>> = {
@@ -25,6 +27,15 @@ for (const name of ['pooled', 'process', 'jail'] as const) {
     continue;
   }
   describe(`the tier ${name}`, { concurrency: 1 }, () => check(tier, name));
+}
+
+/** Null where it has ended. */
+function niceOf(pid: number): number | null {
+  try {
+    return getPriority(pid);
+  } catch {
+    return null;
+  }
 }
 
 function check(tier: ExecutionTier, name: Tier): void {
@@ -48,6 +59,26 @@ function check(tier: ExecutionTier, name: Tier): void {
       const reached = resultOf(await run(tier, code.module('files'), event, { args: { paths: [secret] } }));
       assert.deepEqual(reached, []);
     }
+  });
+
+  test('what is started ahead leaves the processor to others until a task has it', async (t) => {
+    if (name === 'pooled' || !canStepBehind) {
+      t.skip('NOT RUN: only as root, and in tiers whose processes take one task each, does any stand behind');
+      return;
+    }
+    await using code = await AttackCode.make();
+    const module = code.module('priority');
+    const behind = getPriority() + 10;
+    const before = new Set(childrenOf(process.pid));
+    const isNew = (pid: number): boolean => !before.has(pid) && niceOf(pid) === behind;
+    await eventually(() => {
+      // Those of other tests make room for it once they are ready.
+      tier.warm(module, 96);
+      return childrenOf(process.pid).some(isNew);
+    }, 'a process that stands behind');
+    const found = resultOf(await run(tier, module, 'priority', { memory_mb: 96 })) as Record<string, unknown>;
+    assert.deepEqual(found['threads'], [getPriority()]);
+    assert.ok(found['session'] === 0 || found['session'] === null, String(found['session']));
   });
 
   test('what one task leaves is found by the next one only in a pooled process', async () => {

@@ -10,10 +10,11 @@ import { Socket } from 'node:net';
 import type { EventDefinition } from '../../definition/index.ts';
 import { failureOf } from './failure.ts';
 import { FRAME, FrameReader, type JobHeader } from './frames.ts';
-import { answerForPackage, loadEvents, loadPackage, prepareForTypeScript } from './modules.ts';
+import { answerForPackage, loadEvents, prepareForTypeScript } from './modules.ts';
 import { PACKAGE_IS_THERE } from './package-name.ts';
 import { sendFrame, sendJson, sendText } from './outgoing.ts';
 import { type ReceivedJob, runJob } from './run-job.ts';
+import { warmUp } from './warm-up.ts';
 
 const { parse, stringify } = JSON;
 const open = openSync;
@@ -123,7 +124,7 @@ input.on('data', (chunk: Buffer) => reader.push(chunk));
 input.on('end', () => exit(0));
 input.on('error', () => exit(0));
 let firstFree = Infinity;
-void loadPackage().then(() => {
+void warmUp().then(() => {
   firstFree = lowestFreeDescriptor();
   sendFrame(FRAME.ready, NOTHING);
 });

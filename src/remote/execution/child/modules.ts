@@ -8,21 +8,18 @@ import { ChildFailure, failureOf, messageOf } from './failure.ts';
 /** What modules with events may import although no such package lies beside them. */
 const OWN_NAMES: readonly string[] = ['heddle/event', 'heddle'];
 
+/** The URL of a file that lies with the bootstrap. */
+export function besideBootstrap(path: string): string {
+  return pathToFileURL(join(dirname(process.argv[1]!), path)).href;
+}
+
 /** Lets events import this package by its name, wherever they lie: it lies beside the bootstrap. */
 export function answerForPackage(): void {
-  const url = pathToFileURL(join(dirname(process.argv[1]!), 'package/index.mjs')).href;
+  const url = besideBootstrap('package/index.mjs');
   registerHooks({
     resolve: (specifier, context, nextResolve) =>
       OWN_NAMES.includes(specifier) ? { url, shortCircuit: true } : nextResolve(specifier, context),
   });
-}
-
-/**
- * Loads the package as an event will, and with it what loads modules: before there is a job that waits for it. Where it
- * cannot be found, the event that asks for it is told so.
- */
-export async function loadPackage(): Promise<void> {
-  await import(OWN_NAMES[0]!).catch(() => undefined);
 }
 
 /** Loads what strips types, which takes longer than all the rest of a start: before there is a job that waits for it. */

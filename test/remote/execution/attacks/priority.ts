@@ -1,0 +1,21 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+import { defineEvent } from 'heddle/event';
+
+/** How far behind the kernel puts each thread of this process, and its session where sessions are weighed. */
+export default defineEvent({
+  name: 'priority',
+  run: () => {
+    const threads = readdirSync('/proc/self/task').map((thread) => {
+      const fields = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]!.split(' ');
+      return Number(fields[16]);
+    });
+    let session: number | null = null;
+    try {
+      session = Number(/nice (-?\d+)/.exec(readFileSync('/proc/self/autogroup', 'utf8'))?.[1] ?? null);
+    } catch {
+      // This kernel weighs none.
+    }
+    return { threads: [...new Set(threads)], session };
+  },
+});
