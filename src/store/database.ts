@@ -9,6 +9,7 @@ import {
   asCallerError,
   ConnectionFailure,
   connectionFailure,
+  isAfterFailure,
   isConnectionError,
   isRetryable,
   isStalePlan,
@@ -188,10 +189,17 @@ class PooledDatabase implements Database {
 
   async #transact<T>(lease: Lease, begin: string, run: (tx: Queryable) => Promise<T>): Promise<T> {
     let open = true;
+    let failure: unknown;
     const tx: Queryable = {
-      query: (statement, values = []) => {
-        if (!open) return Promise.reject(new Error(`Statement ${statement.name} came after its transaction had ended`));
-        return this.#run(lease, statement, values);
+      query: async <Row>(statement: Statement, values: readonly unknown[] = []) => {
+        if (!open) throw new Error(`Statement ${statement.name} came after its transaction had ended`);
+        try {
+          return await this.#run<Row>(lease, statement, values);
+        } catch (error) {
+          // A statement sent behind one that failed is told only that; whoever awaits both must learn why.
+          if (failure === undefined || !isAfterFailure(error)) failure = error;
+          throw failure;
+        }
       },
     };
     // Not awaited: BEGIN travels with the first statement and costs no round trip of its own.

@@ -77,3 +77,8 @@ export function isRetryable(error: unknown): boolean {
 export function isStalePlan(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '0A000' && error.message.startsWith('cached plan must not');
 }
+
+/** A statement before it in its transaction failed, which is all that this error says. */
+export function isAfterFailure(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '25P02';
+}

@@ -114,6 +114,17 @@ describe('transactions', () => {
     await assert.rejects(work, /rolled back/);
   });
 
+  test('that send statements together learn why the first failed, not that those behind it did', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const work = database.transaction(async (tx) => {
+        // The one that fails is heard of later than the one behind it.
+        const first = tx.query(FILL, [[1]]).finally(() => Promise.resolve());
+        await Promise.all([first, tx.query(BALANCE, [1])]);
+      });
+      await assert.rejects(work, { code: '23505' });
+    }
+  });
+
   test('take no statement after their end', async () => {
     let escaped: Queryable | undefined;
     await database.transaction((tx) => Promise.resolve((escaped = tx)));
