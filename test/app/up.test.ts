@@ -153,7 +153,9 @@ describe('heddle up', () => {
     const data = dataDirectory();
     const run = data.up({ WORKER_LOOP_INTERVAL_MS: 'soon' });
     assert.equal(await run.exited, 2);
-    assert.match(run.stderr, /WORKER_LOOP_INTERVAL_MS: must be a whole number between .*, not "soon" \(environment\)/);
+    const { error, exit_code } = JSON.parse(run.stderr) as { error: string; exit_code: number };
+    assert.match(error, /WORKER_LOOP_INTERVAL_MS: must be a whole number between .*, not "soon" \(environment\)/);
+    assert.equal(exit_code, 2);
     assert.equal(run.stdout, '');
   });
 
