@@ -37,7 +37,7 @@ export interface TierOptions {
   startMs?: number;
   /** Code must have said within this time what it defines; 10,000 by default. */
   describeMs?: number;
-  /** After so many jobs a pooled process is replaced; 1,000 by default. */
+  /** After so many jobs a pooled process is replaced, which costs what a thousand small jobs cost; 10,000 by default. */
   jobsPerProcess?: number;
   /** Processes that were started ahead end after this time without a job; 300,000 by default. */
   spareIdleMs?: number;
@@ -83,7 +83,7 @@ export function withDefaults(options: TierOptions): TierSettings {
     graceMs: 50,
     startMs: 10_000,
     describeMs: 10_000,
-    jobsPerProcess: 1_000,
+    jobsPerProcess: 10_000,
     spareIdleMs: 300_000,
     controlGroups: true,
     onOutput: () => undefined,

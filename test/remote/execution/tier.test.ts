@@ -166,6 +166,23 @@ function check(tier: ExecutionTier, name: Tier): void {
   });
 }
 
+test('a pooled process is replaced after as many jobs as it may take', async (t) => {
+  const tier = await tryTier('pooled', { jobsPerProcess: 3 });
+  if (typeof tier === 'string') {
+    t.skip(`NOT RUN, the tier pooled is not to be had here: ${tier}`);
+    return;
+  }
+  await using code = await AttackCode.make();
+  const source = `import { defineEvent } from 'heddle/event'; export default defineEvent({ name: 'pid', run: () => process.pid });`;
+  writeFileSync(join(code.directory, 'pid.ts'), source);
+  const pids: unknown[] = [];
+  for (let job = 0; job < 7; job += 1) pids.push(resultOf(await run(tier, code.module('pid'), 'pid')));
+  await tier.close();
+  // One job was the tier's own: it tried the first process.
+  const [first, second, third] = [...new Set(pids)];
+  assert.deepEqual(pids, [first, first, second, second, second, third, third]);
+});
+
 test('when all tiers are closed, no process of a task runs', async () => {
   await eventually(() => processesOfTasks().length === 0, 'no process of a task', 5_000);
 });
