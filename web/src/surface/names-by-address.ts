@@ -26,7 +26,7 @@ export function useNamesByAddress(target: string, wanted: boolean): NamesByAddre
     async (signal: AbortSignal) => {
       if (!wanted) return NOBODY;
       const names: Model[] = [];
-      const query = { model: 'name', target, state: '', key: '' } as const;
+      const query = { model: 'name', target, state: '', key: '', search: '' } as const;
       for (let page = 0, after: string | null = null; page < PAGES_MAX; page += 1) {
         const models: Model[] = await listModels(query, { after, size: PAGE_SIZE }, signal);
         names.push(...models);
