@@ -76,12 +76,14 @@ test('findings are listed newest first, filtered by state, target, rule and path
     await listed(driver, 1);
     await rows(driver).getByText('src/file-1.ts:1').waitFor();
     await driver.button('All');
+    await listed(driver, 4);
     await driver.page.getByLabel('Rule').fill('other-rule');
+    await driver.page.waitForURL(/\/findings\?rule=other-rule$/);
     await listed(driver, 1);
-    assert.match(driver.page.url(), /\/findings\?rule=other-rule$/);
     await driver.page.reload();
     await listed(driver, 1);
     await driver.page.getByLabel('Rule').fill('');
+    await listed(driver, 4);
     await driver.page.getByLabel('Path').fill('src/file-2');
     await listed(driver, 1);
     await driver.page.getByLabel('Path').fill('nowhere/');

@@ -110,7 +110,7 @@ test('hosts are listed with ports, names and state, filtered by state, target an
     }
     await driver.button('Gone');
     await listed(driver, 1);
-    assert.match(driver.page.url(), /\/surface\?state=gone$/);
+    await driver.page.waitForURL(/\/surface\?state=gone$/);
     await driver.page.reload();
     await listed(driver, 1);
     await driver.button('All');
