@@ -37,12 +37,14 @@ export function report(model: Model, reports: readonly ModelReport[], now: numbe
   const outcomes: ModelOutcome[] = [];
   for (const set of distinctSets(reports)) {
     const ended: TaskId[] = [];
+    // As they were before the set: a task that is tried again may wait for one that ends beside it, if that was retried.
+    const gates = new Map(set.map(({ item }) => [item.task_id, gatesOf(model, item.task_id)]));
     const ofSet = forEachTask(
       model,
       set.map(({ item }) => item),
       ({ task_id }) => task_id,
       (task, item) => {
-        const result = settle(model, task, item, now);
+        const result = settle(model, task, item, now, gates.get(item.task_id)!);
         if (result === 'applied') ended.push(task.definition.id);
         return result;
       },
@@ -69,7 +71,12 @@ function distinctSets(reports: readonly ModelReport[]): { item: ModelReport; at:
   return sets;
 }
 
-function settle(model: Model, task: ModelTask, item: ModelReport, now: number): ModelResult {
+function gatesOf(model: Model, id: TaskId): number {
+  const task = model.tasks.get(id);
+  return task === undefined ? 0 : openGates(model, task);
+}
+
+function settle(model: Model, task: ModelTask, item: ModelReport, now: number, gates: number): ModelResult {
   if (item.attempt !== null && item.attempt !== task.attempt) return 'stale_attempt';
   if (isTerminal(task.state)) {
     // The late report of a canceled task is refused, but it says that nobody works on it any more.
@@ -86,7 +93,7 @@ function settle(model: Model, task: ModelTask, item: ModelReport, now: number): 
       return 'applied';
     }
   }
-  return finish(model, task, item.outcome, now, item.final);
+  return finish(model, task, item.outcome, now, item.final, gates);
 }
 
 /**
@@ -99,6 +106,7 @@ export function finish(
   outcome: Outcome,
   now: number,
   final = false,
+  gates = openGates(model, task),
 ): 'applied' | 'retrying' {
   const pausedAt = task.paused_at;
   closeAttempt(task);
@@ -107,7 +115,7 @@ export function finish(
   if (triesAgain && policy !== null && task.attempt < policy.max_attempts) {
     task.run_at = now + longestBackoffMs(policy, task.attempt);
     if (task.state === 'paused') task.paused_at = pausedAt;
-    else task.state = restingState(openGates(model, task));
+    else task.state = restingState(gates);
     return 'retrying';
   }
   task.state = outcome;
