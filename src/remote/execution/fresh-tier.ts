@@ -13,6 +13,11 @@ const NOT_STARTED = 'the process of the task could not be started; the log of th
 /** To start a process holds this one up for milliseconds: the answer to the task that used one goes out before. */
 const REFILL_AFTER_MS = 10;
 
+/** Code that takes longer to load, where it leaves the processor to others, is not loaded ahead any more. */
+const LOAD_AHEAD_MS = 30_000;
+/** So much code is remembered to be of that kind. */
+const SLOW_MAX = 100;
+
 /** A tier whose processes take one job each. */
 export class FreshTier implements ExecutionTier {
   readonly tier: Tier;
@@ -20,6 +25,8 @@ export class FreshTier implements ExecutionTier {
   readonly #living: LivingProcesses;
   readonly #spares: Spares;
   readonly #release: () => Promise<void>;
+  /** What was too long in loading. */
+  readonly #slow = new Set<string>();
 
   /** @param release gives back what is not needed once nothing runs any more */
   constructor(launcher: Launcher, settings: TierSettings, release: () => Promise<void>) {
@@ -41,7 +48,7 @@ export class FreshTier implements ExecutionTier {
     let key: string;
     try {
       key = keyOf(code, memory_mb);
-      const spare = await this.#spares.take(key, () => this.#startAhead(code, memory_mb));
+      const spare = await this.#spares.take(key, () => this.#startAhead(code, memory_mb, key));
       process = spare ?? (await this.#living.start(code, memory_mb));
     } catch (error) {
       log.error({ err: error, tier: this.tier }, 'A process for a task could not be started');
@@ -70,7 +77,8 @@ export class FreshTier implements ExecutionTier {
   warm(code: EventCode, memoryMb: number): void {
     if (this.#living.isClosed) return;
     try {
-      this.#spares.warm(keyOf(code, memoryMb), () => this.#startAhead(code, memoryMb));
+      const key = keyOf(code, memoryMb);
+      this.#spares.warm(key, () => this.#startAhead(code, memoryMb, key));
     } catch (error) {
       this.#settings.log.debug({ err: error }, 'Code to be warmed is not there');
     }
@@ -82,13 +90,36 @@ export class FreshTier implements ExecutionTier {
     await this.#release();
   }
 
-  #startAhead(code: EventCode, memoryMb: number): Ahead {
+  #startAhead(code: EventCode, memoryMb: number, key: string): Ahead {
     const { ready, hasten } = this.#living.startAhead(code, memoryMb);
-    const prepared = ready.then((process) => {
-      if (/\.[cm]?ts$/.test(code.entry)) process.worker.prepareForTypeScript();
-      return process;
+    return { ready: ready.then((process) => this.#loadAhead(process, code, key)), hasten };
+  }
+
+  /** The code is there before the task that needs it: its process is its own all the same. */
+  async #loadAhead(process: TaskProcess, code: EventCode, key: string): Promise<TaskProcess> {
+    if (this.#slow.has(key)) return process;
+    const { clock, log } = this.#settings;
+    let url: string;
+    try {
+      url = await process.urlOf(code);
+    } catch (error) {
+      // The code has gone meanwhile.
+      process.kill();
+      throw error;
+    }
+    const cancel = clock.after(LOAD_AHEAD_MS, () => {
+      // One that has a job is held to the time of that.
+      if (process.worker.isBusy) return;
+      log.warn(
+        { entry: code.entry, digest: code.digest },
+        'Code takes too long to load to be loaded ahead of its tasks',
+      );
+      if (this.#slow.size >= SLOW_MAX) this.#slow.clear();
+      this.#slow.add(key);
+      process.kill();
     });
-    return { ready: prepared, hasten };
+    void process.worker.load(url).then(cancel);
+    return process;
   }
 
   #tellOutput(process: TaskProcess, job: Job): void {
@@ -101,5 +132,5 @@ export class FreshTier implements ExecutionTier {
 }
 
 function keyOf(code: EventCode, memoryMb: number): string {
-  return `${code.digest}\0${identityOf(code.directory)}\0${memoryMb}`;
+  return `${code.digest}\0${code.entry}\0${identityOf(code.directory)}\0${memoryMb}`;
 }

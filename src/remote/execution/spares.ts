@@ -16,6 +16,7 @@ interface Kind {
   /** Those that nobody has taken, the oldest first. */
   readonly starting: Ahead[];
   readonly ready: Spare[];
+  /** Never throws: a start that fails rejects. */
   readonly start: () => Ahead;
 }
 
@@ -23,8 +24,8 @@ interface Kind {
 const STARTS_AT_ONCE_MAX = Math.max(1, canStepBehind ? availableParallelism() : Math.floor(availableParallelism() / 2));
 
 /**
- * Processes that were started ahead and have loaded nothing. What was asked for last is kept; at most so many are held in
- * all, and none for long without being asked for.
+ * Processes that were started ahead, each with the code of its one task to come. What was asked for last is kept; at most
+ * so many are held in all, and none for long without being asked for.
  */
 export class Spares {
   readonly #total: number;
@@ -67,8 +68,10 @@ export class Spares {
     if (ahead === undefined) return null;
     ahead.hasten();
     const process = await ahead.ready.catch(() => null);
+    // Its code may have ended it.
+    if (process === null || process.worker.isLost) return null;
     // What it started in the meantime may still stand behind.
-    process?.stepUp();
+    process.stepUp();
     return process;
   }
 
@@ -121,7 +124,14 @@ export class Spares {
     else {
       const cancelIdle = this.#clock.after(this.#idleMs, () => this.#endIdle(key, kind, process));
       kind.ready.push({ process, cancelIdle });
+      // Its code may end it; the next who asks starts another one, not this: it might end as well.
+      void process.gone.then(() => this.#withdraw(kind, process)?.cancelIdle());
     }
+  }
+
+  #withdraw(kind: Kind, process: TaskProcess): Spare | undefined {
+    const at = kind.ready.findIndex((spare) => spare.process === process);
+    return at < 0 ? undefined : kind.ready.splice(at, 1)[0];
   }
 
   /**
@@ -136,8 +146,7 @@ export class Spares {
   }
 
   #endIdle(key: string, kind: Kind, process: TaskProcess): void {
-    const at = kind.ready.findIndex((spare) => spare.process === process);
-    if (at >= 0) kind.ready.splice(at, 1);
+    this.#withdraw(kind, process);
     process.kill();
     kind.wanted = Math.max(1, kind.wanted - 1);
     if (heldOf(kind) === 0) this.#kinds.delete(key);

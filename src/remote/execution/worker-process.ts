@@ -71,6 +71,8 @@ export class WorkerProcess {
   #settleReady!: (ready: boolean) => void;
   #settleExited!: () => void;
   #settleEnded!: (ended: Ended) => void;
+  /** Null where nothing is being loaded ahead. */
+  #settleLoaded: (() => void) | null = null;
   #waiting: Waiting | null = null;
   #serial = 0;
   #failed: Answer | null = null;
@@ -149,9 +151,16 @@ export class WorkerProcess {
     return this.#ask(encodeFrame(FRAME.describe, Buffer.from(JSON.stringify({ url }))), 0, 0, NO_HOOKS);
   }
 
-  /** Tells it that the code of its job will be TypeScript. */
-  prepareForTypeScript(): void {
-    if (!this.isLost) this.#input?.write(encodeFrame(FRAME.typescript));
+  /** Has it load the module of the job that it may get one day. @returns once it has, or never will */
+  load(url: string): Promise<void> {
+    if (this.isLost) return Promise.resolve();
+    this.#input?.write(encodeFrame(FRAME.load, Buffer.from(JSON.stringify({ url }))));
+    return new Promise((resolve) => (this.#settleLoaded = resolve));
+  }
+
+  /** Whether it has a job now. */
+  get isBusy(): boolean {
+    return this.#waiting !== null;
   }
 
   #nextSerial(): number {
@@ -192,6 +201,8 @@ export class WorkerProcess {
     switch (type) {
       case FRAME.ready:
         return this.#isReady ? -1 : 0;
+      case FRAME.loaded:
+        return this.#settleLoaded === null ? -1 : 0;
       case FRAME.leaving:
         return 0;
       case FRAME.result:
@@ -210,6 +221,10 @@ export class WorkerProcess {
     if (type === FRAME.ready) {
       this.#isReady = true;
       this.#settleReady(true);
+      return;
+    }
+    if (type === FRAME.loaded) {
+      this.#endLoading();
       return;
     }
     if (type === FRAME.leaving) {
@@ -247,11 +262,17 @@ export class WorkerProcess {
     waiting?.settle(answer);
   }
 
+  #endLoading(): void {
+    this.#settleLoaded?.();
+    this.#settleLoaded = null;
+  }
+
   /** Nothing more is believed of it. */
   #fail(answer: Answer): void {
     this.#reader.stop();
     this.#failed ??= answer;
     this.#settleReady(false);
+    this.#endLoading();
     this.#answer(answer);
   }
 

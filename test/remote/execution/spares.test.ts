@@ -20,6 +20,9 @@ class Counted {
   mostStarting = 0;
   fails = false;
 
+  /** Ends each process that was started, from within. */
+  readonly ends: (() => void)[] = [];
+
   hastened = 0;
   /** Those that somebody took stand in front. */
   steppedUp = 0;
@@ -41,7 +44,12 @@ class Counted {
       if (!worker.isLost) this.alive -= 1;
       worker.isLost = true;
     };
-    return { worker, kill, stepUp: () => (this.steppedUp += 1) } as unknown as TaskProcess;
+    const { promise: gone, resolve } = Promise.withResolvers<undefined>();
+    this.ends.push(() => {
+      kill();
+      resolve(undefined);
+    });
+    return { worker, kill, gone, stepUp: () => (this.steppedUp += 1) } as unknown as TaskProcess;
   }
 
   /** Asks so often in vain or not, and puts what it got aside, as a task that runs. */
@@ -81,6 +89,18 @@ test('all that is wanted is started, never many at once', async () => {
   assert.equal(counted.spares.held, TOTAL);
   assert.equal(counted.alive, TOTAL);
   assert.ok(counted.mostStarting < TOTAL, `${counted.mostStarting} at once`);
+});
+
+test('one that ends by itself is no spare any more, and is not replaced until somebody asks', async () => {
+  const counted = new Counted();
+  counted.spares.warm('one', counted.start);
+  await counted.settle();
+  counted.ends[0]!();
+  await counted.settle();
+  assert.deepEqual([counted.spares.held, counted.started], [0, 1]);
+  counted.spares.warm('one', counted.start);
+  await counted.settle();
+  assert.deepEqual([counted.spares.held, counted.started], [1, 2]);
 });
 
 test('a closed one keeps nothing', async () => {

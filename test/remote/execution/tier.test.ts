@@ -8,6 +8,8 @@ import { openTier } from '../../../src/remote/execution/open-tier.ts';
 import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
 import { canStepBehind } from '../../../src/remote/execution/priority.ts';
 import type { TaskProgress, Tier } from '../../../src/remote/protocol/messages.ts';
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
+import { type Logger, silentLogger } from '../../../src/runtime/log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AttackCode, resultOf, run, tierOptions, tryTier } from './fixture.ts';
 import { childrenOf, processesOfTasks } from './traces.ts';
@@ -79,6 +81,25 @@ function check(tier: ExecutionTier, name: Tier): void {
     const found = resultOf(await run(tier, module, 'priority', { memory_mb: 96 })) as Record<string, unknown>;
     assert.deepEqual(found['threads'], [getPriority()]);
     assert.ok(found['session'] === 0 || found['session'] === null, String(found['session']));
+  });
+
+  test('code is there before the task where its process was started ahead', async (t) => {
+    if (name === 'pooled') {
+      t.skip('only in tiers whose processes take one task each is any started for some code');
+      return;
+    }
+    await using code = await AttackCode.make();
+    writeFileSync(
+      join(code.directory, 'loaded.ts'),
+      `import { defineEvent } from 'heddle/event';
+       const at = Date.now();
+       export default defineEvent({ name: 'loaded', run: () => at as number });`,
+    );
+    // The first task may come while the first process is started.
+    await eventually(async () => {
+      const submittedAt = Date.now();
+      return (resultOf(await run(tier, code.module('loaded'), 'loaded')) as number) < submittedAt;
+    }, 'a task whose code was loaded before it came');
   });
 
   test('what one task leaves is found by the next one only in a pooled process', async () => {
@@ -188,6 +209,26 @@ test('when all tiers are closed, no process of a task runs', async () => {
 });
 
 describe('code that loads too slowly', () => {
+  test('is not loaded ahead again', async () => {
+    await using code = await AttackCode.make();
+    const warned: string[] = [];
+    const log = { ...silentLogger, warn: (_fields: object, message: string) => warned.push(message) };
+    // The half minute that code has is short here.
+    const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms === 30_000 ? 300 : ms, run) };
+    const tier = await openTier('process', tierOptions({ clock, log: log as unknown as Logger }));
+    tier.warm(code.module('import-loop'), 64);
+    await eventually(() => warned.length === 1 && processesOfTasks().length === 0, 'the end of what loads for ever');
+    assert.match(warned[0]!, /too long to load/);
+    await eventually(() => {
+      tier.warm(code.module('import-loop'), 64);
+      return processesOfTasks().length === 1;
+    }, 'a process for it all the same');
+    const outcome = await run(tier, code.module('import-loop'), 'import.loop', { memory_mb: 64, timeout_ms: 500 });
+    assert.equal(outcome.status === 'error' && outcome.code, 'TASK_TIMEOUT');
+    assert.equal(warned.length, 1);
+    await tier.close();
+  });
+
   test('is given up', async () => {
     await using code = await AttackCode.make();
     const tier = await openTier('process', tierOptions({ describeMs: 300 }));

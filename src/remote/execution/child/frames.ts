@@ -7,12 +7,14 @@ export const FRAME = {
   job: 0x4a,
   /** To the process: JSON `{ url }`, what module to ask for its events. */
   describe: 0x44,
-  /** To the process: the code of its job will be TypeScript. */
-  typescript: 0x54,
+  /** To the process: JSON `{ url }`, the module of the job that it may get one day. */
+  load: 0x4d,
   /** To the process: the task is to end; its signal aborts. */
   abort: 0x41,
   /** From the process: it can take a job. */
   ready: 0x59,
+  /** From the process: the module was loaded, or failed to load; the job that needs it will tell. */
+  loaded: 0x6d,
   /** From the process: u32 serial, result (JSON). */
   result: 0x52,
   /** From the process: u32 serial, JSON `{ code, message, details }`. */

@@ -10,7 +10,7 @@ import { Socket } from 'node:net';
 import type { EventDefinition } from '../../definition/index.ts';
 import { failureOf } from './failure.ts';
 import { FRAME, FrameReader, type JobHeader } from './frames.ts';
-import { answerForPackage, loadEvents, prepareForTypeScript } from './modules.ts';
+import { answerForPackage, loadEvents } from './modules.ts';
 import { PACKAGE_IS_THERE } from './package-name.ts';
 import { sendFrame, sendJson, sendText } from './outgoing.ts';
 import { type ReceivedJob, runJob } from './run-job.ts';
@@ -69,6 +69,12 @@ function leaksDescriptors(): boolean {
   return lowestFreeDescriptor() > firstFree + DESCRIPTORS_LEFT_MAX;
 }
 
+/** Ahead of a job. What goes wrong here goes wrong again for the job, which then says so. */
+async function load(url: string): Promise<void> {
+  await loadEvents(url).catch(() => undefined);
+  sendFrame(FRAME.loaded, NOTHING);
+}
+
 async function describe(url: string): Promise<void> {
   try {
     const events = [...(await loadEvents(url)).values()].map(descriptionOf);
@@ -80,6 +86,10 @@ async function describe(url: string): Promise<void> {
 
 function descriptionOf({ name, timeout_secs, memory_mb, tier, idempotent }: EventDefinition): unknown {
   return { name, timeout_secs, memory_mb, tier, idempotent };
+}
+
+function urlIn(content: Buffer): string {
+  return (parse(content.toString()) as { url: string }).url;
 }
 
 function receivedJob(content: Buffer): ReceivedJob {
@@ -95,8 +105,8 @@ const reader = new FrameReader({
   contentBytesMax: () => 0xffff_ffff,
   onFrame: (type, content) => {
     if (type === FRAME.job) void take(receivedJob(content));
-    else if (type === FRAME.describe) void describe((parse(content.toString()) as { url: string }).url);
-    else if (type === FRAME.typescript) prepareForTypeScript();
+    else if (type === FRAME.describe) void describe(urlIn(content));
+    else if (type === FRAME.load) void load(urlIn(content));
     else if (type === FRAME.abort) current?.controller.abort();
   },
   onBreach: () => exit(1),

@@ -1,4 +1,4 @@
-import { registerHooks, stripTypeScriptTypes } from 'node:module';
+import { registerHooks } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -20,11 +20,6 @@ export function answerForPackage(): void {
     resolve: (specifier, context, nextResolve) =>
       OWN_NAMES.includes(specifier) ? { url, shortCircuit: true } : nextResolve(specifier, context),
   });
-}
-
-/** Loads what strips types, which takes longer than all the rest of a start: before there is a job that waits for it. */
-export function prepareForTypeScript(): void {
-  stripTypeScriptTypes('');
 }
 
 const loaded = new Map<string, ReadonlyMap<string, EventDefinition>>();
