@@ -77,9 +77,11 @@ function busiestOf(executor: number): number {
 }
 
 /** The processes between one and the executor. */
+/** Up to the process by which the executor starts all others, which is its child and stays. */
 function ancestorsOf(pid: number, executor: number): number[] {
   const parent = statOf(pid)?.parent ?? executor;
-  return parent === executor || parent <= 1 ? [] : [parent, ...ancestorsOf(parent, executor)];
+  const grandparent = statOf(parent)?.parent ?? executor;
+  return grandparent === executor || parent <= 1 ? [] : [parent, ...ancestorsOf(parent, executor)];
 }
 
 interface Identified {

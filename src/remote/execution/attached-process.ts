@@ -1,5 +1,5 @@
 import type { TaskProcess } from './launcher.ts';
-import type { TierSettings } from './options.ts';
+import type { LauncherParts } from './process-launcher.ts';
 import { moduleUrl } from './stage.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -20,24 +20,23 @@ export interface AttachedPlan {
  * A process in a container, attached to through the client of its engine: that passes on standard input, output and error
  * and nothing else, so the answers come on standard output, and what the event writes there is joined to its standard error.
  */
-export function attachedProcess(
-  { container, clock }: TierSettings,
+export async function attachedProcess(
+  { settings: { container, clock }, starter }: Pick<LauncherParts, 'settings' | 'starter'>,
   { args, event, remove }: AttachedPlan,
-): TaskProcess {
-  const worker = new WorkerProcess(
-    {
-      command: container.command,
-      args,
-      // The client finds its configuration and its engine by the operator's own environment.
-      environment: container.environment,
-      directory: '/',
-      user: null,
-      descriptors: [],
-      pipesCloseMs: PIPES_CLOSE_MS,
-      answersOnOutput: true,
-    },
-    clock,
-  );
+): Promise<TaskProcess> {
+  const started = await starter.start({
+    command: container.command,
+    args,
+    // The client finds its configuration and its engine by the operator's own environment.
+    environment: container.environment,
+    directory: '/',
+    user: null,
+    // The answers come on standard output, for want of a fourth.
+    streams: 3,
+    files: [],
+    behind: false,
+  });
+  const worker = new WorkerProcess(started, PIPES_CLOSE_MS, clock);
   return {
     worker,
     // Where the engine runs it is not for this process to say.

@@ -7,6 +7,7 @@ import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
 import type { Slots } from './slots.ts';
 import { SANDBOX_BOOTSTRAP, SANDBOX_RUNTIME, type Stage } from './stage.ts';
+import type { Starter } from './starter/starter.ts';
 
 /** Processes and threads of one container. */
 const PIDS_MAX = 64;
@@ -25,6 +26,7 @@ export interface ContainerParts {
   readonly settings: TierSettings;
   readonly stage: Stage;
   readonly slots: Slots;
+  readonly starter: Starter;
 }
 
 /** Starts containers through the command of an engine, each for one job. */
@@ -47,7 +49,7 @@ export class ContainerLauncher implements Launcher {
     const args = containerParameters({ name, directory, runtime: stage.runtime, memoryMb, settings });
     const removal = new Removal(settings, name);
     try {
-      const attached = attachedProcess(settings, { args, event: EVENT, remove: () => removal.begin() });
+      const attached = await attachedProcess(this.#parts, { args, event: EVENT, remove: () => removal.begin() });
       return { ...attached, gone: attached.gone.finally(() => slot[Symbol.dispose]()) };
     } catch (error) {
       slot[Symbol.dispose]();

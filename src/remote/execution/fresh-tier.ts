@@ -10,8 +10,8 @@ import { type Ahead, LivingProcesses } from './start-process.ts';
 
 const NOT_STARTED = 'the process of the task could not be started; the log of the executor names the reason';
 
-/** To start a process holds this one up for milliseconds: the answer to the task that used one goes out before. */
-const REFILL_AFTER_MS = 10;
+/** To end a process takes the kernel milliseconds, to start one more: the answer to the task that used it goes out before. */
+const REPLACE_AFTER_MS = 10;
 
 /** Code that takes longer to load, where it leaves the processor to others, is not loaded ahead any more. */
 const LOAD_AHEAD_MS = 30_000;
@@ -56,18 +56,27 @@ export class FreshTier implements ExecutionTier {
     }
     try {
       const outcome = await runOn(process, job, hooks, this.#settings);
-      process.kill();
       this.#tellOutput(process, job);
-      // What went wrong is gone, with all that it started, before anybody hears of it.
-      if (outcome.status === 'error') await process.gone;
+      if (outcome.status === 'error') {
+        // What went wrong is gone, with all that it started, before anybody hears of it.
+        process.kill();
+        await process.gone;
+      }
       return outcome;
     } catch (error) {
+      process.kill();
       log.error({ err: error, correlation_id: job.correlation_id }, 'A task could not be run');
       return failed('INTERNAL', 'the executor failed; its log names the reason');
     } finally {
-      process.kill();
-      this.#settings.clock.after(REFILL_AFTER_MS, () => this.#spares.refill(key));
+      this.#settings.clock.after(REPLACE_AFTER_MS, () => this.#replace(process, key));
     }
+  }
+
+  #replace(process: TaskProcess, key: string): void {
+    // Nor does its end take the processor from anybody who waits.
+    if (!process.worker.isGone) process.stepBehind();
+    process.kill();
+    this.#spares.refill(key);
   }
 
   describe(code: EventCode): Promise<readonly DescribedEvent[]> {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -55,7 +55,7 @@ export class JailLauncher implements Launcher {
     return new JailLauncher(parts, program, fixedParameters(parts, await librariesOf(parts.node)));
   }
 
-  async start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
+  async start(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
     if (code === null) throw new Error('a jail is made for some code');
     const { slots, settings, groups } = this.#parts;
     const directory = slots.hasUsers ? await this.#parts.stage.reachable(code) : code.directory;
@@ -64,7 +64,7 @@ export class JailLauncher implements Launcher {
     let worker: WorkerProcess;
     try {
       group = groups?.make(slot.index, memoryMb) ?? null;
-      worker = this.#spawn(slot, memoryMb, directory);
+      worker = await this.#spawn(slot, memoryMb, directory, behind);
     } catch (error) {
       await abandonStart(slot, group);
       throw error;
@@ -72,9 +72,9 @@ export class JailLauncher implements Launcher {
     return {
       worker,
       stepBehind: () => stepBehind(worker.pid),
-      stepUp: () => stepUp(worker.pid, childOf(worker.pid!) ?? worker.pid),
+      stepUp: () => stepUp(worker.pid, childOf(worker.pid) ?? worker.pid),
       urlOf: ({ entry }) => moduleUrl(EVENT, entry),
-      confine: () => group?.admit(onlyChildOf(worker.pid!)),
+      confine: () => group?.admit(onlyChildOf(worker.pid)),
       traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
       hasStrays: () => false,
       kill: () => worker.kill(),
@@ -82,8 +82,8 @@ export class JailLauncher implements Launcher {
     };
   }
 
-  #spawn(slot: Slot, memoryMb: number, directory: string): WorkerProcess {
-    const { settings, baselineBytes } = this.#parts;
+  async #spawn(slot: Slot, memoryMb: number, directory: string, behind: boolean): Promise<WorkerProcess> {
+    const { settings, baselineBytes, starter } = this.#parts;
     const { environment, openFiles, tmpBytes, clock } = settings;
     const processes = slot.user === null ? null : THREADS_MAX;
     const limits = { baselineBytes, memoryMb, openFiles, fileBytes: tmpBytes, processes };
@@ -98,24 +98,17 @@ export class JailLauncher implements Launcher {
       SANDBOX_BOOTSTRAP,
       PACKAGE_IS_THERE,
     ];
-    // Each reader moves the place in an open file, so each start opens it anew.
-    const program = openSync(this.#program, 'r');
-    try {
-      return new WorkerProcess(
-        {
-          command: command,
-          args,
-          environment,
-          directory: '/',
-          user: slot.user,
-          descriptors: [program],
-          pipesCloseMs: PIPES_CLOSE_MS,
-        },
-        clock,
-      );
-    } finally {
-      closeSync(program);
-    }
+    const started = await starter.start({
+      command,
+      args,
+      environment,
+      directory: '/',
+      user: slot.user,
+      streams: 4,
+      files: [this.#program],
+      behind,
+    });
+    return new WorkerProcess(started, PIPES_CLOSE_MS, clock);
   }
 
   async #afterEnd(

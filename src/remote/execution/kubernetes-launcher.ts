@@ -10,6 +10,7 @@ import { nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
 import { SANDBOX_BOOTSTRAP, type Stage } from './stage.ts';
+import type { Starter } from './starter/starter.ts';
 
 const CREATE_MS = 15_000;
 /** A pod must run within this time: a node may have to fetch the image. */
@@ -37,6 +38,7 @@ setTimeout(() => process.exit(0), 3000);`;
 export interface KubernetesParts {
   readonly settings: TierSettings;
   readonly stage: Stage;
+  readonly starter: Starter;
 }
 
 /**
@@ -65,7 +67,7 @@ export class KubernetesLauncher implements Launcher {
       });
       const unpack = ['exec', '--stdin', '--quiet', `job/${job.name}`, '--', 'node', '-e', UNPACK];
       await kubectl(settings, unpack, { input: files, withinMs: UNPACK_MS });
-      return this.#processIn(job, memoryMb);
+      return await this.#processIn(job, memoryMb);
     } catch (error) {
       await job.remove();
       throw error;
@@ -111,10 +113,10 @@ export class KubernetesLauncher implements Launcher {
     }
   }
 
-  #processIn(job: Job, memoryMb: number): TaskProcess {
+  #processIn(job: Job, memoryMb: number): Promise<TaskProcess> {
     const { settings } = this.#parts;
     const args = [...settings.container.parameters, ...taskParameters(job.name, memoryMb, settings)];
-    return attachedProcess(settings, { args, event: POD_FOLDERS.event, remove: () => job.remove() });
+    return attachedProcess(this.#parts, { args, event: POD_FOLDERS.event, remove: () => job.remove() });
   }
 }
 

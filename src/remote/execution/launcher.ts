@@ -6,7 +6,7 @@ import type { WorkerProcess } from './worker-process.ts';
 /** A process that a launcher started, with what belongs to it outside of the process. */
 export interface TaskProcess {
   readonly worker: WorkerProcess;
-  /** While nobody waits for it, it leaves the processor to others. */
+  /** Nobody waits for it: it leaves the processor to others. */
   stepBehind(): void;
   /** Somebody waits for it. */
   stepUp(): void;
@@ -26,8 +26,11 @@ export interface TaskProcess {
 /** Starts processes of one tier. */
 export interface Launcher {
   readonly tier: Tier;
-  /** @param code what it will be asked to load; null where that is not known yet */
-  start(code: EventCode | null, memoryMb: number): Promise<TaskProcess>;
+  /**
+   * @param code what it will be asked to load; null where that is not known yet
+   * @param behind whether it leaves the processor to others until it steps up
+   */
+  start(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess>;
   /** Once all that it started are gone. */
   close(): Promise<void>;
 }

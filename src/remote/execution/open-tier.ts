@@ -10,13 +10,14 @@ import { isKubernetes } from './kubernetes-command.ts';
 import { KubernetesLauncher } from './kubernetes-launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { measureBaseline } from './limits.ts';
-import { type TierOptions, type TierSettings, withDefaults } from './options.ts';
+import { type TierOptions, withDefaults } from './options.ts';
 import { PooledTier } from './pooled-tier.ts';
 import type { ExecutionTier } from './port.ts';
 import { probeTier, requireCommands, requireNoNetwork } from './probe.ts';
 import { type LauncherParts, ProcessLauncher } from './process-launcher.ts';
 import { firstSlotUser, Slots } from './slots.ts';
 import { isReachable, Stage } from './stage.ts';
+import { Starter } from './starter/starter.ts';
 
 /**
  * Makes a tier ready, and runs a task in it to see that it keeps what it promises.
@@ -28,12 +29,17 @@ export async function openTier(tier: Tier, options: TierOptions): Promise<Execut
   await requireCommands(tier, settings);
   const stage = await Stage.make(settings.directory);
   const groups = settings.controlGroups ? ControlGroups.open(settings.clock, groupName(stage)) : null;
+  let starter: Starter | null = null;
   const release = async (): Promise<void> => {
+    await starter?.close();
     groups?.close();
     await stage.remove();
   };
   try {
-    const opened = await makeTier(tier, await partsOf(settings, stage, groups), release);
+    const node = await reachableNode(stage);
+    const { clock, log } = settings;
+    starter = await Starter.open({ script: stage.starter, node, directory: stage.directory, clock, log });
+    const opened = await makeTier(tier, await partsOf({ settings, stage, groups, node, starter }), release);
     await probeTier(opened, stage, settings);
     return opened;
   } catch (error) {
@@ -63,10 +69,10 @@ async function containerLauncher(parts: LauncherParts): Promise<Launcher> {
   return launcher;
 }
 
-async function partsOf(settings: TierSettings, stage: Stage, groups: ControlGroups | null): Promise<LauncherParts> {
-  const node = await reachableNode(stage);
+async function partsOf(parts: Omit<LauncherParts, 'baselineBytes' | 'slots'>): Promise<LauncherParts> {
+  const { node, settings } = parts;
   const baselineBytes = process.platform === 'linux' ? await measureBaseline(node, settings.environment) : 0;
-  return { settings, stage, groups, node, baselineBytes, slots: new Slots(firstSlotUser()) };
+  return { ...parts, baselineBytes, slots: new Slots(firstSlotUser()) };
 }
 
 /** This very Node, or a copy where its folder is not open to the users of tasks. */

@@ -4,7 +4,8 @@ import type { OutcomeCode } from '../protocol/codes.ts';
 import type { TaskProgress } from '../protocol/messages.ts';
 import { type ChildCode, cut, DETAIL_CHARACTERS_MAX, DETAILS_MAX } from './child/failure.ts';
 import type { JobOutcome } from './port.ts';
-import type { Answer, Ended } from './worker-process.ts';
+import type { Ended } from './starter/starter.ts';
+import type { Answer } from './worker-process.ts';
 
 type ErrorOutcome = Extract<JobOutcome, { status: 'error' }>;
 
@@ -103,8 +104,7 @@ export function lastWords({ errorOutput }: ProcessTraces): string {
   return errorOutput.trim().slice(-ERROR_OUTPUT_SHOWN).toWellFormed();
 }
 
-export function howEnded({ exitCode, signal, error }: Ended): string {
-  if (error !== null) return `it could not be started: ${error.message}`;
+export function howEnded({ exitCode, signal }: Ended): string {
   return signal === null ? `exit code ${exitCode}` : `signal ${signal}`;
 }
 

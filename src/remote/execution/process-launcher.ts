@@ -12,7 +12,8 @@ import { stepBehind, stepUp } from './priority.ts';
 import type { Slot, Slots } from './slots.ts';
 import { moduleUrl, type Stage } from './stage.ts';
 import { killDescendants, MARKER, sweepProcesses } from './sweep.ts';
-import { type Launch, WorkerProcess } from './worker-process.ts';
+import type { Launch, Starter } from './starter/starter.ts';
+import { WorkerProcess } from './worker-process.ts';
 
 /** Processes and threads that a task can have. */
 const PROCESSES_MAX = 128;
@@ -25,6 +26,7 @@ export interface LauncherParts {
   readonly stage: Stage;
   readonly slots: Slots;
   readonly groups: ControlGroups | null;
+  readonly starter: Starter;
   /** The Node that tasks are run by, where every user can reach it. */
   readonly node: string;
   readonly baselineBytes: number;
@@ -41,8 +43,8 @@ export class ProcessLauncher implements Launcher {
     this.#parts = parts;
   }
 
-  async start(_code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    const { slots, settings, stage, groups } = this.#parts;
+  async start(_code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
+    const { slots, settings, stage, groups, starter } = this.#parts;
     const slot = slots.take();
     this.#started += 1;
     const marker = `${process.pid}-${this.#started}`;
@@ -53,7 +55,8 @@ export class ProcessLauncher implements Launcher {
       mkdirSync(directory, { mode: 0o700 });
       if (slot.user !== null) chownSync(directory, slot.user, slot.user);
       group = groups?.make(slot.index, memoryMb) ?? null;
-      worker = new WorkerProcess(this.#launch(slot, memoryMb, directory, marker), settings.clock);
+      const launch = { ...this.#launch(slot, memoryMb, directory, marker), behind };
+      worker = new WorkerProcess(await starter.start(launch), PIPES_CLOSE_MS, settings.clock);
     } catch (error) {
       await rm(directory, { recursive: true, force: true }).catch(() => undefined);
       await abandonStart(slot, group);
@@ -65,20 +68,20 @@ export class ProcessLauncher implements Launcher {
       stepBehind: () => stepBehind(worker.pid),
       stepUp: () => stepUp(worker.pid),
       urlOf: (code) => this.#urlOf(code),
-      confine: () => group?.admit(worker.pid!),
+      confine: () => group?.admit(worker.pid),
       traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
-      hasStrays: () => group?.hasStrays() ?? hasChildren(worker.pid!),
+      hasStrays: () => group?.hasStrays() ?? hasChildren(worker.pid),
       kill: () => {
         group?.kill();
         // Without a user of its own, what a task started can only be found while it lives.
-        if (slot.user === null && !worker.isGone) killDescendants(worker.pid!);
+        if (slot.user === null && !worker.isGone) killDescendants(worker.pid);
         worker.kill();
       },
       gone,
     };
   }
 
-  #launch(slot: Slot, memoryMb: number, directory: string, marker: string): Launch {
+  #launch(slot: Slot, memoryMb: number, directory: string, marker: string): Omit<Launch, 'behind'> {
     const { settings, stage, node, baselineBytes } = this.#parts;
     const { environment, openFiles, tmpBytes } = settings;
     const processes = slot.user === null ? null : PROCESSES_MAX;
@@ -95,8 +98,8 @@ export class ProcessLauncher implements Launcher {
       environment: { ...environment, [MARKER]: marker },
       directory,
       user: slot.user,
-      descriptors: [],
-      pipesCloseMs: PIPES_CLOSE_MS,
+      streams: 4,
+      files: [],
     };
   }
 

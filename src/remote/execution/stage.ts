@@ -9,12 +9,15 @@ import { WARM_UP } from './child/package-name.ts';
 import type { EventCode } from './port.ts';
 
 /** Folders that a process of a task is made of. */
-const FOLDERS = ['execution/child', 'definition'] as const;
+const FOLDERS = ['execution/child', 'execution/starter', 'definition'] as const;
+/** What they share with the executor. */
+const SHARED = ['execution/priority'] as const;
 const HERE = fileURLToPath(new URL('..', import.meta.url));
 /** Where the runtime lies within a jail or a container. */
 export const SANDBOX_RUNTIME = '/heddle';
 /** Of the files there, what Node is started with; the package that events import lies beside it. */
 const BOOTSTRAP = 'bootstrap.cjs';
+const STARTER = 'starter.cjs';
 export const SANDBOX_BOOTSTRAP = `${SANDBOX_RUNTIME}/${BOOTSTRAP}`;
 const PREFIX = 'heddle-tier';
 /** Code whose place is remembered; copies among them are kept although nobody uses them. */
@@ -38,7 +41,7 @@ export class Stage {
     await clearStale(parent);
     const stage = new Stage(await mkdtemp(join(parent, `${PREFIX}-${pidNamespace()}-${process.pid}-`)));
     await chmod(stage.directory, 0o755);
-    await layOut(stage.runtime);
+    await layOut(stage.runtime, stage.starter);
     await mkdir(join(stage.directory, 'code'), { mode: 0o755 });
     await mkdir(join(stage.directory, 'work'), { mode: 0o755 });
     return stage;
@@ -47,6 +50,11 @@ export class Stage {
   /** The bootstrap's files, from here. */
   get runtime(): string {
     return join(this.directory, 'remote');
+  }
+
+  /** Runs the process that starts all others; of no use to tasks. */
+  get starter(): string {
+    return join(this.directory, STARTER);
   }
 
   get bootstrap(): string {
@@ -130,10 +138,11 @@ async function openToAll(path: string): Promise<void> {
 }
 
 /** The bootstrap, and the package that events import: a script and a module without imports, so both are there at once. */
-async function layOut(to: string): Promise<void> {
-  const sources = await sourcesOf(FOLDERS);
+async function layOut(to: string, starter: string): Promise<void> {
+  const sources = await sourcesOf(FOLDERS, SHARED);
   const extension = sources.has('definition/index.ts') ? 'ts' : 'js';
   const bootstrap = bundle(sources, `execution/child/main.${extension}`);
+  await writeFile(starter, bundle(sources, `execution/starter/main.${extension}`).code, { mode: 0o444 });
   const definition = bundle(sources, `definition/index.${extension}`);
   const exports = { '.': './index.mjs', './event': './index.mjs' };
   const files = {
@@ -147,12 +156,14 @@ async function layOut(to: string): Promise<void> {
 }
 
 /** Plain JavaScript with the types gone, so that no process of a task pays for that at its start. */
-async function sourcesOf(folders: readonly string[]): Promise<Sources> {
+async function sourcesOf(folders: readonly string[], single: readonly string[]): Promise<Sources> {
   const paths: string[] = [];
   for (const folder of folders) {
     const names = await readdir(join(HERE, folder));
     paths.push(...names.filter((name) => /(?<!\.d)\.(ts|js)$/.test(name)).map((name) => `${folder}/${name}`));
   }
+  const extension = paths[0]!.endsWith('.ts') ? 'ts' : 'js';
+  paths.push(...single.map((name) => `${name}.${extension}`));
   const texts = await Promise.all(paths.map((path) => readFile(join(HERE, path), 'utf8')));
   const plain = paths.some((path) => path.endsWith('.ts')) ? await withoutTypes(texts) : texts;
   return new Map(paths.map((path, index) => [path, plain[index]!]));

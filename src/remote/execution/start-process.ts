@@ -34,32 +34,26 @@ export class LivingProcesses {
 
   /** @returns once it can take a job @throws Error where it never will */
   start(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    return this.#start(this.#beginning(code, memoryMb), this.#settings.startMs);
+    return this.#start(this.#beginning(code, memoryMb, false), this.#settings.startMs);
   }
 
   /** As `start`, for somebody who is yet to come: until it is hastened, it leaves the processor to others. */
   startAhead(code: EventCode, memoryMb: number): Ahead {
     const { startMs } = this.#settings;
-    const beginning = this.#beginning(code, memoryMb);
-    let isHastened = false;
-    const behind = beginning.then((process) => {
-      if (!isHastened) process.stepBehind();
-      return process;
-    });
+    const beginning = this.#beginning(code, memoryMb, true);
     const hasten = (): void => {
-      isHastened = true;
       const stepUp = (process: TaskProcess): void => {
         process.stepUp();
         this.#endLate(process, startMs);
       };
-      void behind.then(stepUp).catch(() => undefined);
+      void beginning.then(stepUp).catch(() => undefined);
     };
-    return { ready: this.#start(behind, startMs * AHEAD_START_FACTOR), hasten };
+    return { ready: this.#start(beginning, startMs * AHEAD_START_FACTOR), hasten };
   }
 
-  #beginning(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
+  #beginning(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
     if (this.#isClosed) return Promise.reject(new Error('the tier is closed'));
-    const beginning = this.#begin(code, memoryMb);
+    const beginning = this.#begin(code, memoryMb, behind);
     this.#starting.add(beginning);
     return beginning.finally(() => this.#starting.delete(beginning));
   }
@@ -88,8 +82,8 @@ export class LivingProcesses {
     void process.worker.ready.then(cancel);
   }
 
-  async #begin(code: EventCode | null, memoryMb: number): Promise<TaskProcess> {
-    const process = await this.#launcher.start(code, memoryMb);
+  async #begin(code: EventCode | null, memoryMb: number, behind: boolean): Promise<TaskProcess> {
+    const process = await this.#launcher.start(code, memoryMb, behind);
     this.#living.add(process);
     void process.gone.then(() => this.#living.delete(process));
     // It may have been closed since.

@@ -1,33 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import type { Socket } from 'node:net';
 
 import type { Clock } from '../../runtime/clock.ts';
 import { encodeFrame, FRAME, FrameReader, type JobHeader } from './child/frames.ts';
 import { OutputCapture, readThrottled } from './output-capture.ts';
-
-/** A command line that becomes the process of a task. */
-export interface Launch {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-  readonly directory: string;
-  /** Whom it runs as; null: as this process. */
-  readonly user: number | null;
-  /** Descriptors of this process that it gets as 4, 5, …; they may be closed once it was started. */
-  readonly descriptors: readonly number[];
-  /** How long its pipes may still be held open, by something that it left behind, once it has ended. */
-  readonly pipesCloseMs: number;
-  /** Its answers come on standard output, for want of a fourth descriptor. */
-  readonly answersOnOutput?: boolean;
-}
-
-/** How a process ended. */
-export interface Ended {
-  readonly exitCode: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** Why it could not even be started. */
-  readonly error: Error | null;
-}
+import type { Ended, StartedProcess } from './starter/starter.ts';
 
 /** What a process answered, not yet checked; or why it will not answer any more. */
 export type Answer =
@@ -56,9 +32,8 @@ const NO_HOOKS: AnswerHooks = { onProgress: () => undefined, onLog: () => undefi
 /** A process that takes jobs, one at a time. What it says is handed on as bytes that nobody has checked. */
 export class WorkerProcess {
   readonly #clock: Clock;
-  readonly #child: ChildProcess;
-  /** Null where the process could not even be given pipes. */
-  readonly #input: Writable | null;
+  readonly #started: StartedProcess;
+  readonly #input: Socket;
   readonly #reader: FrameReader;
   readonly stdout = new OutputCapture();
   readonly stderr = new OutputCapture();
@@ -78,57 +53,45 @@ export class WorkerProcess {
   #failed: Answer | null = null;
   #isReady = false;
   #isOver = false;
+  #exitCode: number | null = null;
   #isKilled = false;
   #isLeaving = false;
 
-  constructor(launch: Launch, clock: Clock) {
+  /**
+   * @param started with four streams, or three where its answers come on standard output
+   * @param pipesCloseMs how long its pipes may still be held open, by something that it left behind, once it has ended
+   */
+  constructor(started: StartedProcess, pipesCloseMs: number, clock: Clock) {
     this.#clock = clock;
+    this.#started = started;
     this.ready = new Promise((resolve) => (this.#settleReady = resolve));
     this.exited = new Promise((resolve) => (this.#settleExited = resolve));
     this.ended = new Promise((resolve) => (this.#settleEnded = resolve));
-    this.#child = spawn(launch.command, launch.args, {
-      cwd: launch.directory,
-      env: launch.environment,
-      // A group of its own, so that all of it can be ended.
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe', launch.answersOnOutput === true ? 'ignore' : 'pipe', ...launch.descriptors],
-      ...(launch.user === null ? {} : { uid: launch.user, gid: launch.user }),
-    });
     this.#reader = new FrameReader({
       contentBytesMax: (type) => this.#contentBytesMax(type),
       onFrame: (type, content) => this.#onFrame(type, content),
       onBreach: (type, bytes) => this.#onBreach(type, bytes),
     });
-    this.#watchEnd(launch.pipesCloseMs);
-    // Absent where this process has no descriptors left; the error that says so comes later, and ends it.
-    this.#input = this.#child.stdin ?? null;
-    if (this.#input !== null) this.#readPipes(launch);
-  }
-
-  #readPipes(launch: Launch): void {
-    const clock = this.#clock;
-    this.#input?.on('error', () => undefined);
-    readThrottled(this.#child.stderr!, clock, (chunk) => this.stderr.push(chunk));
-    const [output, answers] =
-      launch.answersOnOutput === true
-        ? [null, this.#child.stdout!]
-        : [this.#child.stdout!, this.#child.stdio[3] as Readable];
-    if (output !== null) readThrottled(output, clock, (chunk) => this.stdout.push(chunk));
+    const [input, output, error, answers = output] = started.streams as [Socket, Socket, Socket, Socket?];
+    this.#input = input;
+    input.on('error', () => undefined);
+    readThrottled(error, clock, (chunk) => this.stderr.push(chunk));
+    if (answers !== output) readThrottled(output, clock, (chunk) => this.stdout.push(chunk));
     readThrottled(answers, clock, (chunk) => this.#reader.push(chunk));
+    void this.#watchEnd(pipesCloseMs, new Set([output, error, answers]));
   }
 
-  /** Of the process that was started; undefined where that failed. */
-  get pid(): number | undefined {
-    return this.#child.pid;
+  get pid(): number {
+    return this.#started.pid;
   }
 
-  /** Whether it has ended, or was never started; its id may be another's by now. */
+  /** Whether it has ended; its id may be another's by now. */
   get isGone(): boolean {
-    return this.#isOver || this.#child.pid === undefined;
+    return this.#isOver;
   }
 
   get exitCode(): number | null {
-    return this.#child.exitCode;
+    return this.#exitCode;
   }
 
   /** Whether it has ended, or broke the rules and can take no job any more. */
@@ -154,7 +117,7 @@ export class WorkerProcess {
   /** Has it load the module of the job that it may get one day. @returns once it has, or never will */
   load(url: string): Promise<void> {
     if (this.isLost) return Promise.resolve();
-    this.#input?.write(encodeFrame(FRAME.load, Buffer.from(JSON.stringify({ url }))));
+    this.#input.write(encodeFrame(FRAME.load, Buffer.from(JSON.stringify({ url }))));
     return new Promise((resolve) => (this.#settleLoaded = resolve));
   }
 
@@ -173,28 +136,20 @@ export class WorkerProcess {
     if (this.#waiting !== null) throw new Error('worker process: it has a job already');
     return new Promise((settle) => {
       this.#waiting = { ...hooks, serial, resultBytesMax, settle };
-      this.#input?.write(frame);
+      this.#input.write(frame);
     });
   }
 
   /** Tells the job that its time is over. */
   abort(): void {
-    if (!this.isLost) this.#input?.write(encodeFrame(FRAME.abort));
+    if (!this.isLost) this.#input.write(encodeFrame(FRAME.abort));
   }
 
   /** Ends the process and its group at once. */
   kill(): void {
     this.#reader.stop();
     this.#isKilled = true;
-    const { pid } = this.#child;
-    if (pid === undefined || this.#isOver) return;
-    for (const target of [-pid, pid]) {
-      try {
-        process.kill(target, 'SIGKILL');
-      } catch {
-        // It has ended by itself.
-      }
-    }
+    this.#started.kill();
   }
 
   #contentBytesMax(type: number): number {
@@ -276,40 +231,26 @@ export class WorkerProcess {
     this.#answer(answer);
   }
 
-  #watchEnd(pipesCloseMs: number): void {
-    const child = this.#child;
-    let over = false;
-    const finish = (ended: Ended): void => {
-      if (over) return;
-      over = true;
-      for (const stream of (child.stdio as ChildProcess['stdio'] | undefined) ?? []) stream?.destroy();
-      this.#fail({ kind: 'ended', ended });
-      this.#settleExited();
-      this.#settleEnded(ended);
-    };
-    child.once('error', (error) => {
-      // A signal that could not be sent is no end.
-      if (child.pid === undefined) finish({ exitCode: null, signal: null, error });
-    });
-    child.once('exit', (exitCode, signal) => {
-      this.#isOver = true;
-      this.#settleExited();
-      const ended = { exitCode, signal, error: null };
-      this.#killGroup();
-      const cancel = this.#clock.after(pipesCloseMs, () => finish(ended));
-      child.once('close', () => {
-        cancel();
-        finish(ended);
-      });
-    });
+  async #watchEnd(pipesCloseMs: number, outputs: ReadonlySet<Socket>): Promise<void> {
+    const closed = Promise.all(Array.from(outputs, closedOf));
+    const ended = await this.#started.exited;
+    this.#isOver = true;
+    this.#exitCode = ended.exitCode;
+    this.#settleExited();
+    this.#input.destroy();
+    const late = Promise.withResolvers<undefined>();
+    const cancel = this.#clock.after(pipesCloseMs, () => late.resolve(undefined));
+    await Promise.race([closed, late.promise]);
+    cancel();
+    for (const stream of outputs) stream.destroy();
+    this.#fail({ kind: 'ended', ended });
+    this.#settleEnded(ended);
   }
+}
 
-  /** What it left in its group holds its pipes open, and must not outlive it. */
-  #killGroup(): void {
-    try {
-      process.kill(-this.#child.pid!, 'SIGKILL');
-    } catch {
-      // The group is empty.
-    }
-  }
+function closedOf(stream: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.closed) resolve();
+    else stream.once('close', () => resolve());
+  });
 }

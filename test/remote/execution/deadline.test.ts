@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AttackCode, run, tryTier } from './fixture.ts';
-import { childrenOf } from './traces.ts';
+import { tasksOf } from './traces.ts';
 
 const TIMEOUT_MS = 400;
 const KILLED_MS_MAX = 100;
@@ -57,7 +57,7 @@ async function measure(tier: ExecutionTier, code: AttackCode, event: string): Pr
     onStart: () => (deadlineAt = performance.now() + TIMEOUT_MS),
   });
   await eventually(() => performance.now() > deadlineAt - TIMEOUT_MS / 2, 'the middle of its time');
-  const tree = childrenOf(process.pid);
+  const tree = tasksOf(process.pid);
   assert.ok(tree.length > 0, 'the task has a process');
   // The one that loops: a process that is being started ahead may be among them.
   const task = tree.reduce((a, b) => (ticksOf(b) > ticksOf(a) ? b : a));

@@ -1,28 +1,42 @@
 /** Started with few descriptors: uses them up, and says how what needs more of them ends. */
-import { openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 
 import { runGit } from '../../../src/remote/events/sources/git-command.ts';
-import { WorkerProcess } from '../../../src/remote/execution/worker-process.ts';
+import { Stage } from '../../../src/remote/execution/stage.ts';
+import { Starter } from '../../../src/remote/execution/starter/starter.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
 
+const stage = await Stage.make(tmpdir());
+const starter = await Starter.open({
+  ...{ script: stage.starter, node: process.execPath, directory: stage.directory },
+  ...{ clock: systemClock, log: silentLogger },
+});
 const launch = {
-  ...{ command: 'true', args: [], environment: {}, directory: '/', user: null },
-  ...{ descriptors: [], pipesCloseMs: 100 },
+  ...{ command: 'true', args: [], environment: { PATH: '/usr/bin:/bin' }, directory: '/', user: null },
+  ...{ streams: 4, files: [], behind: false },
 };
+// What starts it is there by now.
+await (
+  await starter.start(launch)
+).exited;
 const git = { searchPath: '/usr/bin', directory: '/', protocol: 'file', token: null };
 // Before they are gone: what this needs itself.
 process.stdout.write('begun\n');
+const used: number[] = [];
 try {
-  for (;;) openSync('/dev/null', 'r');
+  for (;;) used.push(openSync('/dev/null', 'r'));
 } catch {
   // None is left.
 }
-const worker = new WorkerProcess(launch, systemClock);
-const ready = await worker.ready;
-const { error } = await worker.ended;
+const started = await starter.start(launch).catch((thrown: unknown) => thrown);
 const signal = new AbortController().signal;
 const failure = await runGit({ ...git, signal }, ['version'], {
   failure: 'git failed',
   read: () => Promise.resolve(),
 }).catch((thrown: unknown) => thrown);
-process.stdout.write(`${ready} ${error?.message} / ${String(failure)}\n`);
+process.stdout.write(`${String(started)} / ${String(failure)}\n`);
+for (const descriptor of used) closeSync(descriptor);
+await starter.close();
+await stage.remove();

@@ -28,8 +28,19 @@ export function traces(): Traces {
 /** Everything that runs as a user of this process's tasks; where they have none, what this process started. */
 export function processesOfTasks(): number[] {
   const first = firstSlotUser();
-  if (first === null) return childrenOf(process.pid);
+  if (first === null) return tasksOf(process.pid);
   return Array.from({ length: USERS }, (_, index) => processesOf({ user: first + index, marker: '' })).flat();
+}
+
+/** All that came of an executor and still runs, but for what starts the others. */
+export function tasksOf(pid: number): number[] {
+  return childrenOf(pid).filter((child) => {
+    try {
+      return !readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('/starter.cjs');
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** All that came of a process and still runs. */

@@ -1,0 +1,90 @@
+import { mkdir } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+
+import { TOKEN_LENGTH } from './messages.ts';
+
+/** The system's own bound is 103 to 107, by system. */
+const PATH_BYTES_MAX = 103;
+/** Whoever connects says within this time what for. */
+const GREETING_MS = 10_000;
+
+interface Expected {
+  readonly sockets: (Socket | undefined)[];
+  missing: number;
+  readonly settle: (sockets: readonly Socket[]) => void;
+}
+
+/** A socket in a folder that nobody else can enter, at which the streams of new processes arrive. */
+export class Connections {
+  readonly path: string;
+  readonly #server: Server;
+  readonly #expected = new Map<string, Expected>();
+
+  private constructor(path: string) {
+    this.path = path;
+    this.#server = createServer((socket) => this.#greet(socket));
+    this.#server.on('error', () => undefined);
+    this.#server.unref();
+  }
+
+  /** @throws Error where the path would be too long for a socket */
+  static async listen(directory: string): Promise<Connections> {
+    const folder = join(directory, 'streams');
+    const path = join(folder, 's');
+    if (Buffer.byteLength(path) > PATH_BYTES_MAX) {
+      throw new Error(`${directory} is too long a path for the sockets of processes; use a shorter directory`);
+    }
+    await mkdir(folder, { mode: 0o700 });
+    const made = new Connections(path);
+    await new Promise<void>((resolve, reject) => {
+      made.#server.once('error', reject).listen(path, resolve);
+    });
+    return made;
+  }
+
+  /** The connections that begin with this token, once all are there; until they are forgotten. */
+  expect(token: string, count: number): { sockets: Promise<readonly Socket[]>; forget: () => void } {
+    const { promise, resolve } = Promise.withResolvers<readonly Socket[]>();
+    const expected: Expected = { sockets: Array.from({ length: count }), missing: count, settle: resolve };
+    this.#expected.set(token, expected);
+    const forget = (): void => {
+      this.#expected.delete(token);
+      // Once all were there they are somebody's.
+      if (expected.missing > 0) for (const socket of expected.sockets) socket?.destroy();
+    };
+    return { sockets: promise, forget };
+  }
+
+  #greet(socket: Socket): void {
+    socket.on('error', () => undefined);
+    socket.setTimeout(GREETING_MS, () => socket.destroy());
+    const onReadable = (): void => {
+      const greeting = socket.read(TOKEN_LENGTH + 1) as Buffer | null;
+      if (greeting === null) return;
+      socket.removeListener('readable', onReadable);
+      socket.setTimeout(0).removeAllListeners('timeout');
+      this.#take(greeting.toString('latin1'), socket);
+    };
+    socket.on('readable', onReadable);
+  }
+
+  #take(greeting: string, socket: Socket): void {
+    const token = greeting.slice(0, TOKEN_LENGTH);
+    const index = Number(greeting.slice(TOKEN_LENGTH));
+    const expected = this.#expected.get(token);
+    if (expected === undefined || index >= expected.sockets.length || expected.sockets[index] !== undefined) {
+      socket.destroy();
+      return;
+    }
+    expected.sockets[index] = socket;
+    expected.missing -= 1;
+    if (expected.missing > 0) return;
+    this.#expected.delete(token);
+    expected.settle(expected.sockets as readonly Socket[]);
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+}

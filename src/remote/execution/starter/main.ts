@@ -1,0 +1,135 @@
+/**
+ * The process that starts all others of a tier. The system starts one by copying the tables of whoever asks, and holds that
+ * one up meanwhile: this one is small, and nobody waits for it. It imports nothing that it does not need.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+
+import { encodeFrame, FrameReader } from '../child/frames.ts';
+import { stepBehind } from '../priority.ts';
+import {
+  type ExitedNote,
+  type FailedNote,
+  type KillOrder,
+  NOTE,
+  ORDER,
+  type StartedNote,
+  type StartOrder,
+} from './messages.ts';
+
+const OUTPUT = 1;
+/** Where the executor takes the other ends of streams. */
+const place = process.argv[2]!;
+const living = new Map<number, ChildProcess>();
+
+function tell(type: number, note: StartedNote | FailedNote | ExitedNote): void {
+  const frame = encodeFrame(type, Buffer.from(JSON.stringify(note)));
+  for (let at = 0; at < frame.length;) at += writeSync(OUTPUT, frame, at);
+}
+
+async function start(order: StartOrder): Promise<void> {
+  const { id } = order;
+  const streams: Socket[] = [];
+  try {
+    for (let index = 0; index < order.streams; index += 1) streams.push(await connected(`${order.token}${index}`));
+    born(order, spawned(order, streams));
+  } catch (error) {
+    tell(NOTE.failed, { id, message: error instanceof Error ? error.message : String(error) });
+  }
+  for (const stream of streams) stream.destroy();
+}
+
+/** Node has no other way to say that who inherits a socket may wait in its writes, as with any pipe. */
+interface Connected {
+  readonly _handle: { setBlocking(blocking: boolean): void } | null;
+}
+
+/** A connection whose data nobody here reads: it is the new process's. */
+function connected(greeting: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = new Socket();
+    socket.pause();
+    socket.once('error', reject);
+    socket.connect({ path: place }, () =>
+      socket.write(greeting, () => {
+        (socket as unknown as Connected)._handle?.setBlocking(true);
+        resolve(socket);
+      }),
+    );
+  });
+}
+
+/** @throws Error where it cannot be started */
+function spawned(order: StartOrder, streams: readonly Socket[]): ChildProcess {
+  if (streams.some(({ destroyed }) => destroyed)) throw new Error('the executor did not take its streams');
+  const files: number[] = [];
+  try {
+    // Each reader moves the place in an open file, so each process has its own.
+    for (const path of order.files) files.push(openSync(path, 'r'));
+    return spawn(order.command, order.args, {
+      cwd: order.directory,
+      env: order.environment,
+      // A group of its own, so that all of it can be ended.
+      detached: true,
+      stdio: [...streams, ...files],
+      ...(order.user === null ? {} : { uid: order.user, gid: order.user }),
+    });
+  } finally {
+    for (const file of files) closeSync(file);
+  }
+}
+
+function born({ id, behind }: StartOrder, child: ChildProcess): void {
+  child.once('error', (error) => {
+    // A signal that could not be sent is no end.
+    if (child.pid === undefined) tell(NOTE.failed, { id, message: error.message });
+  });
+  if (child.pid === undefined) return;
+  if (behind) stepBehind(child.pid);
+  living.set(id, child);
+  child.once('exit', (exitCode, signal) => {
+    living.delete(id);
+    // What it left in its group holds its pipes open, and must not outlive it.
+    signalTo(-child.pid!);
+    tell(NOTE.exited, { id, exitCode, signal });
+  });
+  tell(NOTE.started, { id, pid: child.pid });
+}
+
+function kill(id: number): void {
+  const pid = living.get(id)?.pid;
+  if (pid === undefined) return;
+  signalTo(-pid);
+  signalTo(pid);
+}
+
+function signalTo(target: number): void {
+  try {
+    process.kill(target, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+const { parse } = JSON;
+const reader = new FrameReader({
+  contentBytesMax: () => 0xffff_ffff,
+  onFrame: (type, content) => {
+    const order = parse(content.toString()) as StartOrder | KillOrder;
+    if (type === ORDER.start) void start(order as StartOrder);
+    else kill(order.id);
+  },
+  onBreach: () => process.exit(1),
+});
+
+/** Without the executor nothing that was started for it may go on. */
+function end(): void {
+  for (const id of living.keys()) kill(id);
+  process.exit(0);
+}
+
+const input = new Socket({ fd: 0, readable: true, writable: false });
+input.on('data', (chunk: Buffer) => reader.push(chunk));
+input.on('end', end);
+input.on('error', end);

@@ -1,0 +1,204 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/log.ts';
+import { systemRandom } from '../../../runtime/random.ts';
+import { encodeFrame, FrameReader } from '../child/frames.ts';
+import { Connections } from './connections.ts';
+import {
+  type ExitedNote,
+  type FailedNote,
+  type KillOrder,
+  NOTE,
+  ORDER,
+  type StartedNote,
+  type StartOrder,
+  TOKEN_LENGTH,
+} from './messages.ts';
+
+/** A command line that becomes a process. */
+export type Launch = Omit<StartOrder, 'id' | 'token'>;
+
+/** How a process ended. */
+export type Ended = Omit<ExitedNote, 'id'>;
+
+export interface StartedProcess {
+  readonly pid: number;
+  /** In the order of its descriptors; each can be read and written. */
+  readonly streams: readonly Socket[];
+  /** Never rejects. */
+  readonly exited: Promise<Ended>;
+  /** Ends it and its group at once. */
+  kill(): void;
+}
+
+export interface StarterOptions {
+  /** What the process runs, and the Node that runs it. */
+  readonly script: string;
+  readonly node: string;
+  /** A folder that only this user can enter is made in it. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Starting {
+  readonly sockets: Promise<readonly Socket[]>;
+  readonly forget: () => void;
+  readonly settle: (started: StartedProcess | Promise<StartedProcess>) => void;
+}
+
+/** It holds next to nothing, and what it holds is copied for each start. */
+const NODE_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'] as const;
+const NOTE_BYTES_MAX = 64 * 1024;
+/** A process whose streams are not there by then, since this one has no descriptors left, is ended. */
+const STREAMS_MS = 10_000;
+
+/**
+ * Starts processes by way of one that is small. To start one, the system copies the tables of the process that asks, which
+ * holds a large one up for milliseconds. Where the small one ends, all that it started ends; the next start makes another.
+ */
+export class Starter {
+  readonly #options: StarterOptions;
+  readonly #connections: Connections;
+  readonly #starting = new Map<number, Starting>();
+  readonly #living = new Map<number, { readonly pid: number; readonly end: (ended: Ended) => void }>();
+  #process: ChildProcess | null = null;
+  #ids = 0;
+  #isClosed = false;
+
+  private constructor(options: StarterOptions, connections: Connections) {
+    this.#options = options;
+    this.#connections = connections;
+  }
+
+  static async open(options: StarterOptions): Promise<Starter> {
+    return new Starter(options, await Connections.listen(options.directory));
+  }
+
+  /** @throws Error where it cannot be started */
+  start(launch: Launch): Promise<StartedProcess> {
+    if (this.#isClosed) return Promise.reject(new Error('the starter of processes is closed'));
+    this.#ids += 1;
+    const id = this.#ids;
+    const token = Buffer.from(systemRandom.bytes(TOKEN_LENGTH / 2)).toString('hex');
+    const { sockets, forget } = this.#connections.expect(token, launch.streams);
+    return new Promise((settle) => {
+      this.#starting.set(id, { sockets, forget, settle });
+      this.#order(ORDER.start, { ...launch, id, token });
+    });
+  }
+
+  /** Ends all that it started. @returns once the process that starts others has ended */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#connections.close();
+    const child = this.#process;
+    if (child === null) return;
+    child.ref();
+    child.stdin?.end();
+    await new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) resolve();
+      else child.once('close', () => resolve());
+    });
+  }
+
+  #order(type: number, order: StartOrder | KillOrder): void {
+    this.#process ??= this.#spawn();
+    this.#process.stdin?.write(encodeFrame(type, Buffer.from(JSON.stringify(order))));
+    this.#keepAlive();
+  }
+
+  #spawn(): ChildProcess {
+    const { node, script } = this.#options;
+    const child: ChildProcess = spawn(node, [...NODE_FLAGS, script, this.#connections.path], {
+      cwd: '/',
+      env: {},
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    let said = '';
+    const reader = new FrameReader({
+      contentBytesMax: () => NOTE_BYTES_MAX,
+      onFrame: (type, content) => this.#note(type, content),
+      onBreach: () => child.kill('SIGKILL'),
+    });
+    const over = (why: string): void => this.#lose(child, `${why} ${said.trim()}`.trim());
+    child.once('error', (error) => over(error.message));
+    child.once('exit', (exitCode, signal) => over(`it ended with ${signal ?? exitCode ?? 'nothing'}`));
+    // Absent where this process has no descriptors left.
+    child.stdin?.on('error', () => undefined);
+    child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
+    child.unref();
+    (child.stdin as Socket | null)?.unref();
+    (child.stderr as Socket | null)?.unref();
+    return child;
+  }
+
+  /** This process goes on as long as one that it had started, or a start, may have something to tell. */
+  #keepAlive(): void {
+    const notes = this.#process?.stdout as Socket | null | undefined;
+    if (this.#starting.size + this.#living.size > 0) notes?.ref();
+    else notes?.unref();
+  }
+
+  #note(type: number, content: Buffer): void {
+    const note = JSON.parse(content.toString()) as StartedNote | FailedNote | ExitedNote;
+    if (type === NOTE.started) this.#begin(note as StartedNote);
+    else if (type === NOTE.failed) this.#refuse(note.id, (note as FailedNote).message);
+    else this.#end(note as ExitedNote);
+    this.#keepAlive();
+  }
+
+  #begin({ id, pid }: StartedNote): void {
+    const starting = this.#starting.get(id);
+    if (starting === undefined) return;
+    this.#starting.delete(id);
+    const { promise: exited, resolve: end } = Promise.withResolvers<Ended>();
+    this.#living.set(id, { pid, end });
+    const kill = (): void => {
+      if (this.#living.has(id)) this.#order(ORDER.kill, { id });
+    };
+    const cancelLate = this.#options.clock.after(STREAMS_MS, kill);
+    const lost = exited.then(() => {
+      throw new Error('it ended before its streams were there');
+    });
+    const streams = Promise.race([starting.sockets, lost]).finally(() => {
+      cancelLate();
+      starting.forget();
+    });
+    starting.settle(streams.then((sockets) => ({ pid, streams: sockets, exited, kill })));
+  }
+
+  #refuse(id: number, message: string): void {
+    const starting = this.#starting.get(id);
+    if (starting === undefined) return;
+    this.#starting.delete(id);
+    starting.forget();
+    starting.settle(Promise.reject(new Error(message)));
+  }
+
+  #end({ id, exitCode, signal }: ExitedNote): void {
+    const living = this.#living.get(id);
+    this.#living.delete(id);
+    living?.end({ exitCode, signal });
+  }
+
+  /** The process that starts others has ended. */
+  #lose(child: ChildProcess, why: string): void {
+    if (this.#process !== child) return;
+    this.#process = null;
+    if (!this.#isClosed) this.#options.log.error({ why }, 'The process that starts the processes of tasks has ended');
+    for (const id of [...this.#starting.keys()]) this.#refuse(id, `the process that starts others ended: ${why}`);
+    for (const [id, { pid }] of [...this.#living]) {
+      try {
+        // The kernel has ended them where it was told to; not every system can be told.
+        process.kill(-pid, 'SIGKILL');
+      } catch {
+        // Nothing is left of it.
+      }
+      this.#end({ id, exitCode: null, signal: 'SIGKILL' });
+    }
+  }
+}

@@ -1,0 +1,135 @@
+/** The process that starts others: what it hands on, what it tells, and what becomes of all when it ends. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { text } from 'node:stream/consumers';
+
+import { Stage } from '../../../src/remote/execution/stage.ts';
+import { type Launch, type StartedProcess, Starter } from '../../../src/remote/execution/starter/starter.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
+import { eventually } from '../../support/eventually.ts';
+import { childrenOf } from './traces.ts';
+
+async function opened(t: TestContext): Promise<{ starter: Starter; stage: Stage }> {
+  const stage = await Stage.make(tmpdir());
+  const starter = await Starter.open({
+    ...{ script: stage.starter, node: process.execPath, directory: stage.directory },
+    ...{ clock: systemClock, log: silentLogger },
+  });
+  t.after(async () => {
+    await starter.close();
+    await stage.remove();
+  });
+  return { starter, stage };
+}
+
+function shell(script: string, changes: Partial<Launch> = {}): Launch {
+  const environment = { PATH: '/usr/bin:/bin', GREETING: 'hello' };
+  const place = { directory: '/', user: null, streams: 4, files: [], behind: false };
+  return { command: 'sh', args: ['-c', script], environment, ...place, ...changes };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('a process has its four streams, its files, its environment and its place', async (t) => {
+  const { starter, stage } = await opened(t);
+  const script = 'read line; echo "$GREETING $line $PWD"; echo wrong >&2; head -c 12 <&4 >&3; exit 7';
+  const { streams, exited } = await starter.start(shell(script, { files: [stage.starter], directory: '/usr' }));
+  const [input, output, error, answers] = streams as [(typeof streams)[0], ...typeof streams];
+  input.write('you\n');
+  assert.deepEqual(await Promise.all([output!, error!, answers!].map((stream) => text(stream))), [
+    'hello you /usr\n',
+    'wrong\n',
+    "'use strict'",
+  ]);
+  assert.deepEqual(await exited, { exitCode: 7, signal: null });
+});
+
+test('what cannot be started is an error that says why, and the next start goes well', async (t) => {
+  const { starter } = await opened(t);
+  await assert.rejects(starter.start(shell('', { command: '/nowhere/at-all' })), /ENOENT/);
+  await assert.rejects(starter.start(shell('', { files: ['/nowhere'] })), /ENOENT.*\/nowhere/);
+  assert.deepEqual(await (await starter.start(shell('exit 3'))).exited, { exitCode: 3, signal: null });
+});
+
+test('a process is ended with its group, and what it leaves in that when it ends by itself', async (t) => {
+  const { starter } = await opened(t);
+  const child = async ({ streams }: StartedProcess): Promise<number> => {
+    const [chunk] = (await once(streams[1]!, 'data')) as [Buffer];
+    return Number(chunk.toString());
+  };
+  const killed = await starter.start(shell('sleep 1000 & echo $!; wait'));
+  const [left, leaving] = [await child(killed), await starter.start(shell('sleep 1000 & echo $!; read line'))];
+  killed.kill();
+  assert.deepEqual(await killed.exited, { exitCode: null, signal: 'SIGKILL' });
+  await eventually(() => !isAlive(left), 'the end of the group');
+  const other = await child(leaving);
+  leaving.streams[0]!.end();
+  await leaving.exited;
+  await eventually(() => !isAlive(other), 'the end of what it left');
+  // Nothing is there any more: neither is an error.
+  killed.kill();
+  leaving.kill();
+});
+
+test('where it ends itself, all that it started is told to have ended, and the next start makes another', async (t) => {
+  const { starter } = await opened(t);
+  const before = new Set(childrenOf(process.pid));
+  const first = await starter.start(shell('sleep 1000'));
+  const [itself] = childrenOf(process.pid).filter((pid) => !before.has(pid));
+  process.kill(itself!, 'SIGKILL');
+  const waiting = starter.start(shell('exit 0')).then(
+    ({ exited }) => exited,
+    (error: unknown) => String(error),
+  );
+  assert.deepEqual(await first.exited, { exitCode: null, signal: 'SIGKILL' });
+  await eventually(() => !isAlive(first.pid), 'the end of the process');
+  const outcome = await waiting;
+  if (typeof outcome === 'string') assert.match(outcome, /the process that starts others ended: it ended with SIGKILL/);
+  assert.deepEqual(await (await starter.start(shell('exit 4'))).exited, { exitCode: 4, signal: null });
+});
+
+test('many starts at once get streams of their own', async (t) => {
+  const { starter } = await opened(t);
+  const numbers = Array.from({ length: 40 }, (_, index) => index);
+  const said = await Promise.all(
+    numbers.map(async (number) => {
+      const { streams } = await starter.start(shell(`echo ${number}; echo answer ${number} >&3`));
+      return await Promise.all([text(streams[1]!), text(streams[3]!)]);
+    }),
+  );
+  assert.deepEqual(
+    said,
+    numbers.map((number) => [`${number}\n`, `answer ${number}\n`]),
+  );
+});
+
+test('a connection that is no stream of a process is cut', async (t) => {
+  const { starter, stage } = await opened(t);
+  await (
+    await starter.start(shell('exit 0'))
+  ).exited;
+  const stranger = connect(join(stage.directory, 'streams', 's'));
+  stranger.write(`${'0'.repeat(32)}0`);
+  stranger.resume();
+  await once(stranger, 'close');
+});
+
+test('a directory that is too deep for a socket is refused with the remedy', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), `heddle-${'deep'.repeat(25)}-`));
+  t.after(() => rm(directory, { recursive: true }));
+  const options = { script: '', node: process.execPath, directory, clock: systemClock, log: silentLogger };
+  await assert.rejects(Starter.open(options), /too long a path .* use a shorter directory/);
+});
