@@ -47,7 +47,7 @@ function createContext(options: RemoteManagerOptions, files: JournalFiles, found
   const settings = withDefaults(options.settings);
   const { journalBytesMax: bytesMax, journalSync: sync } = settings;
   const segmentBytes = Math.min(SEGMENT_BYTES_MAX, Math.ceil(bytesMax / SEGMENTS));
-  const journal = new Journal({ sync, clock, log }, new Segments(files, segmentBytes, found.segments));
+  const journal = new Journal({ clock, log }, new Segments(files, { segmentBytes, sync }, found.segments));
   return {
     options,
     settings,

@@ -1,4 +1,4 @@
-import { write } from 'node:fs';
+import { writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 
 import type { Logger } from '../../runtime/log.ts';
@@ -108,7 +108,7 @@ export class ReplayLog {
   async #write(frame: NonceFrame): Promise<void> {
     const current = this.#current ?? (await this.#begin());
     const bytes = frame.bytes();
-    await writeAll(current.file.fd, bytes);
+    writeAll(current.file.fd, bytes);
     current.bytes += bytes.length;
     current.segment.newestMs = Math.max(current.segment.newestMs, frame.newestMs);
     const agedMs = Math.abs(this.#options.nowMs() - current.begunAtMs);
@@ -155,16 +155,10 @@ function newRound(): Round {
   return Object.assign(round, { done }) as Round;
 }
 
-/** The plain form: one frame a turn, and no promise for each part. */
-function writeAll(fd: number, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const next = (at: number): void => {
-      write(fd, bytes, at, bytes.length - at, null, (error, written) => {
-        if (error !== null) reject(error);
-        else if (at + written < bytes.length) next(at + written);
-        else resolve();
-      });
-    };
-    next(0);
-  });
+/**
+ * Into the system's memory, which takes microseconds. To hand it to a thread and hear of it takes many times that, in which
+ * the request waits.
+ */
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
 }

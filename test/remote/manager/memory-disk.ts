@@ -12,7 +12,7 @@ export class MemoryDisk implements JournalFiles {
   /** Writes until now. */
   writes = 0;
   crash: CrashPoint | null = null;
-  /** Set by a test: what the next writes or flushes fail with. */
+  /** Set by a test: what the next writes fail with. */
   failure: Error | null = null;
   /** Whether the bytes of a failing write get to the disk all the same. */
   keepsFailedBytes = false;
@@ -78,7 +78,6 @@ export class MemoryDisk implements JournalFiles {
     if (!this.#dead) this.#files.set(name, Buffer.alloc(0));
     return await this.#alive({
       write: (bytes, at) => this.#write(name, bytes, at),
-      sync: () => (this.failure === null ? this.#alive(undefined) : Promise.reject(this.failure)),
       truncate: (size) => {
         if (!this.#dead) this.#files.set(name, Buffer.from(this.#file(name).subarray(0, size)));
         return this.failure === null ? this.#alive(undefined) : Promise.reject(this.failure);

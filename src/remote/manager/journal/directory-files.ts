@@ -1,4 +1,4 @@
-import { fdatasync, ftruncate, write } from 'node:fs';
+import { constants, fdatasync, ftruncate, write } from 'node:fs';
 import { mkdir, open, readdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,6 +6,11 @@ import { promisify } from 'node:util';
 import type { JournalFile, JournalFiles } from './files.ts';
 
 const truncateFile = promisify(ftruncate);
+const syncFile = promisify(fdatasync);
+
+const { O_CREAT, O_DSYNC, O_EXCL, O_WRONLY } = constants;
+/** Each write is then forced to the disk: one call, and one thread to wake, instead of two. Elsewhere the flag promises less. */
+const DURABLE = process.platform === 'linux' ? O_DSYNC : 0;
 
 /** The journal's files in a directory, which is made where it is not there. */
 export async function directoryFiles(directory: string): Promise<JournalFiles> {
@@ -18,15 +23,15 @@ export async function directoryFiles(directory: string): Promise<JournalFiles> {
       await using file = await open(pathOf(name), 'r');
       return await readAll(file, at, length);
     },
-    create: async (name) => {
-      const file = await open(pathOf(name), 'wx', 0o600);
+    create: async (name, durable) => {
+      const file = await open(pathOf(name), O_WRONLY | O_CREAT | O_EXCL | (durable ? DURABLE : 0), 0o600);
       try {
         await syncDirectory(directory);
       } catch (error) {
         await file.close();
         throw error;
       }
-      return openedFile(file);
+      return openedFile(file, durable && DURABLE === 0);
     },
     remove: (name) => unlink(pathOf(name)),
   };
@@ -49,11 +54,11 @@ async function syncDirectory(directory: string): Promise<void> {
 }
 
 /** The plain forms of the calls: a commit is made thousands of times a second. */
-function openedFile(file: FileHandle): JournalFile {
+function openedFile(file: FileHandle, mustSync: boolean): JournalFile {
   const { fd } = file;
   return {
-    write: (bytes, at) =>
-      new Promise((resolve, reject) => {
+    write: async (bytes, at) => {
+      await new Promise<void>((resolve, reject) => {
         const next = (from: number): void => {
           write(fd, bytes, from, bytes.length - from, at + from, (error, written) => {
             if (error !== null) reject(error);
@@ -62,15 +67,13 @@ function openedFile(file: FileHandle): JournalFile {
           });
         };
         next(0);
-      }),
-    sync: () =>
-      new Promise((resolve, reject) => {
-        fdatasync(fd, (error) => {
-          if (error === null) resolve();
-          else reject(error);
-        });
-      }),
-    truncate: (size) => truncateFile(fd, size),
+      });
+      if (mustSync) await syncFile(fd);
+    },
+    truncate: async (size) => {
+      await truncateFile(fd, size);
+      await syncFile(fd);
+    },
     close: () => file.close(),
   };
 }

@@ -5,18 +5,19 @@ export interface JournalFiles {
   size(name: string): Promise<number>;
   /** As many bytes as there are, at most `length`. */
   read(name: string, at: number, length: number): Promise<Buffer>;
-  /** Makes a file that was not there; its name is durable when it resolves. */
-  create(name: string): Promise<JournalFile>;
+  /**
+   * Makes a file that was not there; its name is durable when it resolves.
+   *
+   * @param durable whether each write to it resolves when the disk has it, not the system alone
+   */
+  create(name: string, durable: boolean): Promise<JournalFile>;
   remove(name: string): Promise<void>;
 }
 
 /** One file that is written to its end. */
 export interface JournalFile {
-  /** Resolves when the system has all of it. */
   write(bytes: Uint8Array, at: number): Promise<void>;
-  /** Resolves when the disk has all of it. */
-  sync(): Promise<void>;
-  /** Forgets what stands behind. */
+  /** Forgets what stands behind; resolves when the disk has forgotten it. */
   truncate(size: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,8 +6,6 @@ import type { JournalRecord, Location } from './records.ts';
 import type { Segments } from './segments.ts';
 
 export interface JournalOptions {
-  /** Whether each commit is forced to the disk. */
-  sync: boolean;
   clock: Clock;
   log: Logger;
 }
@@ -142,7 +140,7 @@ export class Journal {
     for (const { record, body, location } of entries) {
       location.at = segment.size + frames.add(record, body);
     }
-    await segment.write(frames.bytes(), this.#options.sync);
+    await segment.write(frames.bytes());
     for (const { record, location } of entries) {
       location.segment = segment.number;
       if (record.type === 'accepted' || record.type === 'carried') this.#segments.hold(location.segment);

@@ -27,22 +27,26 @@ class Segment {
     this.#file = file;
   }
 
-  async write(bytes: Uint8Array, sync: boolean): Promise<void> {
-    const file = this.#file!;
-    await file.write(bytes, this.size);
-    if (sync) await file.sync();
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#file!.write(bytes, this.size);
     this.size += bytes.length;
   }
 
   /** Takes back what was written beyond the bytes that count. */
   async cut(): Promise<void> {
     await this.#file?.truncate(this.size);
-    await this.#file?.sync();
   }
 
   async close(): Promise<void> {
     await this.#file?.close();
   }
+}
+
+export interface SegmentsOptions {
+  /** Another file is begun after so many bytes. */
+  readonly segmentBytes: number;
+  /** Whether each commit is forced to the disk. */
+  readonly sync: boolean;
 }
 
 export interface FoundSegment {
@@ -56,15 +60,15 @@ export interface FoundSegment {
  */
 export class Segments {
   readonly #files: JournalFiles;
-  readonly #segmentBytes: number;
+  readonly #options: SegmentsOptions;
   readonly #all = new Map<number, Segment>();
   #current: Segment | null = null;
   #next: number;
   #bytes = 0;
 
-  constructor(files: JournalFiles, segmentBytes: number, found: readonly FoundSegment[]) {
+  constructor(files: JournalFiles, options: SegmentsOptions, found: readonly FoundSegment[]) {
     this.#files = files;
-    this.#segmentBytes = segmentBytes;
+    this.#options = options;
     for (const { number, size } of found) {
       this.#all.set(number, new Segment(number, size, null));
       this.#bytes += size;
@@ -78,7 +82,7 @@ export class Segments {
   }
 
   get segmentBytes(): number {
-    return this.#segmentBytes;
+    return this.#options.segmentBytes;
   }
 
   /** The oldest file that is not written to any more. */
@@ -89,11 +93,11 @@ export class Segments {
 
   /** The file to write to: another one where it is full. */
   async current(): Promise<Pick<Segment, 'number' | 'size' | 'write'>> {
-    if (this.#current !== null && this.#current.size >= this.#segmentBytes) await this.#finish();
+    if (this.#current !== null && this.#current.size >= this.segmentBytes) await this.#finish();
     if (this.#current === null) {
       const number = this.#next;
       this.#next += 1;
-      this.#current = new Segment(number, 0, await this.#files.create(segmentName(number)));
+      this.#current = new Segment(number, 0, await this.#files.create(segmentName(number), this.#options.sync));
       this.#all.set(number, this.#current);
     }
     return this.#current;
