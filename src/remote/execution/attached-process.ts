@@ -43,7 +43,7 @@ export async function attachedProcess(
     stepBehind: () => undefined,
     stepUp: () => undefined,
     urlOf: ({ entry }) => moduleUrl(event, entry),
-    confine: () => undefined,
+    confine: () => Promise.resolve(),
     traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: worker.exitCode === KILLED }),
     hasStrays: () => false,
     kill: () => {

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Clock } from '../../runtime/clock.ts';
@@ -33,8 +34,8 @@ const VERSION_2: Files = {
 
 /** The memory of one process of a task, and of all that it starts. */
 export interface ControlGroup {
-  /** From here on its memory counts. */
-  admit(pid: number): void;
+  /** From when it resolves its memory counts. @throws Error where there is no such process */
+  admit(pid: number): Promise<void>;
   /** Whether the kernel ended anything in it for its memory. */
   wasOutOfMemory(): boolean;
   /** Whether more than one process is in it. */
@@ -92,10 +93,11 @@ export class ControlGroups {
       if (existsSync(path)) writeFileSync(path, value(memoryMb * MIB));
     }
     return {
-      admit: (pid) => {
+      admit: async (pid) => {
         // Zero would be this very process, which the group then ends with the task.
         if (!Number.isSafeInteger(pid) || pid < 1) throw new Error(`no process has the id ${pid}`);
-        writeFileSync(join(directory, 'cgroup.procs'), String(pid));
+        // The kernel waits for all processors to take note, some 10 ms.
+        await writeFile(join(directory, 'cgroup.procs'), String(pid));
       },
       wasOutOfMemory: () => this.#files.kills(directory) > 0,
       hasStrays: () => readFileSync(join(directory, 'cgroup.procs'), 'utf8').trim().includes('\n'),

@@ -74,7 +74,7 @@ export class JailLauncher implements Launcher {
       stepBehind: () => stepBehind(worker.pid),
       stepUp: () => stepUp(worker.pid, childOf(worker.pid) ?? worker.pid),
       urlOf: ({ entry }) => moduleUrl(EVENT, entry),
-      confine: () => group?.admit(onlyChildOf(worker.pid)),
+      confine: async () => group?.admit(onlyChildOf(worker.pid)),
       traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
       hasStrays: () => false,
       kill: () => worker.kill(),

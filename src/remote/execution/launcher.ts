@@ -13,7 +13,7 @@ export interface TaskProcess {
   /** Where the process finds a module of some code. */
   urlOf(code: EventCode): Promise<string> | string;
   /** To be called once it is ready and before it gets a job: limits that hold from here on. */
-  confine(): void;
+  confine(): Promise<void>;
   traces(): ProcessTraces;
   /** Whether it runs other processes beside its own. */
   hasStrays(): boolean;

@@ -68,7 +68,7 @@ export class ProcessLauncher implements Launcher {
       stepBehind: () => stepBehind(worker.pid),
       stepUp: () => stepUp(worker.pid),
       urlOf: (code) => this.#urlOf(code),
-      confine: () => group?.admit(worker.pid),
+      confine: async () => group?.admit(worker.pid),
       traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
       hasStrays: () => group?.hasStrays() ?? hasChildren(worker.pid),
       kill: () => {

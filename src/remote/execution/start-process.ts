@@ -63,7 +63,7 @@ export class LivingProcesses {
     this.#endLate(process, withinMs);
     if (await process.worker.ready) {
       try {
-        process.confine();
+        await process.confine();
         return process;
       } catch (error) {
         process.kill();

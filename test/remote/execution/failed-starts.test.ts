@@ -57,7 +57,7 @@ test('no process but one of a task is ever put into its group', async (t) => {
     return;
   }
   const group = groups.make(0, 64);
-  for (const pid of [0, -1, Number.NaN]) assert.throws(() => group.admit(pid), /no process has the id/);
+  for (const pid of [0, -1, Number.NaN]) await assert.rejects(group.admit(pid), /no process has the id/);
   await group.remove();
   groups.close();
 });
