@@ -101,6 +101,17 @@ test('where it ends itself, all that it started is told to have ended, and the n
   assert.deepEqual(await (await starter.start(shell('exit 4'))).exited, { exitCode: 4, signal: null });
 });
 
+test('what ends an executor in order does not end it, so that tasks can go on', async (t) => {
+  const { starter } = await opened(t);
+  const before = new Set(childrenOf(process.pid));
+  const { exited, streams } = await starter.start(shell('read line; exit 5'));
+  const [itself] = childrenOf(process.pid).filter((pid) => !before.has(pid));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(itself!, signal);
+  assert.deepEqual(await (await starter.start(shell('exit 6'))).exited, { exitCode: 6, signal: null });
+  streams[0]!.write('go\n');
+  assert.deepEqual(await exited, { exitCode: 5, signal: null });
+});
+
 test('many starts at once get streams of their own', async (t) => {
   const { starter } = await opened(t);
   const numbers = Array.from({ length: 40 }, (_, index) => index);

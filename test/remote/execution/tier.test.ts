@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openTier } from '../../../src/remote/execution/open-tier.ts';
 import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
@@ -12,7 +13,7 @@ import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { type Logger, silentLogger } from '../../../src/runtime/log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { AttackCode, resultOf, run, tierOptions, tryTier } from './fixture.ts';
-import { childrenOf, processesOfTasks } from './traces.ts';
+import { childrenOf, isStarter, processesOfTasks } from './traces.ts';
 
 /** What tasks see of the environment, whatever the executor has in its own. */
 const SEEN: Readonly<Record<string, readonly string[]>> = {
@@ -95,11 +96,14 @@ function check(tier: ExecutionTier, name: Tier): void {
        const at = Date.now();
        export default defineEvent({ name: 'loaded', run: () => at as number });`,
     );
-    // The first task may come while the first process is started.
-    await eventually(async () => {
+    // A task may come while the process for it is started: the next one comes later, each time.
+    for (let pauseMs = 20; ; pauseMs *= 2) {
       const submittedAt = Date.now();
-      return (resultOf(await run(tier, code.module('loaded'), 'loaded')) as number) < submittedAt;
-    }, 'a task whose code was loaded before it came');
+      const loadedAt = resultOf(await run(tier, code.module('loaded'), 'loaded')) as number;
+      if (loadedAt < submittedAt) break;
+      assert.ok(pauseMs < 30_000, 'no code was loaded before its task');
+      await sleep(pauseMs);
+    }
   });
 
   test('what one task leaves is found by the next one only in a pooled process', async () => {
@@ -174,6 +178,21 @@ function check(tier: ExecutionTier, name: Tier): void {
       outcomes.map(resultOf),
       indexes.map((index) => ({ got: { index } })),
     );
+  });
+
+  test('where what starts its processes is killed, its tasks are lost, and the next one runs', async () => {
+    await using code = await AttackCode.make();
+    const { promise: started, resolve: onStart } = Promise.withResolvers<undefined>();
+    const running = run(tier, code.module('time'), 'time.endless-loop', {
+      ...{ memory_mb: 80, timeout_ms: 60_000, onStart: () => onStart(undefined) },
+    });
+    await started;
+    for (const pid of childrenOf(process.pid)) if (isStarter(pid)) process.kill(pid, 'SIGKILL');
+    const outcome = await running;
+    assert.equal(outcome.status === 'error' && outcome.code, 'WORKER_LOST');
+    assert.deepEqual(resultOf(await run(tier, code.module('healthy'), 'healthy', { args: { a: 1 } })), {
+      got: { a: 1 },
+    });
   });
 
   test('nothing is left when it is closed, though processes are being started', async () => {

@@ -34,13 +34,15 @@ export function processesOfTasks(): number[] {
 
 /** All that came of an executor and still runs, but for what starts the others. */
 export function tasksOf(pid: number): number[] {
-  return childrenOf(pid).filter((child) => {
-    try {
-      return !readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('/starter.cjs');
-    } catch {
-      return false;
-    }
-  });
+  return childrenOf(pid).filter((child) => !isStarter(child));
+}
+
+export function isStarter(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/starter.cjs');
+  } catch {
+    return false;
+  }
 }
 
 /** All that came of a process and still runs. */

@@ -129,6 +129,9 @@ function end(): void {
   process.exit(0);
 }
 
+// Tasks may end in order while whoever stops the executor tells all of its processes.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+
 const input = new Socket({ fd: 0, readable: true, writable: false });
 input.on('data', (chunk: Buffer) => reader.push(chunk));
 input.on('end', end);

@@ -115,6 +115,8 @@ export class Starter {
     const child: ChildProcess = spawn(node, [...NODE_FLAGS, script, this.#connections.path], {
       cwd: '/',
       env: {},
+      // Out of reach of what a terminal tells this one's group.
+      detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     let said = '';
