@@ -38,8 +38,8 @@ export interface ControlGroup {
   admit(pid: number): Promise<void>;
   /** Whether the kernel ended anything in it for its memory. */
   wasOutOfMemory(): boolean;
-  /** Whether more than one process is in it. */
-  hasStrays(): boolean;
+  /** What is in it and runs. */
+  processes(): number[];
   /** Ends everything in it. */
   kill(): void;
   remove(): Promise<void>;
@@ -100,7 +100,7 @@ export class ControlGroups {
         await writeFile(join(directory, 'cgroup.procs'), String(pid));
       },
       wasOutOfMemory: () => this.#files.kills(directory) > 0,
-      hasStrays: () => readFileSync(join(directory, 'cgroup.procs'), 'utf8').trim().includes('\n'),
+      processes: () => processesIn(directory),
       kill: () => killAll(directory),
       remove: () => this.#remove(directory),
     };
@@ -175,16 +175,18 @@ function countIn(file: string): number {
   }
 }
 
-function killAll(directory: string): void {
-  let pids: string[];
+function processesIn(directory: string): number[] {
   try {
-    pids = readFileSync(join(directory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean);
+    return readFileSync(join(directory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
   } catch {
-    return;
+    return [];
   }
-  for (const pid of pids) {
+}
+
+function killAll(directory: string): void {
+  for (const pid of processesIn(directory)) {
     try {
-      process.kill(Number(pid), 'SIGKILL');
+      process.kill(pid, 'SIGKILL');
     } catch {
       // It has ended.
     }

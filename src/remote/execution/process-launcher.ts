@@ -11,7 +11,7 @@ import type { EventCode } from './port.ts';
 import { stepBehind, stepUp } from './priority.ts';
 import type { Slot, Slots } from './slots.ts';
 import { moduleUrl, type Stage } from './stage.ts';
-import { killDescendants, MARKER, sweepProcesses } from './sweep.ts';
+import { killDescendants, MARKER, processesOf, sweepProcesses } from './sweep.ts';
 import type { Launch, Starter } from './starter/starter.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -70,7 +70,7 @@ export class ProcessLauncher implements Launcher {
       urlOf: (code) => this.#urlOf(code),
       confine: async () => group?.admit(worker.pid),
       traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
-      hasStrays: () => group?.hasStrays() ?? hasChildren(worker.pid),
+      hasStrays: () => (group === null ? hasChildren(worker.pid) : group.processes().length > 1),
       kill: () => {
         group?.kill();
         // Without a user of its own, what a task started can only be found while it lives.
@@ -120,7 +120,7 @@ export class ProcessLauncher implements Launcher {
     await worker.exited;
     try {
       group?.kill();
-      await sweepProcesses({ user: slot.user, marker }, settings.clock);
+      await sweepProcesses(() => leftOf(slot, marker, group), settings.clock);
       await worker.ended;
       await rm(directory, { recursive: true, force: true, maxRetries: 3 });
       await group?.remove();
@@ -139,6 +139,14 @@ export class ProcessLauncher implements Launcher {
 export async function abandonStart(slot: Slot, group: ControlGroup | null): Promise<void> {
   await group?.remove().catch(() => undefined);
   slot[Symbol.dispose]();
+}
+
+/**
+ * What a task left. No process leaves a group that belongs to another user, and to look into that is one small file; else
+ * all processes of the machine are looked at.
+ */
+function leftOf({ user }: Slot, marker: string, group: ControlGroup | null): number[] {
+  return user !== null && group !== null ? group.processes() : processesOf({ user, marker });
 }
 
 /** Those that left its family are found by their user or environment once it has ended. */

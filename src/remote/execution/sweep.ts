@@ -15,13 +15,17 @@ export interface Belonging {
   readonly marker: string;
 }
 
-/** Kills what a task left running, in whatever session or group, until nothing is left. @returns how many were killed */
-export async function sweepProcesses(belonging: Belonging, clock: Clock): Promise<number> {
+/**
+ * Kills what a task left running, in whatever session or group, until nothing is left.
+ *
+ * @param look what is left @returns how many were killed
+ */
+export async function sweepProcesses(look: () => number[], clock: Clock): Promise<number> {
   if (process.platform !== 'linux') return 0;
   const until = clock.monotonic() + SWEEP_MS_MAX;
   const killed = new Set<number>();
   for (;;) {
-    const left = processesOf(belonging);
+    const left = look();
     if (left.length === 0) return killed.size;
     // All are stopped before any is killed, so that none can start another one meanwhile.
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of left) send(pid, signal);
