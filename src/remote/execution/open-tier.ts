@@ -13,7 +13,7 @@ import { measureBaseline } from './limits.ts';
 import { type TierOptions, withDefaults } from './options.ts';
 import { PooledTier } from './pooled-tier.ts';
 import type { ExecutionTier } from './port.ts';
-import { probeTier, requireCommands, requireNoNetwork } from './probe.ts';
+import { cannotGive, probeTier, requireCommands, requireNoNetwork } from './probe.ts';
 import { type LauncherParts, ProcessLauncher } from './process-launcher.ts';
 import { firstSlotUser, Slots } from './slots.ts';
 import { isReachable, Stage } from './stage.ts';
@@ -38,7 +38,10 @@ export async function openTier(tier: Tier, options: TierOptions): Promise<Execut
   try {
     const node = await reachableNode(stage);
     const { clock, log } = settings;
-    starter = await Starter.open({ script: stage.starter, node, directory: stage.directory, clock, log });
+    const { starter: script, directory } = stage;
+    starter = await Starter.open({ script, node, directory, clock, log }).catch((error: unknown) => {
+      throw cannotGive(tier, error instanceof Error ? error.message : String(error));
+    });
     const opened = await makeTier(tier, await partsOf({ settings, stage, groups, node, starter }), release);
     await probeTier(opened, stage, settings);
     return opened;

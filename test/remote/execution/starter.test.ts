@@ -142,5 +142,5 @@ test('a directory that is too deep for a socket is refused with the remedy', asy
   const directory = await mkdtemp(join(tmpdir(), `heddle-${'deep'.repeat(25)}-`));
   t.after(() => rm(directory, { recursive: true }));
   const options = { script: '', node: process.execPath, directory, clock: systemClock, log: silentLogger };
-  await assert.rejects(Starter.open(options), /too long a path .* use a shorter directory/);
+  await assert.rejects(Starter.open(options), /too long a path .* set TMPDIR to a shorter one/);
 });

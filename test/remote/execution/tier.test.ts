@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { getPriority } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -266,6 +267,15 @@ describe('a tier that the machine cannot give', () => {
     await assert.rejects(
       openTier('container', tierOptions({ container: { command: '/nowhere/docker' } })),
       /cannot give the tier container: .*start the engine, and pull the image/,
+    );
+  });
+
+  test('is an error that names a directory too deep for sockets', async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), `heddle-${'deep'.repeat(25)}-`));
+    t.after(() => rm(directory, { recursive: true }));
+    await assert.rejects(
+      openTier('process', tierOptions({ directory })),
+      /cannot give the tier process: .*too long a path .*set TMPDIR to a shorter one/,
     );
   });
 

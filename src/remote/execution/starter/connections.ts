@@ -33,7 +33,7 @@ export class Connections {
     const folder = join(directory, 'streams');
     const path = join(folder, 's');
     if (Buffer.byteLength(path) > PATH_BYTES_MAX) {
-      throw new Error(`${directory} is too long a path for the sockets of processes; use a shorter directory`);
+      throw new Error(`${directory} is too long a path for the sockets of processes; set TMPDIR to a shorter one`);
     }
     await mkdir(folder, { mode: 0o700 });
     const made = new Connections(path);
