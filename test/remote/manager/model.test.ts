@@ -221,7 +221,7 @@ class World {
 
   /** Its end was never told; it may be so long ago that it is forgotten. */
   mayBeForgotten(task: ModelTask): boolean {
-    return task.outcome === null && this.wasLong;
+    return task.outcome === null && !task.acknowledged && this.wasLong;
   }
 
   wasLong = false;
