@@ -76,8 +76,7 @@ function busiestOf(executor: number): number {
   return descendantsOf(executor).reduce((a, b) => (ticks(b) > ticks(a) ? b : a));
 }
 
-/** The processes between one and the executor. */
-/** Up to the process by which the executor starts all others, which is its child and stays. */
+/** The processes between one and that by which the executor starts all others, which stays. */
 function ancestorsOf(pid: number, executor: number): number[] {
   const parent = statOf(pid)?.parent ?? executor;
   const grandparent = statOf(parent)?.parent ?? executor;

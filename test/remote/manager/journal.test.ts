@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { constants, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
+import { directoryFiles } from '../../../src/remote/manager/journal/directory-files.ts';
 import { FrameBuffer, nextFrame, readFrames } from '../../../src/remote/manager/journal/frames.ts';
 import type { JournalRecord } from '../../../src/remote/manager/journal/records.ts';
+import { segmentName, Segments } from '../../../src/remote/manager/journal/segments.ts';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Fixture, OpenTier } from './fixture.ts';
@@ -15,6 +18,36 @@ function answering(result: (args: Uint8Array) => Uint8Array = (args) => args): O
   const tier = new OpenTier();
   tier.answer = ({ args }) => ({ status: 'success', result: result(args) });
   return tier;
+}
+
+test(
+  'each write of the journal is forced to the disk, unless the settings say otherwise',
+  { skip: process.platform === 'linux' ? false : 'NOT RUN: only Linux tells how a file was opened' },
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'heddle-journal-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const files = await directoryFiles(directory);
+    for (const [number, sync] of [true, false].entries()) {
+      const segments = new Segments(files, { segmentBytes: 1_000, sync }, [{ number, size: 0 }]);
+      await segments.current();
+      assert.equal((openFlags(join(directory, segmentName(number + 1))) & constants.O_DSYNC) !== 0, sync);
+      await segments.close();
+    }
+  },
+);
+
+/** Of the descriptor by which this process has the file open. */
+function openFlags(path: string): number {
+  const isOf = (descriptor: string): boolean => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`) === path;
+    } catch {
+      return false;
+    }
+  };
+  const descriptor = readdirSync('/proc/self/fd').find(isOf);
+  assert.ok(descriptor !== undefined, `${path} is not open`);
+  return Number.parseInt(/^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))![1]!, 8);
 }
 
 describe('frames', () => {

@@ -54,6 +54,8 @@ const NODE_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-
 const NOTE_BYTES_MAX = 64 * 1024;
 /** A process whose streams are not there by then, since this one has no descriptors left, is ended. */
 const STREAMS_MS = 10_000;
+/** It ends by itself, unless somebody holds it up. */
+const CLOSE_MS = 5_000;
 
 /**
  * Starts processes by way of one that is small. To start one, the system copies the tables of the process that asks, which
@@ -96,12 +98,13 @@ export class Starter {
     this.#connections.close();
     const child = this.#process;
     if (child === null) return;
-    child.ref();
+    // Whoever waits for this must hear of it, though nothing else keeps this process alive.
+    for (const handle of [child, child.stdout as Socket, child.stderr as Socket]) handle.ref();
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    const cancel = this.#options.clock.after(CLOSE_MS, () => child.kill('SIGKILL'));
     child.stdin?.end();
-    await new Promise<void>((resolve) => {
-      if (child.exitCode !== null || child.signalCode !== null) resolve();
-      else child.once('close', () => resolve());
-    });
+    await closed;
+    cancel();
   }
 
   #order(type: number, order: StartOrder | KillOrder): void {
