@@ -9,6 +9,7 @@ import { Client } from 'pg';
 
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
+import { stopOrphan } from '../../src/store/embedded/postmaster.ts';
 import { isPostgresOf, orphanedBackends, processStart } from '../../src/store/embedded/processes.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/store/embedded/server.ts';
 import { eventually } from '../support/eventually.ts';
@@ -245,6 +246,22 @@ describe('kill -9', () => {
     if (LINUX) assert.deepEqual(postmasters(next.clusterDirectory), [next.pid]);
     assert.deepEqual(await query(next.url, 'select count(*)::int as n from kept'), [{ n: 1000 }]);
     await next.stop();
+  });
+
+  test('of Heddle: a server that ends by itself while the next start looks at it is no obstacle', async () => {
+    const dataDir = newDirectory();
+    const killed = await startProcess(dataDir);
+    killed.child.kill('SIGSTOP');
+    process.kill(killed.watchdogPid, 'SIGKILL');
+    await killed.kill();
+    // As its watchdog would have done it, at the moment that is hardest to tell from a server that cannot be stopped.
+    const endNow = (): void => {
+      process.kill(killed.pid, 'SIGKILL');
+      while (processStart(killed.pid) !== undefined);
+    };
+    const log = { ...silentLogger, warn: endNow };
+    assert.equal(await stopOrphan(killed.clusterDirectory, systemClock, log), true);
+    assert.equal(await stopOrphan(killed.clusterDirectory, systemClock, silentLogger), false);
   });
 
   test('of Heddle, and a start at once: one server, nothing lost', async () => {

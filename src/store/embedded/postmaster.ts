@@ -29,14 +29,15 @@ export interface Postmaster {
 
 const POLL_MS = 20;
 /** How long a start is tried again while shared memory of a killed server is released. */
-const RETRY_FOR_MS = 15_000;
+const RETRY_FOR_MS = 60_000;
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 const STOP_STEPS: { signal: NodeJS.Signals; waitMs: number }[] = [
   // Fast: sessions end, data is flushed.
   { signal: 'SIGINT', waitMs: 30_000 },
   // Immediate: recovery happens at the next start.
   { signal: 'SIGQUIT', waitMs: 5_000 },
-  { signal: 'SIGKILL', waitMs: 5_000 },
+  // Ends it as soon as the disk has answered what it waits for.
+  { signal: 'SIGKILL', waitMs: 60_000 },
 ];
 
 /** What a start may meet shortly after a server of the same directory was killed. */
@@ -88,9 +89,11 @@ async function launchOnce(options: LaunchOptions): Promise<Postmaster | string> 
 /** Stops the server that the pid file names, if it is one of this directory; returns whether there was one. */
 export async function stopOrphan(cluster: string, clock: Clock, log: Logger): Promise<boolean> {
   const pid = await readPid(cluster);
-  if (pid === undefined || !isPostgresOf(pid, cluster)) return false;
-  log.warn({ pid }, 'A database server was left running by a Heddle that was killed; stopping it');
+  if (pid === undefined) return false;
+  // Read before anything else: its watchdog may be stopping it already, so that it ends at any moment.
   const start = processStart(pid);
+  if (start === undefined || !isPostgresOf(pid, cluster)) return false;
+  log.warn({ pid }, 'A database server was left running by a Heddle that was killed; stopping it');
   for (const { signal, waitMs } of STOP_STEPS) {
     signalProcess(pid, signal);
     const deadline = clock.monotonic() + waitMs;
