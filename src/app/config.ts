@@ -6,6 +6,7 @@ import { ec2Faults } from './pool/ec2.ts';
 import { poolFaults } from './pool/policy.ts';
 import type { Setting } from './setting.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from './settings.ts';
+import { fitDefaults } from './yielding-defaults.ts';
 
 export type SettingSource = 'flag' | 'environment' | 'file' | 'default';
 
@@ -66,15 +67,14 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
   const { file, values: fileValues } = readFile(given, sources.workingDirectory, faults);
   collect(fileValues, 'file', given, faults);
 
-  const values: Partial<Record<SettingKey, unknown>> = {};
-  const effective = entries.map(([key, setting]) => {
-    const { value, source } = valueOf(setting, given.get(key), faults);
-    values[key] = value;
-    return { key, name: setting.name, value: setting.show(value), source };
-  });
-  if (faults.length === 0) faults.push(...contradictions(values as SettingValues, given));
+  const parsed = Object.fromEntries(entries.map(([key, setting]) => [key, valueOf(setting, given.get(key), faults)]));
+  const values = fitDefaults(parsed as unknown as SettingValues, given);
+  if (faults.length === 0) faults.push(...contradictions(values));
   if (faults.length > 0) throw new ConfigurationError(faults);
-  const settled = { ...(values as SettingValues), dataDir: resolve(sources.workingDirectory, String(values.dataDir)) };
+  const effective = entries.map(([key, setting]) => {
+    return { key, name: setting.name, value: setting.show(values[key]), source: given.get(key)?.source ?? 'default' };
+  });
+  const settled = { ...values, dataDir: resolve(sources.workingDirectory, values.dataDir) };
   return { values: settled, effective, file, flags: sources.flags, unknownVariables };
 }
 
@@ -101,16 +101,12 @@ function collect(
   return unknown;
 }
 
-function valueOf(
-  setting: AnySetting,
-  given: Given | undefined,
-  faults: string[],
-): { value: unknown; source: SettingSource } {
-  if (given === undefined) return { value: setting.fallback, source: 'default' };
+function valueOf(setting: AnySetting, given: Given | undefined, faults: string[]): unknown {
+  if (given === undefined) return setting.fallback;
   const parsed = setting.parse(given.text);
-  if (parsed !== null) return { value: parsed.value, source: given.source };
+  if (parsed !== null) return parsed.value;
   faults.push(`${setting.name}: must be ${setting.allowed}, not ${quoted(setting, given.text)} (${given.source})`);
-  return { value: setting.fallback, source: 'default' };
+  return setting.fallback;
 }
 
 /** What was given, unless it may hold a password or a key. */
@@ -165,9 +161,9 @@ function parseFile(path: string, content: string, faults: string[]): Record<stri
 }
 
 /** Settings that are fine by themselves and not together. */
-function contradictions(values: SettingValues, given: ReadonlyMap<SettingKey, Given>): string[] {
+function contradictions(values: SettingValues): string[] {
   const faults: string[] = [];
-  if (given.has('poolMinIdle') && values.poolMinIdle > values.poolMaxSize) {
+  if (values.poolMinIdle > values.poolMaxSize) {
     faults.push(`POOL_MIN_IDLE: must be at most POOL_MAX_SIZE (${values.poolMaxSize}), not ${values.poolMinIdle}`);
   }
   if (values.paginationDefault > values.paginationMax) {

@@ -173,7 +173,7 @@ async function startBase(options: SystemOptions): Promise<Base> {
   const database = openDatabase({
     url: options.databaseUrl,
     maxSize: settings.poolMaxSize,
-    minIdle: Math.min(settings.poolMinIdle, settings.poolMaxSize),
+    minIdle: settings.poolMinIdle,
     acquireRetries: settings.poolAcquireRetries,
     acquireTimeoutMs: settings.poolTimeoutSecs * 1000,
     slowQueryMs: settings.slowQueryThresholdMs,

@@ -172,8 +172,33 @@ describe('the configuration', () => {
 
   test('refuses what contradicts itself', () => {
     assert.match(faultsOf({ POOL_MAX_SIZE: '4', POOL_MIN_IDLE: '6' }).join(), /POOL_MIN_IDLE: must be at most/);
-    assert.equal(load({ POOL_MAX_SIZE: '4' }).values.poolMaxSize, 4, 'the default of POOL_MIN_IDLE gives way');
     assert.match(faultsOf({ PAGINATION_DEFAULT: '200' }).join(), /PAGINATION_DEFAULT: must be at most PAGINATION_MAX/);
+  });
+
+  test('fits defaults to what was given, so that no setting alone contradicts another', () => {
+    const of = (environment: Record<string, string>): ((name: string) => string | undefined) => {
+      const { effective } = load(environment);
+      return (name) => effective.find((each) => each.name === name)?.value;
+    };
+    const shown = Object.entries({
+      POOL_MAX_SIZE: ['4', { POOL_MIN_IDLE: '4' }],
+      PAGINATION_MAX: ['20', { PAGINATION_DEFAULT: '20' }],
+      HEDDLE_POOL_BATCH_MAX: ['21', { HEDDLE_POOL_LAUNCH_BURST: '21' }],
+      HEDDLE_POOL_LAUNCH_BURST: ['3', { HEDDLE_POOL_BATCH_MAX: '3' }],
+      HEDDLE_POOL_FRESH_SECS: ['9', { HEDDLE_POOL_PULSE_SECS: '4.5' }],
+      HEDDLE_POOL_SILENT_SECS: ['2', { HEDDLE_POOL_FRESH_SECS: '2', HEDDLE_POOL_PULSE_SECS: '1' }],
+      HEDDLE_POOL_PULSE_SECS: [
+        '20',
+        { HEDDLE_POOL_FRESH_SECS: '40', HEDDLE_POOL_SILENT_SECS: '40', HEDDLE_POOL_CONFIRM_SECS: '20' },
+      ],
+      HEDDLE_POOL_CLAIM_SECS: ['2', { HEDDLE_POOL_CONFIRM_SECS: '2', HEDDLE_POOL_PULSE_SECS: '2' }],
+    } satisfies Record<string, [string, Record<string, string>]>);
+    for (const [name, [value, fitted]] of shown) {
+      const effective = of({ [name]: value });
+      assert.equal(effective(name), value, name);
+      for (const [other, expected] of Object.entries(fitted))
+        assert.equal(effective(other), expected, `${name}: ${other}`);
+    }
   });
 
   test('notices misspelt variables of its own, and no others', () => {

@@ -1,0 +1,44 @@
+import type { SettingKey, SettingValues } from './settings.ts';
+
+type NumberKey = { [Key in SettingKey]: SettingValues[Key] extends number ? Key : never }[SettingKey];
+
+/** `low` times `factor` is at most `high`. A limit is never raised to make room for what it limits. */
+interface Order {
+  readonly low: NumberKey;
+  readonly high: NumberKey;
+  readonly factor?: number;
+  readonly isLimit?: boolean;
+}
+
+const ORDERS: readonly Order[] = [
+  { low: 'poolMinIdle', high: 'poolMaxSize', isLimit: true },
+  { low: 'paginationDefault', high: 'paginationMax', isLimit: true },
+  { low: 'runnerBatchMax', high: 'runnerLaunchBurst' },
+  { low: 'runnerPulseMs', high: 'runnerFreshMs', factor: 2 },
+  { low: 'runnerFreshMs', high: 'runnerSilentMs' },
+  { low: 'runnerPulseMs', high: 'runnerConfirmMs' },
+  { low: 'runnerConfirmMs', high: 'runnerClaimMs' },
+];
+
+/**
+ * Fits defaults to the values that were given, so that one setting alone never contradicts the default of another.
+ * What was given stays as it is: a contradiction among given values is left for the checks that name it.
+ */
+export function fitDefaults(values: SettingValues, given: ReadonlyMap<SettingKey, unknown>): SettingValues {
+  const fitted: Record<NumberKey, number> & SettingValues = { ...values };
+  const fixed = new Set(given.keys());
+  // A default that moved stays where it is, and may move the next one of its chain.
+  for (const _ of ORDERS) {
+    for (const { low, high, factor = 1, isLimit = false } of ORDERS) {
+      if (fitted[low] * factor <= fitted[high]) continue;
+      if (!fixed.has(low)) {
+        fitted[low] = Math.floor(fitted[high] / factor);
+        fixed.add(low);
+      } else if (!fixed.has(high) && !isLimit) {
+        fitted[high] = fitted[low] * factor;
+        fixed.add(high);
+      }
+    }
+  }
+  return fitted;
+}
