@@ -15,6 +15,12 @@ export interface SarifOptions {
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 
+const INFORMATION_URI = 'https://www.npmjs.com/package/heddle';
+
+/** What code scanning takes of a rule. */
+const RULE_TAGS_MAX = 20;
+const TEXT_LENGTH_MAX = 1024;
+
 const HELP =
   'Whoever can read this text can use the secret. Revoke it where it was issued, issue a new one, and keep that in a ' +
   'secret store; removing the text alone does not help, since copies and the history keep it. A finding that is no secret ' +
@@ -39,12 +45,13 @@ export class SarifReport implements ScanReport {
   }
 
   finding(finding: Finding): void {
-    const { rule_id, description, match, secret, fingerprint, encodings, entropy, tags, commit } = finding;
+    const { rule_id, match, secret, fingerprint, encodings, entropy, tags, commit } = finding;
+    const sentence = sentenceOf(finding);
     const result = {
       ruleId: rule_id,
       ruleIndex: this.#ruleIndex(finding),
       level: 'error',
-      message: { text: secret === '' ? description : `${description.replace(/\.$/, '')}: ${secret}` },
+      message: { text: secret === '' ? sentence : `${sentence.replace(/\.$/, '')}: ${secret}` },
       locations: [
         { physicalLocation: { artifactLocation: this.#artifact(finding.path), region: this.#region(finding) } },
       ],
@@ -121,19 +128,21 @@ export class SarifReport implements ScanReport {
     return { startLine: line, startColumn: columns.start, endLine: end_line, endColumn: columns.end, ...bytes };
   }
 
-  #ruleIndex({ rule_id, description, tags }: Finding): number {
+  #ruleIndex(finding: Finding): number {
+    const { rule_id, tags } = finding;
     const known = this.#rules.get(rule_id);
     if (known !== undefined) return known.index;
     const index = this.#rules.size;
+    const description = { text: sentenceOf(finding).slice(0, TEXT_LENGTH_MAX) };
     const rule = {
       id: rule_id,
-      name: rule_id,
-      shortDescription: { text: description },
-      fullDescription: { text: description },
+      ...ruleName(rule_id),
+      shortDescription: description,
+      fullDescription: description,
       help: { text: HELP, markdown: HELP },
       defaultConfiguration: { level: 'error' },
       properties: {
-        tags: [...new Set(['security', 'secret', ...tags])],
+        tags: [...new Set(['security', 'secret', ...tags])].slice(0, RULE_TAGS_MAX),
         precision: 'high',
         'security-severity': '8.0',
       },
@@ -148,6 +157,7 @@ export class SarifReport implements ScanReport {
       name: 'Heddle',
       semanticVersion: this.#version,
       version: this.#version,
+      informationUri: INFORMATION_URI,
       rules: [...this.#rules.values()].map(({ rule }) => rule),
       notifications: codes.map((code) => ({
         id: code,
@@ -155,4 +165,16 @@ export class SarifReport implements ScanReport {
       })),
     };
   }
+}
+
+/** What was found; rules of users may have no description, and SARIF no message without a text. */
+function sentenceOf({ rule_id, description }: Finding): string {
+  return description === '' ? `Found what the rule ${rule_id} looks for.` : description;
+}
+
+/** The id as a word of several (`SlackBotToken`); none where that is the id itself, since SARIF wants two different ones. */
+function ruleName(id: string): { name?: string } {
+  const words = id.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
+  const name = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+  return name === '' || name === id ? {} : { name };
 }

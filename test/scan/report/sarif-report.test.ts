@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
+import { loadRules } from '../../../src/scan/detect/rules/load-rules.ts';
 import type { Finding, Problem } from '../../../src/scan/result.ts';
 import type { ReportSummary } from '../../../src/scan/report/report.ts';
 import { SarifReport } from '../../../src/scan/report/sarif-report.ts';
@@ -49,6 +50,27 @@ test('results name their rule by id and index, and each rule comes once, with he
   assert.ok(rules.every(({ help }) => help.text.length > 20));
   for (const { ruleId, ruleIndex } of run!.results) assert.equal(rules[ruleIndex]!.id, ruleId);
   assert.deepEqual(run!.results[0]!.partialFingerprints, { 'heddleFingerprint/v1': finding().fingerprint });
+});
+
+test('what a rule says of itself is never refused: tags once and few, a name that is not the id, a description', () => {
+  const tags = Array.from({ length: 30 }, (_, index) => `tag-${index}`);
+  const findings = ['internal-token', 'InternalToken', '...'].map((rule_id) =>
+    finding({ rule_id, tags, description: '', secret: '' }),
+  );
+  const { rules } = sarif([...findings, finding({ rule_id: 'long', description: 'a'.repeat(3000) })]).runs[0]!.tool
+    .driver;
+  assert.deepEqual(
+    rules.map(({ name }) => name),
+    ['InternalToken', undefined, undefined, 'Long'],
+  );
+});
+
+test('a rule that repeats a tag has it once, the built-in ones too', () => {
+  const toml = `[[rules]]\nid = "a"\nregex = "a"\ntags = ["x", "y", "x"]\n`;
+  const options = { decode_depth: 0, inline_ignores: true, rule_timeout_ms: 1000 };
+  const own = loadRules({ ...options, rules: [{ name: 'own', toml }] });
+  assert.deepEqual(own.rules[0]!.tags, ['x', 'y']);
+  sarif(loadRules({ ...options, rules: [] }).rules.map(({ id, tags }) => finding({ rule_id: id, tags: [...tags] })));
 });
 
 test('columns count UTF-16 units, as it states; the byte order mark of a file counts as none', () => {

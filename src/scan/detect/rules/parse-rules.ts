@@ -70,7 +70,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   const rule: Rule = {
     id,
     description: reader.string('description') ?? '',
-    tags: reader.strings('tags'),
+    tags: [...new Set(reader.strings('tags'))],
     keywords: reader.strings('keywords').map(lowerCaseBytes),
     secret_group: reader.integer('secretGroup') ?? 0,
     entropy: reader.number('entropy') ?? 0,
