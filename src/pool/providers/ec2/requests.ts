@@ -9,7 +9,7 @@ import type {
 } from '@aws-sdk/client-ec2';
 
 import { allowsType } from '../../../domain/runner/classify.ts';
-import type { LaunchBatch } from '../../port/provider.ts';
+import { LaunchFailure, type LaunchBatch } from '../../port/provider.ts';
 import type { Ec2Settings, Ec2Template } from './settings.ts';
 import { tagsOf } from './tags.ts';
 
@@ -17,10 +17,21 @@ import { tagsOf } from './tags.ts';
 const OVERRIDES_MAX = 300;
 const PATTERNS_MAX = 400;
 
-/** The instance types of the class that the requirements allow; empty where EC2 is to choose. */
+/**
+ * Returns the instance types of the class that the requirements allow; empty where EC2 is to choose.
+ *
+ * @throws LaunchFailure where the class names types and the requirements allow none of them
+ */
 export function typesOf(settings: Ec2Settings, { requirements }: LaunchBatch): string[] {
-  const named = settings.instance_types[requirements.resource_class] ?? [];
-  return named.filter((type) => allowsType(requirements.allowed_instance_types, type));
+  const { resource_class, allowed_instance_types: patterns } = requirements;
+  const named = settings.instance_types[resource_class] ?? [];
+  const allowed = named.filter((type) => allowsType(patterns, type));
+  if (named.length > 0 && allowed.length === 0) {
+    const names = `HEDDLE_POOL_EC2_INSTANCE_TYPES names ${named.join(', ')} for the class ${resource_class}`;
+    const remedy = 'allow one of them, or add a type that is allowed';
+    throw new LaunchFailure('refused', `${names}, and the request allows only ${patterns.join(', ')}; ${remedy}`);
+  }
+  return allowed;
 }
 
 /** One instance of one type, by one call that answers at once. */

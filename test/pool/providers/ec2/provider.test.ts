@@ -132,6 +132,18 @@ describe('runners on EC2', () => {
     await provider.close();
   });
 
+  test('a class never gets a type that its operator has not named, however many are wanted', async () => {
+    provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
+    for (const count of [1, 3]) {
+      await assert.rejects(provider.launch(batchOf(count, { allowed_instance_types: ['g5.*'] })), {
+        name: 'LaunchFailure',
+        fault: 'refused',
+        message: /names c7i\.large, m7i\.large for the class large, and the request allows only g5\.\*; allow one/,
+      });
+    }
+    assert.deepEqual([server.count('RunInstances'), server.count('CreateFleet'), server.alive().length], [0, 0, 0]);
+  });
+
   test('one whose type is not to be had is looked for in a fleet of all that are allowed', async () => {
     provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
     server.capacity.set('c7i.large', 0);
