@@ -9,7 +9,7 @@ import { historyOf } from './history.ts';
 import { PoolParts, type PoolOptions } from './parts.ts';
 import type { HoldOptions, PoolClass, PoolOperations, PoolStatus, Provisioned, Refreshed } from './pool-port.ts';
 import type { PoolSample } from './port/history.ts';
-import type { ClassCensus, RequestWithRunners, RunnerFilter, RunnerRequest } from './port/store.ts';
+import type { ClassCensus, NewBatch, RequestWithRunners, RunnerFilter, RunnerRequest } from './port/store.ts';
 import { refresh } from './refresh.ts';
 
 const HOLDER_CHARS_MAX = 200;
@@ -131,13 +131,14 @@ export class Pool implements PoolOperations {
     const maker = idOf(id) ?? this.#newId();
     const { count, ...requirements } = demand;
     const plan = (size: number) =>
-      batchesOf(this.#context, { requirements, count: size, maker, key: 'warm', coming: null });
+      batchesOf(this.#context, { requirements, count: size, maker, key: 'warm', demand, coming: null });
     const wanted = plan(count);
     if (wanted === null) throw this.#unknownClass(demand.resource_class);
     const idsOf = (batches: typeof wanted): string[] => batches.flatMap(({ runner_ids }) => runner_ids);
     // Asked again, it answers as it did before.
     const before = await this.#existing(idsOf(wanted));
     if (before.length > 0) return provisioned(before, count, policy.max_runners);
+    await this.#requireUnknown(maker, wanted);
     const room = policy.max_runners - aliveIn(await store.census());
     if (room <= 0) {
       const remedy = 'drain some, or raise HEDDLE_POOL_MAX_RUNNERS';
@@ -146,7 +147,17 @@ export class Pool implements PoolOperations {
     const batches = plan(Math.min(count, room)) ?? [];
     await store.plan(batches, policy.max_runners);
     this.parts.wake('launch runners');
-    return provisioned(await this.#existing(idsOf(batches)), count, policy.max_runners);
+    const launched = await this.#existing(idsOf(batches));
+    // Another call with the same id may have come first.
+    if (launched.length === 0) await this.#requireUnknown(maker, wanted);
+    return provisioned(launched, count, policy.max_runners);
+  }
+
+  /** @throws HeddleError IDEMPOTENCY_MISMATCH where these batches, none of whose runners exist, were planned for another demand */
+  async #requireUnknown(id: string, batches: readonly NewBatch[]): Promise<void> {
+    const known = await this.#context.store.knownBatches(batches.slice(0, 1).map((batch) => batch.id));
+    if (known.length > 0)
+      throw new HeddleError('IDEMPOTENCY_MISMATCH', `The id ${id} provisioned something else; give another id`);
   }
 
   async hold(demand: Demand, options: HoldOptions): Promise<RequestWithRunners> {

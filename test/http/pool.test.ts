@@ -140,6 +140,8 @@ describe('runners', () => {
     assert.equal(first.body.runner_ids.length, 2);
     const again = await client.pool.provision({ id, requirements: { ...large, count: 2 } });
     assert.deepEqual(again.runner_ids.toSorted(), first.body.runner_ids.toSorted());
+    const other = { id, requirements: { resource_class: 'xlarge', count: 2 } };
+    assert.equal((await send('POST', '/v1/pool/provision', other)).status, 422);
     await world.launched(again.runner_ids);
     const runners = await client.pool.runners({ state: 'created' });
     assert.deepEqual(runners.map((runner) => runner.id).sort(), again.runner_ids.toSorted());

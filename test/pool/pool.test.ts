@@ -120,6 +120,19 @@ test('warm runners are launched once for an id, as many as there is room for', a
   const first = await pool.provision(demandOf({ count: 3 }), ID);
   assert.deepEqual([first.runner_ids.length, first.left_out, first.reason], [3, 0, null]);
   assert.deepEqual(await pool.provision(demandOf({ count: 3 }), ID), first);
+  const others = [
+    { count: 2 },
+    { count: 4 },
+    { resource_class: 'xlarge' },
+    { usage_class: 'spot' },
+    { cpu: 1 },
+  ] as const;
+  for (const other of others) {
+    assert.match(
+      await refusal(pool.provision(demandOf({ count: 3, ...other }), ID), 'IDEMPOTENCY_MISMATCH'),
+      /give another id/,
+    );
+  }
   const second = await pool.provision(demandOf({ count: 3 }));
   assert.deepEqual([second.runner_ids.length, second.left_out], [2, 1]);
   assert.match(second.reason ?? '', /HEDDLE_POOL_MAX_RUNNERS/);

@@ -196,6 +196,8 @@ export interface RunnerStore {
    * Runners that would be more than `maxRunners`, all together that are not terminated, are left out.
    */
   plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void>;
+  /** Returns those of these batches that are written down already. */
+  knownBatches(ids: readonly string[]): Promise<string[]>;
   /** Batches to be launched now, with a lease; bounded by the budget of the provider, in runners. */
   takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]>;
   /** What a launch came to; the runners of the batch that are not named are ended. */

@@ -171,6 +171,10 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => this.#launches.plan(batches, maxRunners ?? Infinity));
   }
 
+  knownBatches(ids: readonly string[]): Promise<string[]> {
+    return answered(() => ids.filter((id) => this.#tables.batches.has(id)));
+  }
+
   takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]> {
     return answered(() => this.#launches.take(provider, limit, leaseMs, rate));
   }

@@ -6,6 +6,7 @@ import { RUNNER_STATE_CODES } from '../../domain/runner/state.ts';
 import type { Database, Queryable } from '../../store/database.ts';
 import {
   classOfBatch,
+  findBatches,
   noteLaunched,
   noteLaunchFailed,
   planLaunches,
@@ -61,6 +62,7 @@ export type LaunchStore = Pick<
   | 'unoffered'
   | 'shortages'
   | 'plan'
+  | 'knownBatches'
   | 'takeBatches'
   | 'launched'
   | 'launchFailed'
@@ -117,6 +119,10 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
       });
       await planLaunches(tx, rows, maxRunners, this.#moment());
     });
+  }
+
+  knownBatches(ids: readonly string[]): Promise<string[]> {
+    return findBatches(this.#database, ids);
   }
 
   async takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]> {

@@ -259,6 +259,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return this.#launches.plan(batches, maxRunners);
   }
 
+  knownBatches(ids: readonly string[]): Promise<string[]> {
+    return this.#launches.knownBatches(ids);
+  }
+
   takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]> {
     return this.#launches.takeBatches(provider, limit, leaseMs, rate);
   }

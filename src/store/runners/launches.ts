@@ -1,10 +1,16 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
 import type { Queryable, Statement } from '../database.ts';
+import { uuidArray } from '../transitions.ts';
 import type { RunnerMoment } from './moment.ts';
 
 const PLAN: Statement = {
   name: 'runners.plan',
   text: `select runner_plan($1::jsonb, $2, $3::timestamptz, $4::jsonb) as planned`,
+};
+
+const FIND_BATCHES: Statement = {
+  name: 'runners.find_batches',
+  text: `select b.id from runner_batch b where b.id = any($1::uuid[])`,
 };
 
 const TAKE_BATCHES: Statement = {
@@ -121,6 +127,11 @@ export async function planLaunches(
 ): Promise<number> {
   const [row] = await queryable.query<{ planned: number }>(PLAN, [JSON.stringify(batches), maxRunners, now, times]);
   return row!.planned;
+}
+
+/** Returns those of these batches that there are, in no order. */
+export async function findBatches(queryable: Queryable, ids: readonly string[]): Promise<string[]> {
+  return (await queryable.query<{ id: string }>(FIND_BATCHES, [uuidArray(ids)])).map(({ id }) => id);
 }
 
 /** @param rate runners each second, and at once */
