@@ -36,7 +36,7 @@ describe('the image', () => {
 
   test('runs as an unprivileged user and says whether it is healthy', () => {
     assert.match(dockerfile, /^USER node$/m);
-    assert.match(dockerfile, /^HEALTHCHECK /m);
+    assert.match(dockerfile, /^HEALTHCHECK [^]*'\/live'\)/m);
     assert.match(dockerfile, /^EXPOSE 8085$/m);
   });
 

@@ -99,6 +99,7 @@ describe('heddle server', () => {
     await postgres.halt();
     await eventually(async () => (await request(url, 'GET', '/ready')).status === 503, 'the server is not ready');
     assert.equal((await request(url, 'GET', '/health')).status, 503);
+    assert.equal((await request(url, 'GET', '/live')).status, 200);
     assert.equal(await run.end('SIGTERM'), 0, run.stderr);
     await postgres.stop();
   });

@@ -77,7 +77,7 @@ describe('tokens', () => {
         }
       }
     }
-    for (const open of ['/health', '/ready', '/v1/openapi.json']) {
+    for (const open of ['/live', '/health', '/ready', '/v1/openapi.json']) {
       assert.equal((await call(server, 'GET', open)).statusCode, 200);
     }
     await server.app.close();

@@ -135,6 +135,7 @@ describe('the description of the API', () => {
     await check('DELETE', '/v1/pool/requests/{request_id}', `/v1/pool/requests/${id}`);
     await check('GET', '/v1/pool/runners/{runner_id}', `/v1/pool/runners/${id}`);
     await check('POST', '/v1/pool/runners/{runner_id}/drain', `/v1/pool/runners/${id}/drain`);
+    await check('GET', '/live', '/live');
     await check('GET', '/health', '/health');
     await check('GET', '/ready', '/ready');
     await check('GET', '/metrics', '/metrics');

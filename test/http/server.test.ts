@@ -143,7 +143,7 @@ test('a database that is away is 503 with Retry-After on every route; an unexpec
   assert.doesNotMatch(broken.body, /hunter2/);
 });
 
-test('health tells of the pool, and degrades; readiness is stricter', async (context) => {
+test('health tells of the pool, and degrades; readiness is stricter; liveness needs no database', async (context) => {
   let healthy = true;
   const stats = { size: 10, idle: 5, waiting: 0 };
   const { app } = await serverFor(context, {
@@ -166,6 +166,8 @@ test('health tells of the pool, and degrades; readiness is stricter', async (con
   assert.equal(ill.statusCode, 503);
   assert.equal(ill.json<{ status: string }>().status, 'degraded');
   assert.equal((await app.inject('/ready')).statusCode, 503);
+  const alive = await app.inject('/live');
+  assert.deepEqual([alive.statusCode, alive.json()], [200, { status: 'alive' }]);
 });
 
 test('a database that does not answer does not hold up the health check', async (context) => {

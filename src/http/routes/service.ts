@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
-import { HealthDto, ReadyDto } from '../wire/health.ts';
+import { HealthDto, LiveDto, ReadyDto } from '../wire/health.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { NoQuery } from './parameters.ts';
@@ -10,6 +10,7 @@ const HEALTH_TIMEOUT_DEFAULT_MS = 2000;
 
 /** What operators and their tools ask: health, readiness, metrics, the description of the API. */
 export function serviceRoutes(app: App, context: RouteContext): void {
+  liveRoute(app);
   healthRoutes(app, context);
   const { metrics, config } = context;
   const metricsScope = config.metricsPublic ? null : ('read' as const);
@@ -44,6 +45,23 @@ export function serviceRoutes(app: App, context: RouteContext): void {
       querystring: NoQuery,
     },
     handler: () => app.swagger(),
+  });
+}
+
+/** For whatever restarts the process: a restart repairs a process that does not answer, not a database. */
+function liveRoute(app: App): void {
+  app.route({
+    method: 'GET',
+    url: '/live',
+    config: { scope: null },
+    schema: documented({
+      summary: 'Liveness',
+      description: 'Answers while the process does, whether the database is there or not.',
+      tag: 'Service',
+      scope: null,
+      answers: { 200: { description: 'The process answers.', schema: LiveDto } },
+    }),
+    handler: () => ({ status: 'alive' as const }),
   });
 }
 

@@ -15,5 +15,7 @@ export const HealthDto = Type.Object(
 );
 export type HealthDto = Static<typeof HealthDto>;
 
+export const LiveDto = Type.Object({ status: oneOf(['alive']) }, { additionalProperties: false, title: 'Live' });
+
 export const ReadyDto = Type.Object({ status: oneOf(['ready']) }, { additionalProperties: false, title: 'Ready' });
 export type ReadyDto = Static<typeof ReadyDto>;
