@@ -1,3 +1,4 @@
+import { isSecretParameter } from '../runtime/secret-names.ts';
 import { handleUrl, standardWebhookHeaders } from '../runtime/signing.ts';
 import { tellsOfWorkflow } from '../domain/notification/notification.ts';
 import type { WebhookParams } from '../domain/task.ts';
@@ -37,7 +38,7 @@ export interface WebhookRequest {
   method: (typeof METHOD_OF_VERB)[keyof typeof METHOD_OF_VERB];
   headers: Record<string, string>;
   body: string | null;
-  /** Texts that must not come back in an error: the handle's signature and the values of the action's own headers. */
+  /** Texts that must not come back in an error: the handle's signature, and what the action's address and headers keep. */
   secrets: readonly string[];
 }
 
@@ -97,7 +98,7 @@ export function buildWebhookRequest(
   traceparent: string | null,
 ): WebhookRequest {
   const url = new URL(params.url);
-  const secrets: string[] = [];
+  const secrets = secretsOf(url);
   if (delivery.trigger === 'start') {
     const handle = handleUrl(identity.hostUrl, delivery.task_id, delivery.attempt, identity.handleKey);
     setHandle(url, handle);
@@ -121,6 +122,11 @@ export function buildWebhookRequest(
     ...(traceparent === null ? {} : { traceparent }),
   };
   return { url, method: METHOD_OF_VERB[params.verb], headers, body, secrets };
+}
+
+/** The values of an address's secret parameters, as a target might repeat them. */
+function secretsOf({ searchParams }: URL): string[] {
+  return [...searchParams].filter(([name]) => isSecretParameter(name)).map(([, value]) => value);
 }
 
 /** What the request tells of: a task, and with a notification its workflow too, or that alone. */

@@ -75,6 +75,7 @@ export function guardRequests(
     if (!options.authRequired || scope === null || scope === undefined) return;
     const token = await presentedToken(request, reply, gate);
     request.heddle.tokenName = token.name;
+    request.heddle.scopes = token.scopes;
     if (grants(token.scopes, scope)) return;
     void reply.header('www-authenticate', `Bearer realm="heddle", error="insufficient_scope", scope="${scope}"`);
     throw new HeddleError('FORBIDDEN', `The token does not grant the scope ${scope}`, {

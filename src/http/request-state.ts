@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-import type { TokenScope } from '../domain/token.ts';
+import { grants, type TokenScope } from '../domain/token.ts';
 import type { HeddleError } from '../domain/errors.ts';
 
 /** What one request carries from hook to hook. */
@@ -14,6 +14,8 @@ export interface RequestState {
   handleAttempt: number | null;
   /** The name of the token that let it through; null where none was needed. */
   tokenName: string | null;
+  /** What that token may do; null where none was needed. */
+  scopes: readonly TokenScope[] | null;
   /** The batch that this request would create. */
   batchId: string | null;
   bodyFault: HeddleError | null;
@@ -43,10 +45,16 @@ export function newRequestState(startedAt: number): RequestState {
     endSpan: null,
     handleAttempt: null,
     tokenName: null,
+    scopes: null,
     batchId: null,
     bodyFault: null,
     bodyBytes: 0,
   };
+}
+
+/** Whether the caller sees what was stored as it was given, secrets of its requests included: who may replace it. */
+export function seesSecrets({ heddle: { scopes } }: FastifyRequest): boolean {
+  return scopes === null || grants(scopes, 'operate');
 }
 
 /** The pattern of the route that serves the request, never its address. */

@@ -1,19 +1,9 @@
+import { isSecretField, isSecretParameter } from './secret-names.ts';
+
 const REDACTED = '[redacted]';
-
-/** Names of fields whose values never leave the process: the whole name, or its last word (`access_token`). */
-const SECRET_NAME =
-  /(^|[_-])(authorization|cookie|password|passwd|secret|signature|token|credentials?|(api|access|private|signing|secret|handle|webhook)[_-]?keys?)$/i;
-
-/** The same in camelCase: `webhookSecret`, `signingKeys`. */
-const SECRET_CAMEL_NAME =
-  /[a-z](Authorization|Cookie|Password|Secret|Signature|Token|Credentials?|(Api|Access|Private|Signing|Secret)Keys?)$/;
 
 /** Deeper values are cut off: a log line is no place for a document, and cycles end here. */
 const DEPTH_MAX = 6;
-
-function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name) || SECRET_CAMEL_NAME.test(name);
-}
 
 function isPresent(value: unknown): boolean {
   return value !== null && value !== undefined;
@@ -24,7 +14,7 @@ export function redactFields(fields: object): Record<string, unknown> {
   if (fields instanceof Error) return { err: redactValue(fields, 0) };
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
-    copy[name] = isSecretName(name) && isPresent(value) ? REDACTED : redactValue(value, 0);
+    copy[name] = isSecretField(name) && isPresent(value) ? REDACTED : redactValue(value, 0);
   }
   return copy;
 }
@@ -46,7 +36,7 @@ function redactEntries(entries: Iterable<[unknown, unknown]>, depth: number): Re
   const copy: Record<string, unknown> = {};
   for (const [key, value] of entries) {
     const name = String(key);
-    copy[name] = isSecretName(name) && isPresent(value) ? REDACTED : redactValue(value, depth + 1);
+    copy[name] = isSecretField(name) && isPresent(value) ? REDACTED : redactValue(value, depth + 1);
   }
   return copy;
 }
@@ -56,7 +46,7 @@ function plainError(error: Error, depth: number): Record<string, unknown> {
   const plain: Record<string, unknown> = { type: error.name, message: error.message, stack: error.stack };
   for (const [name, value] of Object.entries(error)) {
     if (name === 'name' || value === undefined) continue;
-    plain[name] = isSecretName(name) ? REDACTED : redactValue(value, depth + 1);
+    plain[name] = isSecretField(name) ? REDACTED : redactValue(value, depth + 1);
   }
   if (error.cause !== undefined) plain['cause'] = redactValue(error.cause, depth + 1);
   if (error instanceof AggregateError) plain['errors'] = redactValue(error.errors, depth + 1);
@@ -65,7 +55,8 @@ function plainError(error: Error, depth: number): Record<string, unknown> {
 
 // User and password of a URL end at the last `@` before the path, so a password with an unescaped `@` is covered.
 const USERINFO = /(:\/\/)[^\s/?#"'\\]*@/gi;
-const SECRET_PARAMETER = /([?&](?:signature|token|access_token|api_key|key|password|secret)=)[^&\s"'\\#]+/gi;
+/** Longer names are nobody's; the bound keeps a long text cheap. */
+const PARAMETER = /([?&#;])([\w.~%+-]{1,64})=([^&\s"'\\#;]+)/g;
 const CREDENTIALS = /\b(Bearer)\s+[\w.~+/=-]{8,}/gi;
 const WEBHOOK_SECRET = /\bwhsec_[\w+/=-]+/g;
 
@@ -73,7 +64,50 @@ const WEBHOOK_SECRET = /\bwhsec_[\w+/=-]+/g;
 export function redactText(text: string): string {
   return text
     .replace(USERINFO, `$1${REDACTED}@`)
-    .replace(SECRET_PARAMETER, `$1${REDACTED}`)
+    .replace(PARAMETER, redactParameter)
     .replace(CREDENTIALS, `$1 ${REDACTED}`)
     .replace(WEBHOOK_SECRET, REDACTED);
+}
+
+function redactParameter(parameter: string, separator: string, name: string): string {
+  return isSecretParameter(decoded(name)) ? `${separator}${name}=${REDACTED}` : parameter;
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** The headers of a request that users wrote, with the values of secret names replaced. */
+export function redactHeaders<T>(headers: Readonly<Record<string, T>>): Record<string, T | typeof REDACTED> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, isSecretParameter(name) ? REDACTED : value]),
+  );
+}
+
+/** Whoever knows the path of a Slack webhook may post to it. */
+export function withoutPath(url: string): string {
+  return `${URL.parse(url)?.origin ?? ''}/${REDACTED}`;
+}
+
+/** A copy of what users wrote with secrets of the requests in it replaced: in any `headers`, any `url`, any `slack.url`. */
+export function redactRequests(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redactRequests);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]: [string, unknown]) => {
+      if (name === 'url' && typeof member === 'string') return [name, redactText(member)];
+      if (name === 'slack' && isRecord(member) && typeof member['url'] === 'string')
+        return [name, { ...member, url: withoutPath(member['url']) }];
+      if (name === 'headers' && isRecord(member)) return [name, redactHeaders(member)];
+      return [name, redactRequests(member)];
+    }),
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -215,14 +215,17 @@ describe('POST /task', () => {
     for (const { body } of created) assert.equal((await getTask(body[0]!.id)).name, body[0]!.name);
   });
 
-  test('values of headers that carry secrets are not read back', async () => {
-    const headers = { Authorization: 'Bearer abc', 'X-Api-Key': 'k', 'X-Plain': 'seen' };
-    const action = { kind: 'Webhook', params: { url: 'http://127.0.0.1:9/x', verb: 'Post', headers } };
+  test('secrets in headers and addresses are not read back', async () => {
+    const secret = ['Authorization', 'X-Api-Key', 'X-Auth-Key', 'X-JWT', 'X-Session-Id'];
+    const headers = { ...Object.fromEntries(secret.map((name) => [name, 's3cret'])), 'X-Plain': 'seen' };
+    const url = 'http://127.0.0.1:9/x?api_key=s3cret&page=2';
+    const action = { kind: 'Webhook', params: { url, verb: 'Post', headers } };
     const [created] = await submit([task({ on_success: [action] })]);
     const { body: read } = await call<TaskDto>('GET', `/task/${created!.id}`);
     for (const { actions } of [created!, read]) {
-      const redacted = { Authorization: '[redacted]', 'X-Api-Key': '[redacted]', 'X-Plain': 'seen' };
-      assert.deepEqual(actions[0]!.params.headers, redacted);
+      const redacted = Object.fromEntries(secret.map((name) => [name, '[redacted]']));
+      assert.deepEqual(actions[0]!.params.headers, { ...redacted, 'X-Plain': 'seen' });
+      assert.equal(actions[0]!.params.url, 'http://127.0.0.1:9/x?api_key=[redacted]&page=2');
     }
   });
 

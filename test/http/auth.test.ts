@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import type { TokenScope } from '../../src/domain/token.ts';
+import type { Job } from '../../src/domain/schedule.ts';
+import type { Jobs } from '../../src/engine/schedule/port.ts';
+import type { Queues } from '../../src/http/ports.ts';
 import { VirtualClock } from '../../src/runtime/clock.ts';
+import { newId } from '../../src/runtime/random.ts';
 import { handleUrl } from '../../src/runtime/signing.ts';
 import { createTestServer, HANDLE_KEY, task, type Problem, type TestServer } from './server.ts';
 
@@ -106,6 +110,43 @@ describe('tokens', () => {
     token.revoked_at = clock.now();
     await clock.advance(2000);
     assert.equal(await status('hdl_good'), 401);
+    await server.app.close();
+  });
+});
+
+describe('secrets of requests that users stored', () => {
+  const headers = Object.fromEntries(
+    ['X-Auth-Key', 'Ocp-Apim-Subscription-Key', 'X-Functions-Key', 'DD-APPLICATION-KEY', 'X-JWT', 'X-Session-Id'].map(
+      (name) => [name, 's3cret'],
+    ),
+  );
+  const params = { url: 'https://hooks.test/x?page=2&api%5Fkey=s3cret&code=s3cret', verb: 'Post', headers };
+  const to = { webhook: params, slack: { url: 'https://slack.test/s3cret' } };
+  const job = { id: newId(), name: 'nightly', created_at: 0, updated_at: 0, next_run_at: null } as Job;
+  const letter = { queue: 'manager', reason: 'none', receive_count: 1, sent_at: 0, died_at: 0 };
+
+  test('are shown to those who may replace them, not to readers', async () => {
+    const server = await createTestServer({
+      config: { authRequired: true },
+      jobs: { get: () => Promise.resolve({ ...job, workflow: { notify: [{ to }] } }) } as unknown as Jobs,
+      queues: {
+        listDead: () =>
+          Promise.resolve([
+            { ...letter, id: '1', body: JSON.stringify({ input: { to } }) },
+            { ...letter, id: '2', body: 'POST /x?token=s3cret' },
+          ]),
+      } as unknown as Queues,
+    });
+    await server.definitions.put('action', 'tell', { kind: 'Webhook', params });
+    for (const scope of ['read', 'operate'] as const) {
+      server.tokens.add(`hdl_${scope}`, [scope]);
+      for (const url of ['/v1/actions', '/v1/actions/tell', '/v1/jobs/nightly', '/v1/dead-letters']) {
+        const { statusCode, body } = await call(server, 'GET', url, `hdl_${scope}`);
+        assert.equal(statusCode, 200, body);
+        assert.equal(body.includes('s3cret'), scope === 'operate', `${scope} ${url}: ${body}`);
+        assert.match(body, /page=2/);
+      }
+    }
     await server.app.close();
   });
 });

@@ -1,7 +1,10 @@
+import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
+import { redactRequests } from '../../runtime/redact.ts';
 import type { Definition, DefinitionType } from '../ports.ts';
+import { seesSecrets } from '../request-state.ts';
 import { ActionCheck } from '../submit/check-action.ts';
 import { FaultList } from '../validation/explain.ts';
 import { NewActionDto } from '../wire/action.ts';
@@ -43,9 +46,9 @@ export function definitionRoutes(app: App, context: RouteContext): void {
 }
 
 function family(app: App, { definitions }: RouteContext, { type, url, body, answer, check }: DefinitionFamily): void {
-  const toWire = ({ name, body: stored, updated_at }: Definition) => ({
+  const toWire = ({ name, body: stored, updated_at }: Definition, request: FastifyRequest) => ({
     name,
-    [type]: stored,
+    [type]: seesSecrets(request) ? stored : redactRequests(stored),
     updated_at: isoTime(updated_at),
   });
   const notFound = (name: string) =>
@@ -63,17 +66,18 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
       ...describe(`List ${type}s`, 'read', { 200: { description: 'All, by name.', schema: Type.Array(answer) } }, []),
       querystring: NoQuery,
     },
-    handler: async () => (await definitions.list(type)).map(toWire),
+    handler: async (request) => (await definitions.list(type)).map((each) => toWire(each, request)),
   });
   app.route({
     method: 'GET',
     url: `${url}/:name`,
     config: { scope: 'read' },
     schema: { ...describe(`Get ${article} ${type}`, 'read'), params: NameParameters, querystring: NoQuery },
-    handler: async ({ params: { name } }) => {
+    handler: async (request) => {
+      const { name } = request.params;
       const found = (await definitions.find(type, [name])).get(name);
       if (!found) throw notFound(name);
-      return toWire(found);
+      return toWire(found, request);
     },
   });
   app.route({
@@ -86,11 +90,13 @@ function family(app: App, { definitions }: RouteContext, { type, url, body, answ
       querystring: NoQuery,
       body,
     },
-    handler: async ({ params: { name }, body: given }) => {
+    handler: async (request) => {
+      const { name } = request.params;
+      const { body: given } = request;
       const faults = new FaultList(20);
       check(given, faults);
       if (faults.faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.faults });
-      return toWire(await definitions.put(type, name, given));
+      return toWire(await definitions.put(type, name, given), request);
     },
   });
   app.route({

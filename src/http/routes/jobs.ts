@@ -1,9 +1,12 @@
 import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
+import type { JsonObject } from '../../domain/json.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import { requireKnownClasses } from '../../engine/runners/check.ts';
+import { redactRequests } from '../../runtime/redact.ts';
+import { seesSecrets } from '../request-state.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { requireJobFields } from '../submit/job-fields.ts';
 import { readIdempotencyKey } from '../submit/submission.ts';
@@ -146,7 +149,11 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
       params: JobParameters,
       querystring: NoQuery,
     },
-    handler: async ({ params: { job } }) => jobDetailToWire(found(job, await jobs.get(job))),
+    handler: async (request) => {
+      const { job } = request.params;
+      const detail = jobDetailToWire(found(job, await jobs.get(job)));
+      return seesSecrets(request) ? detail : { ...detail, workflow: redactRequests(detail.workflow) as JsonObject };
+    },
   });
   app.route({
     method: 'GET',

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 
+import { seesSecrets } from '../request-state.ts';
 import { DeadLetterDto, deadLetterToWire, QueueDto, RedriveDto, RedrivenDto } from '../wire/queue.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
@@ -60,9 +61,10 @@ function deadLettersRoute(app: App, { queues, config }: RouteContext): void {
         { additionalProperties: false },
       ),
     },
-    handler: async ({ query }) => {
+    handler: async (request) => {
+      const { query } = request;
       const letters = await queues.listDead(query.queue ?? null, pageOf(query, config.pagination));
-      return letters.map(deadLetterToWire);
+      return letters.map((letter) => deadLetterToWire(letter, seesSecrets(request)));
     },
   });
 }

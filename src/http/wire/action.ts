@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 import type { Action, ActionTrigger } from '../../domain/task.ts';
-import { redactFields } from '../../runtime/redact.ts';
+import { redactHeaders, redactText } from '../../runtime/redact.ts';
 import { oneOf } from './basics.ts';
 
 export const REFERENCE_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';
@@ -68,9 +68,10 @@ const WIRE_TRIGGER = {
   cancel: { trigger: 'Cancel' },
 } as const satisfies Record<ActionTrigger, Pick<ActionDto, 'trigger' | 'condition'>>;
 
-/** Values of headers that carry secrets are for the target alone: a reader sees that they are set. */
-export function paramsToWire({ headers, ...params }: Action['params']): ActionDto['params'] {
-  return headers === undefined ? params : { ...params, headers: redactFields(headers) as Record<string, string> };
+/** Secrets in headers and in the address are for the target alone: a reader sees that they are set. */
+export function paramsToWire({ url, headers, ...params }: Action['params']): ActionDto['params'] {
+  const shown = { ...params, url: redactText(url) };
+  return headers === undefined ? shown : { ...shown, headers: redactHeaders(headers) };
 }
 
 export function actionToWire(action: Action): ActionDto {

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 import { NOTIFY_STATES, NOTIFY_STATES_DEFAULT, type NoticeAction } from '../../domain/notification/notification.ts';
+import { withoutPath } from '../../runtime/redact.ts';
 import { paramsToWire, WebhookParamsDto } from './action.ts';
 import { oneOf } from './basics.ts';
 
@@ -89,9 +90,4 @@ export function noticeToWire(notice: NoticeAction): NoticeDto {
   }
   const params = paramsToWire(notice.params);
   return { ...common, params: notice.channel === 'slack' ? { ...params, url: withoutPath(params.url) } : params };
-}
-
-/** Whoever knows the path of a Slack webhook may post to it. */
-export function withoutPath(url: string): string {
-  return `${URL.parse(url)?.origin ?? ''}/[redacted]`;
 }

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 
+import { redactRequests, redactText } from '../../runtime/redact.ts';
 import { isoTime, Timestamp, Uuid } from './basics.ts';
 
 const REDRIVE_IDS_MAX = 1_000;
@@ -58,7 +59,16 @@ interface DeadLetterRecord extends Omit<DeadLetterDto, 'sent_at' | 'died_at'> {
   died_at: number;
 }
 
-export function deadLetterToWire(letter: DeadLetterRecord): DeadLetterDto {
-  const { id, queue, body, reason, receive_count } = letter;
+export function deadLetterToWire(letter: DeadLetterRecord, secretsToo: boolean): DeadLetterDto {
+  const { id, queue, reason, receive_count } = letter;
+  const body = secretsToo ? letter.body : withoutSecrets(letter.body);
   return { id, queue, body, reason, receive_count, sent_at: isoTime(letter.sent_at), died_at: isoTime(letter.died_at) };
+}
+
+function withoutSecrets(body: string): string {
+  try {
+    return JSON.stringify(redactRequests(JSON.parse(body)));
+  } catch {
+    return redactText(body);
+  }
 }
