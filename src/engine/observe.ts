@@ -1,4 +1,4 @@
-import { BATCH_WIRE_STATE, isTerminal, taskStateOf, type TaskState } from '../domain/task-state.ts';
+import { BATCH_WIRE_STATE, isTerminal, taskStateOf, type TaskState, type TerminalState } from '../domain/task-state.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { DeliveriesMoved } from '../store/deliveries.ts';
@@ -12,7 +12,7 @@ const PARENT_OUTCOME = {
   partially_failed: 'failure',
   canceled: 'canceled',
   disabled: 'success',
-} as const;
+} as const satisfies Record<TerminalState, string>;
 
 /** Codes that transitions answer with, as the engine's port names them. */
 export const TRANSITION_RESULTS = [
@@ -59,6 +59,7 @@ export class Observer {
       this.#metrics.tasksCompleted.inc({ outcome: 'failure', kind: this.#name(kind) }, count);
       this.#metrics.taskStatusTransitions.inc({ from_status: 'Waiting', to_status: 'Failure' }, count);
     }
+    for (const [parent, count] of moved.propagations ?? []) this.#propagated(taskStateOf(parent), count);
     this.#countLate(moved.codes ?? []);
   }
 
@@ -110,11 +111,15 @@ export class Observer {
     if (!isTerminal(to)) return;
     if (to === 'canceled') metrics.tasksCancelled.inc(count);
     if (to === 'timed_out') metrics.tasksTimedOut.inc(count);
-    metrics.dependencyPropagations.inc({ parent_outcome: PARENT_OUTCOME[to] }, count);
     if (to === 'canceled' || to === 'disabled') return;
     const outcome = to === 'succeeded' ? 'success' : 'failure';
     metrics.tasksCompleted.inc({ outcome, kind }, count);
     for (const duration of durationsMs) metrics.taskDurationSeconds.observe({ kind, outcome }, duration / 1000);
+  }
+
+  #propagated(parent: TaskState, count: number): void {
+    if (isTerminal(parent))
+      this.#metrics!.dependencyPropagations.inc({ parent_outcome: PARENT_OUTCOME[parent] }, count);
   }
 
   #observeWaits(kindId: number, waitsMs: readonly number[]): void {

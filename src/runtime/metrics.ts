@@ -150,7 +150,7 @@ function statusTransitions(make: MetricFactory) {
 function dependencyMetrics(make: MetricFactory) {
   const propagations = make.counter(
     'dependency_propagations_total',
-    'Ended parents whose outcome was passed on to a child',
+    'Dependencies through which the end of a parent was passed on to a child',
     ['parent_outcome'],
   );
   for (const parent_outcome of PARENT_OUTCOMES) propagations.inc({ parent_outcome }, 0);

@@ -10,6 +10,8 @@ export interface Moved {
   moved?: [number, number, number, number[] | null, number?][] | null;
   /** [kind, count] of tasks that ended by dependency. */
   cascaded?: [number, number][] | null;
+  /** [parent's state, count] of dependencies through which ends were passed on. */
+  propagations?: [number, number][] | null;
   lanes?: number[] | null;
   deliveries?: number;
   unblocked?: number;

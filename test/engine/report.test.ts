@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { ClaimedTask } from '../../src/engine/port.ts';
 import { VirtualClock } from '../../src/runtime/clock.ts';
-import { createMetrics } from '../../src/runtime/metrics.ts';
+import { createMetrics, type Metrics } from '../../src/runtime/metrics.ts';
 import { newId } from '../../src/runtime/random.ts';
 import { claimKind, newBench, newTask, submitTasks, succeed } from './fixture.ts';
 
@@ -17,6 +17,11 @@ test('a task that its counters kept alive for months ends like any other, with i
   for (const { id } of tasks) assert.equal((await engine.getTask(id))?.state, 'succeeded');
 });
 
+async function valueOf({ registry }: Metrics, series: string): Promise<number> {
+  const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1) ?? 0);
+}
+
 test('a failure that is tried again is counted as a change of status, not as an end', async () => {
   const metrics = createMetrics({ processMetrics: false });
   const { engine } = await newBench({ metrics });
@@ -26,10 +31,7 @@ test('a failure that is tried again is counted as a change of status, not as an 
     const claimed = await claimKind(engine);
     await engine.report(claimed.map(({ id, attempt }) => ({ task_id: id, attempt, outcome: 'failed' })));
   };
-  const value = async (series: string): Promise<number> => {
-    const line = (await metrics.registry.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
-    return Number(line?.slice(series.length + 1) ?? 0);
-  };
+  const value = (series: string): Promise<number> => valueOf(metrics, series);
   await fail();
   assert.equal(await value('tasks_completed_total{outcome="failure",kind="work"}'), 1);
   assert.equal(await value('task_status_transitions_total{from_status="Running",to_status="Pending"}'), 1);
@@ -38,6 +40,46 @@ test('a failure that is tried again is counted as a change of status, not as an 
   await fail();
   assert.equal(await value('tasks_completed_total{outcome="failure",kind="work"}'), 2);
   assert.equal(await value('task_status_transitions_total{from_status="Running",to_status="Failure"}'), 2);
+});
+
+test('the end of a parent is counted once for each child that it reaches, by how the parent ended', async () => {
+  const metrics = createMetrics({ processMetrics: false });
+  const { engine } = await newBench({ metrics });
+  const counted = async (): Promise<number[]> =>
+    Promise.all(
+      ['success', 'failure', 'canceled'].map((outcome) =>
+        valueOf(metrics, `dependency_propagations_total{parent_outcome="${outcome}"}`),
+      ),
+    );
+  const on = (...parents: number[]) => ({
+    dependencies: parents.map((index) => ({ index, requires_success: true })),
+  });
+  // Alone: its end reaches nobody.
+  await submitTasks(engine, [newTask({ kind: 'alone' })]);
+  await succeed(engine, await claimKind(engine, 'alone'));
+  assert.deepEqual(await counted(), [0, 0, 0]);
+
+  // One parent of three, and a fourth below two of those.
+  await submitTasks(engine, [newTask(), newTask(on(0)), newTask(on(0)), newTask(on(0)), newTask(on(1, 2))]);
+  await succeed(engine, await claimKind(engine));
+  assert.deepEqual(await counted(), [3, 0, 0]);
+  const [one, two, three] = await claimKind(engine);
+  // Two ends in one set, of which one is a failure that goes down to its child.
+  await engine.report([
+    { task_id: one!.id, attempt: 1, outcome: 'failed' },
+    { task_id: two!.id, attempt: 1, outcome: 'succeeded' },
+    { task_id: three!.id, attempt: 1, outcome: 'succeeded' },
+  ]);
+  assert.deepEqual(await counted(), [4, 1, 0]);
+
+  // A chain falls level by level, and one level further in another batch.
+  const chain = await submitTasks(engine, [newTask(), newTask(on(0)), newTask(on(1))]);
+  const [head, , tail] = chain.tasks.map(({ id }) => id);
+  await submitTasks(engine, [newTask({ dependencies: [{ task_id: tail!, requires_success: true }] })]);
+  await engine.cancel([head!]);
+  assert.deepEqual(await counted(), [4, 2, 1]);
+  await engine.sweep();
+  assert.deepEqual(await counted(), [4, 3, 1]);
 });
 
 test('a failure that is final is not tried again, whatever the policy allows', async () => {

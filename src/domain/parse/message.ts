@@ -2,6 +2,7 @@ import { BRANCH_NODES_MAX } from '../conditional.ts';
 import { COMPLETION_STATES } from '../message.ts';
 import type {
   CompleteTaskMessage,
+  CompletionState,
   CreateTaskCollectionMessage,
   CreateTaskMessage,
   HeartbeatTaskMessage,
@@ -125,7 +126,7 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
   return {
     type: 'CompleteTask',
     task_id: message.uuid('task_id') ?? '',
-    state: message.oneOf('state', COMPLETION_STATES) ?? 'Failed',
+    state: readCompletionState(message),
     root_container_id: message.uuid('root_container_id'),
     data: message.has('data') ? readValue(message.raw('data'), message.at('data'), message.faults) : null,
     expected_task_count: message.integer('expected_task_count', 0, COUNT_MAX),
@@ -134,6 +135,17 @@ function readCompleteTask(message: Members): CompleteTaskMessage {
     final: message.boolean('final') ?? false,
     ...readDisable(message),
   };
+}
+
+/** `PendingTaskCreation` is a generator's success in other words: it stays in that state until its nodes exist. */
+function readCompletionState(message: Members): CompletionState {
+  const state = message.oneOf('state', [...COMPLETION_STATES, 'PendingTaskCreation']) ?? 'Failed';
+  if (state !== 'PendingTaskCreation') return state;
+  const announced = message.raw('expected_task_count');
+  if (announced === undefined || announced === null) {
+    message.fault('expected_task_count', 'is required where the state is "PendingTaskCreation"');
+  }
+  return 'Succeeded';
 }
 
 function readDisable(message: Members): Pick<CompleteTaskMessage, 'disable'> {

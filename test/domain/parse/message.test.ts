@@ -151,6 +151,17 @@ test('what a completion leaves out has its default, and null is as good as absen
   assert.deepEqual(parse({ ...message, message_id: 'report-7' }), { ok: true, message, message_id: 'report-7' });
 });
 
+test('a generator may report the state that it enters, with the number of nodes that it announced', () => {
+  const report = { type: 'CompleteTask', task_id: ID, state: 'PendingTaskCreation', root_container_id: ID, data: null };
+  const parsed = parse({ ...report, expected_task_count: 3 });
+  assert.ok(parsed.ok && parsed.message.type === 'CompleteTask');
+  assert.equal(parsed.message.state, 'Succeeded');
+  assert.equal(parsed.message.expected_task_count, 3);
+  for (const missing of [report, { ...report, expected_task_count: null }]) {
+    assert.equal(reasonOf(missing), 'expected_task_count: is required where the state is "PendingTaskCreation"');
+  }
+});
+
 test('a refusal says why in one line', () => {
   const body = parseManagerMessage('{"type":', deterministicIds());
   assert.ok(!body.ok);
@@ -162,7 +173,7 @@ test('a refusal says why in one line', () => {
     reasonOf({ type: 'CompleteTask', task_id: 'x', state: 'Success', expected_task_cout: 1 }),
     'expected_task_cout: is not a known member; did you mean "expected_task_count"?; ' +
       'task_id: must be a UUID, not "x"; ' +
-      'state: must be "Succeeded", "Failed", "Timeout" or "PartiallyFailed", not "Success"',
+      'state: must be "Succeeded", "Failed", "Timeout", "PartiallyFailed" or "PendingTaskCreation", not "Success"',
   );
   assert.equal(
     reasonOf({ type: 'CreateTask', generator_id: ID, task: { mode: 'parallel', children: [{ kind: '' }] } }),

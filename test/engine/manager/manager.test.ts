@@ -86,24 +86,26 @@ describe('a run of the manager', () => {
     });
   });
 
-  it('fans out: the generator ends when its nodes exist, also where its own end came first', async () => {
-    const bench = await newBench();
-    const { manager, queue, engine } = bench;
-    const root = newId();
-    const generator = await startGenerator(bench, root);
-    await feed(manager, completion(generator, { expected_task_count: 2 }));
-    assert.equal((await engine.getTask(generator.task.id))?.state, 'expanding');
-    const [one, two] = [newId(), newId()];
-    await feed(manager, creation(generator.task.id, one));
-    assert.equal((await engine.getTask(generator.task.id))?.state, 'expanding');
-    // Without upkeep, as receivers run it: the batch itself says that a generator may be through.
-    await manager.run([message(creation(generator.task.id, two))], Date.now(), { upkeep: false });
-    assert.equal((await engine.getTask(generator.task.id))?.state, 'succeeded');
-    const made = await started(queue, 'made');
-    assert.deepEqual(made.map(({ task }) => task.id).sort(), [one, two].sort());
-    await feed(manager, ...made.map((start) => completion(start)));
-    assert.equal((await engine.getWorkflow(root))?.root_state, 'succeeded');
-  });
+  for (const state of ['Succeeded', 'PendingTaskCreation']) {
+    it(`fans out: a generator that reports ${state} ends when its nodes exist, also where its own end came first`, async () => {
+      const bench = await newBench();
+      const { manager, queue, engine } = bench;
+      const root = newId();
+      const generator = await startGenerator(bench, root);
+      await feed(manager, completion(generator, { state, expected_task_count: 2 }));
+      assert.equal((await engine.getTask(generator.task.id))?.state, 'expanding');
+      const [one, two] = [newId(), newId()];
+      await feed(manager, creation(generator.task.id, one));
+      assert.equal((await engine.getTask(generator.task.id))?.state, 'expanding');
+      // Without upkeep, as receivers run it: the batch itself says that a generator may be through.
+      await manager.run([message(creation(generator.task.id, two))], Date.now(), { upkeep: false });
+      assert.equal((await engine.getTask(generator.task.id))?.state, 'succeeded');
+      const made = await started(queue, 'made');
+      assert.deepEqual(made.map(({ task }) => task.id).sort(), [one, two].sort());
+      await feed(manager, ...made.map((start) => completion(start)));
+      assert.equal((await engine.getWorkflow(root))?.root_state, 'succeeded');
+    });
+  }
 });
 
 describe('a message that cannot be handled', () => {

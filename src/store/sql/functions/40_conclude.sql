@@ -95,11 +95,19 @@ begin
   from close_gates(v_children, v_closed, v_causes, p_now) g;
 end $$;
 
+-- The dependencies on ended tasks, counted by the state of the parent, for metrics: [[state, count]].
+create or replace function propagations_of(p_parents uuid[])
+returns jsonb language sql stable set enable_seqscan = off as $$
+  select jsonb_agg(jsonb_build_array(g.state, g.n)) from (
+    select p.state, count(*) as n from task p join edge e on e.parent_id = p.id
+    where p.id = any(p_parents) and not e.crosses group by p.state) g
+$$;
+
 -- Closes the gates behind tasks that ended, level by level: one round a level of depth. Returns the tasks that ended
--- because of it and the lanes where tasks became ready. The caller holds the workflows and the parents, and says whether
--- all of those succeeded: then nobody needs to look at them.
+-- because of it, the lanes where tasks became ready, and the dependencies it went through. The caller holds the workflows
+-- and the parents, and says whether all of those succeeded: then nobody needs to look at them.
 create or replace function propagate(p_parents uuid[], p_succeeded boolean, p_now timestamptz, out failed_ids uuid[],
-  out unblocked integer, out lanes integer[], out crosses boolean)
+  out unblocked integer, out lanes integer[], out crosses boolean, out propagations jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_front uuid[] := p_parents;
@@ -118,6 +126,7 @@ begin
     if cardinality(v_front) = 1 then
       select f.failed_ids, f.unblocked, f.lanes, f.crosses into failed_ids, unblocked, lanes, crosses
       from propagate_failure(p_parents, v_front[1], v_causes[1], p_now) f;
+      propagations := propagations_of(p_parents || failed_ids);
       return;
     end if;
     v_succeeded := v_front is null;
@@ -157,7 +166,11 @@ begin
     lanes := lanes || v_lanes;
     failed_ids := failed_ids || v_next;
     v_front := v_next;
+    if p_succeeded then
+      propagations := jsonb_build_array(jsonb_build_array(10, (select sum(c.closed) from unnest(v_closed) c(closed))));
+    end if;
   end loop;
+  if not p_succeeded then propagations := propagations_of(p_parents || failed_ids); end if;
 end $$;
 
 -- What a task that failed by dependency says: the root of it, and how that ended.
@@ -190,7 +203,8 @@ $$;
 -- p_containers: the containers that they stand in, null where none of them is in a tree.
 create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_succeeded boolean, p_actions boolean,
   p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz, p_containers uuid[],
-  out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer)
+  out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer,
+  out propagations jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_workflows uuid[] := p_workflows;
@@ -202,7 +216,8 @@ begin
   lanes := '{}';
   deliveries := 0;
   if p_linked then
-    select p.failed_ids, p.unblocked, p.lanes, p.crosses into cascaded, unblocked, lanes, v_crosses
+    select p.failed_ids, p.unblocked, p.lanes, p.crosses, p.propagations
+    into cascaded, unblocked, lanes, v_crosses, propagations
     from propagate(p_ids, p_succeeded, p_now) p;
     if v_crosses then
       insert into relay (parent_id, created_at)

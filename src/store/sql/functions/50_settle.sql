@@ -6,9 +6,10 @@
 -- trying again is in vain, k: [nodes after the task in its sequence that its success disables]}], applied to what is
 -- accepted.
 -- Returns {codes, states: a number for each report, or null where all were applied as asked; moved: [[kind, from, to,
--- [duration in ms]]]; cascaded: [[kind, count]]; lanes; deliveries; unblocked; workflows}. Codes: 0 applied,
--- 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not found. Ids in ascending order are settled
--- fastest: where the locked rows answer the reports one by one, nothing has to be joined.
+-- [duration in ms]]]; cascaded: [[kind, count]]; propagations: [[state of the parent, count]]; lanes; deliveries;
+-- unblocked; workflows}. Codes: 0 applied, 1 retrying, 2 unchanged, 3 conflict, 4 not started, 5 stale attempt, 6 not
+-- found. Ids in ascending order are settled fastest: where the locked rows answer the reports one by one, nothing has to
+-- be joined.
 create or replace function settle(p_ids uuid[], p_attempts integer[], p_states smallint[], p_reasons text[],
   p_extras jsonb, p_expire boolean, p_workflows uuid[], p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -235,7 +236,7 @@ begin
       order by q.ord);
   end if;
   return json_build_object('codes', v_codes, 'states', v_states, 'moved', v_moved,
-    'cascaded', kinds_of(v_after.cascaded), 'retried', coalesce(cardinality(v_retry), 0),
+    'cascaded', kinds_of(v_after.cascaded), 'propagations', v_after.propagations, 'retried', coalesce(cardinality(v_retry), 0),
     'lanes', v_lanes || v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'workflows', (select json_agg(w.id) from (select distinct unnest(p_workflows) as id limit 17) w));
 end $$;

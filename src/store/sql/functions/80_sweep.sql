@@ -203,6 +203,8 @@ declare
   v_failed uuid[];
   v_opened uuid[];
   v_cascaded uuid[];
+  v_propagations jsonb;
+  v_further jsonb;
   v_deliveries integer := 0;
   v_lanes integer[] := '{}';
 begin
@@ -237,17 +239,20 @@ begin
       join (select id, cause, name, state, policy, reason from task where id = v_parent
             union all select id, cause, name, state, policy, reason from archive_task where id = v_parent) p on true) x
     where t.id = x.id
-    returning t.id, x.fails, t.state
+    returning t.id, x.fails, t.state, x.state as parent_state
   )
-  select array_agg(id) filter (where fails), array_agg(id) filter (where not fails and state = 1)
-  into v_failed, v_opened from moved;
+  select array_agg(id) filter (where fails), array_agg(id) filter (where not fails and state = 1),
+    case when count(*) > 0 then jsonb_build_array(jsonb_build_array(min(parent_state), count(*))) end
+  into v_failed, v_opened, v_propagations from moved;
   delete from relay where parent_id = v_parent;
   if v_opened is not null then v_lanes := make_ready(v_opened, v_now); end if;
   if v_failed is not null then
-    select c.lanes || v_lanes, c.deliveries, c.cascaded into v_lanes, v_deliveries, v_cascaded
+    select c.lanes || v_lanes, c.deliveries, c.cascaded, c.propagations
+    into v_lanes, v_deliveries, v_cascaded, v_further
     from conclude(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), true, false, true,
       null, null, null, v_now, null) c;
   end if;
   return json_build_object('lanes', v_lanes, 'deliveries', v_deliveries, 'cascaded', kinds_of(v_failed || v_cascaded),
+    'propagations', coalesce(v_propagations, '[]') || coalesce(v_further, '[]'),
     'unblocked', coalesce(cardinality(v_opened), 0));
 end $$;

@@ -1,3 +1,19 @@
+-- The columns that two tables have in common, as a list for a statement: what only one of them has stays behind.
+create or replace function common_columns(p_one regclass, p_other regclass)
+returns text language sql stable as $$
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+  from pg_attribute a join pg_attribute b on b.attrelid = p_other and b.attname = a.attname and not b.attisdropped
+  where a.attrelid = p_one and a.attnum > 0 and not a.attisdropped and b.attnum > 0
+$$;
+
+-- Copies the rows whose p_key is among p_ids from one table to its counterpart, column by column.
+create or replace function copy_rows(p_from regclass, p_to regclass, p_key name, p_ids uuid[])
+returns void language plpgsql as $$
+begin
+  execute format('insert into %1$s (%2$s) select %2$s from %3$s where %4$I = any($1)',
+    p_to, common_columns(p_from, p_to), p_from, p_key) using p_ids;
+end $$;
+
 -- Moves whole workflows that ended before a moment into the archive; returns how many tasks moved. Workflows whose
 -- deliveries or relays are under way wait.
 create or replace function archive_workflows(p_before timestamptz, p_limit integer, p_now timestamptz)
@@ -28,11 +44,15 @@ begin
   if cardinality(v_workflows) = 0 then return json_build_object('archived', 0, 'workflows', 0); end if;
   select array_agg(t.id) into v_tasks from task t where t.workflow_id = any(v_workflows);
 
-  insert into archive_workflow select w.*, v_now from workflow w where w.id = any(v_workflows);
-  insert into archive_task select t.* from task t where t.id = any(v_tasks);
-  insert into archive_task_spec select s.* from task_spec s where s.task_id = any(v_tasks);
-  insert into archive_task_data select s.* from task_data s where s.task_id = any(v_tasks);
-  insert into archive_edge select e.* from edge e where e.child_id = any(v_tasks);
+  insert into archive_workflow (id, name, linked, task_count, remaining, is_tree, paused, job_run_id, traceparent,
+    created_at, ended_at, archived_at)
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent,
+    w.created_at, w.ended_at, v_now
+  from workflow w where w.id = any(v_workflows);
+  perform copy_rows('task', 'archive_task', 'id', v_tasks);
+  perform copy_rows('task_spec', 'archive_task_spec', 'task_id', v_tasks);
+  perform copy_rows('task_data', 'archive_task_data', 'task_id', v_tasks);
+  perform copy_rows('edge', 'archive_edge', 'child_id', v_tasks);
   perform archive_containers(v_workflows, v_tasks);
   delete from edge where child_id = any(v_tasks);
   delete from task_data where task_id = any(v_tasks);
@@ -49,9 +69,9 @@ create or replace function archive_containers(p_workflows uuid[], p_tasks uuid[]
 returns void language plpgsql as $$
 begin
   if not exists (select 1 from container where workflow_id = any(p_workflows)) then return; end if;
-  insert into archive_container select c.* from container c where c.workflow_id = any(p_workflows);
-  insert into archive_generator select g.* from generator g where g.task_id = any(p_tasks);
-  insert into archive_filler select f.* from filler f where f.task_id = any(p_tasks);
+  perform copy_rows('container', 'archive_container', 'workflow_id', p_workflows);
+  perform copy_rows('generator', 'archive_generator', 'task_id', p_tasks);
+  perform copy_rows('filler', 'archive_filler', 'task_id', p_tasks);
   delete from filler where task_id = any(p_tasks);
   delete from generator where task_id = any(p_tasks);
   delete from container where workflow_id = any(p_workflows);
@@ -60,9 +80,9 @@ end $$;
 create or replace function unarchive_containers(p_workflow uuid, p_tasks uuid[])
 returns void language plpgsql as $$
 begin
-  insert into container select c.* from archive_container c where c.workflow_id = p_workflow;
-  insert into generator select g.* from archive_generator g where g.task_id = any(p_tasks);
-  insert into filler select f.* from archive_filler f where f.task_id = any(p_tasks);
+  perform copy_rows('archive_container', 'container', 'workflow_id', array[p_workflow]);
+  perform copy_rows('archive_generator', 'generator', 'task_id', p_tasks);
+  perform copy_rows('archive_filler', 'filler', 'task_id', p_tasks);
   delete from archive_filler where task_id = any(p_tasks);
   delete from archive_generator where task_id = any(p_tasks);
   delete from archive_container where workflow_id = p_workflow;
@@ -82,10 +102,10 @@ begin
     w.ended_at
   from archive_workflow w where w.id = p_workflow;
   perform unarchive_containers(p_workflow, v_tasks);
-  insert into task select t.* from archive_task t where t.id = any(v_tasks);
-  insert into task_spec select s.* from archive_task_spec s where s.task_id = any(v_tasks);
-  insert into task_data select s.* from archive_task_data s where s.task_id = any(v_tasks);
-  insert into edge select e.* from archive_edge e where e.child_id = any(v_tasks);
+  perform copy_rows('archive_task', 'task', 'id', v_tasks);
+  perform copy_rows('archive_task_spec', 'task_spec', 'task_id', v_tasks);
+  perform copy_rows('archive_task_data', 'task_data', 'task_id', v_tasks);
+  perform copy_rows('archive_edge', 'edge', 'child_id', v_tasks);
   delete from archive_edge where child_id = any(v_tasks);
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);
@@ -123,16 +143,15 @@ begin
   return cardinality(v_tasks);
 end $$;
 
+-- Both together, with the columns that both have.
 drop view if exists task_all, workflow_all, container_all;
-create view task_all as
-  select t.*, false as archived from task t union all select t.*, true from archive_task t;
-create view container_all as
-  select c.*, false as archived from container c union all select c.*, true from archive_container c;
-create view workflow_all as
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent,
-    w.created_at, w.ended_at, false as archived
-  from workflow w
-  union all
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent,
-    w.created_at, w.ended_at, true
-  from archive_workflow w;
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['task', 'container', 'workflow'] loop
+    execute format(
+      'create view %1$I as select %2$s, false as archived from %3$I union all select %2$s, true from %4$I',
+      v_table || '_all', common_columns(v_table::regclass, ('archive_' || v_table)::regclass), v_table, 'archive_' || v_table);
+  end loop;
+end $$;
