@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
+import { readConfigurationFile } from './config-file.ts';
 import { ConfigurationError } from './failure.ts';
 import { ec2Faults } from './pool/ec2.ts';
 import { poolFaults } from './pool/policy.ts';
@@ -44,7 +44,6 @@ interface Given {
 
 type AnySetting = Setting<unknown>;
 
-const FILE_NAME = 'heddle.json';
 /** Variables of the client commands, and of the tests. */
 const OTHER_VARIABLES = /^HEDDLE_(URL|TOKEN|TEST_.*|BENCH_.*)$/;
 
@@ -64,7 +63,10 @@ export function loadConfiguration(sources: ConfigurationSources): Configuration 
   const given = new Map<SettingKey, Given>();
   collect(sources.flags, 'flag', given, faults);
   const unknownVariables = collect(sources.environment, 'environment', given);
-  const { file, values: fileValues } = readFile(given, sources.workingDirectory, faults);
+  const dataDirectory = given.get('dataDir')?.text ?? SETTINGS.dataDir.fallback;
+  const named = given.get('configFile')?.text;
+  const { workingDirectory } = sources;
+  const { file, values: fileValues } = readConfigurationFile({ named, dataDirectory, workingDirectory }, faults);
   collect(fileValues, 'file', given, faults);
 
   const parsed = Object.fromEntries(entries.map(([key, setting]) => [key, valueOf(setting, given.get(key), faults)]));
@@ -113,51 +115,6 @@ function valueOf(setting: AnySetting, given: Given | undefined, faults: string[]
 function quoted(setting: AnySetting, text: string): string {
   if (setting.secret || text.includes('@')) return 'what was given';
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
-}
-
-/** The file is an object of settings by name; numbers, booleans and arrays of strings stand for their texts. */
-function readFile(
-  given: ReadonlyMap<SettingKey, Given>,
-  workingDirectory: string,
-  faults: string[],
-): { file: string | null; values: Record<string, string> } {
-  const named = given.get('configFile')?.text;
-  const dataDir = given.get('dataDir')?.text ?? SETTINGS.dataDir.fallback;
-  const path = resolve(workingDirectory, named ?? join(dataDir, FILE_NAME));
-  let content: string;
-  try {
-    content = readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (named !== undefined || code !== 'ENOENT') faults.push(`HEDDLE_CONFIG: ${path} cannot be read: ${message}`);
-    return { file: null, values: {} };
-  }
-  return { file: path, values: parseFile(path, content, faults) };
-}
-
-function parseFile(path: string, content: string, faults: string[]): Record<string, string> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(content);
-  } catch (error) {
-    faults.push(`${path}: is not JSON: ${(error as Error).message}`);
-    return {};
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    faults.push(`${path}: must be an object such as { "PORT": 8085 }`);
-    return {};
-  }
-  const values: Record<string, string> = {};
-  for (const [name, value] of Object.entries(parsed)) {
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      values[name] = String(value);
-    else if (Array.isArray(value) && value.every((item) => typeof item === 'string')) values[name] = value.join(',');
-    // Lists of objects, such as classes of runners, are settings of their own form.
-    else if (Array.isArray(value) && value.every((item) => typeof item === 'object'))
-      values[name] = JSON.stringify(value);
-    else faults.push(`${name}: must be a string, a number, true, false or an array of strings (file ${path})`);
-  }
-  return values;
 }
 
 /** Settings that are fine by themselves and not together. */

@@ -110,7 +110,8 @@ export const EXECUTOR_SETTING_GROUPS = {
       aliases: ['remote_events_config'],
       fallback: '',
       fallbackText: '-',
-      description: 'File that lists events of directories, npm packages and git repositories, JSON or TOML',
+      description:
+        'Events of directories, npm packages and git repositories: a file that lists them (JSON, YAML or TOML), or the list itself',
     }),
     executorEventsDir: file('HEDDLE_EXECUTOR_EVENTS_DIR', 'Directory whose modules define events'),
     executorEphemeralTtlSecs: kind.integer({

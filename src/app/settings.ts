@@ -42,8 +42,8 @@ export const SETTING_GROUPS = {
     configFile: kind.text({
       name: 'HEDDLE_CONFIG',
       fallback: '',
-      fallbackText: '`heddle.json` in the data directory, where there is one',
-      description: 'Configuration file; not a setting within one',
+      fallbackText: '`heddle.json` or `heddle.yaml` in the data directory, where there is one',
+      description: 'Configuration file, YAML where its name ends so, else JSON; not a setting within one',
     }),
     examples: kind.onOff({
       name: 'HEDDLE_EXAMPLES',

@@ -11,7 +11,7 @@ const FLAGS = {
   hostUrl: { flag: '--host-url <url>', name: 'HOST_URL', description: 'public URL that webhook targets answer to' },
   dataDir: { flag: '--data-dir <directory>', name: 'HEDDLE_DATA_DIR', description: 'where the embedded database lies' },
   databaseUrl: { flag: '--database-url <url>', name: 'DATABASE_URL', description: 'PostgreSQL to work on' },
-  config: { flag: '--config <file>', name: 'HEDDLE_CONFIG', description: 'configuration file (JSON)' },
+  config: { flag: '--config <file>', name: 'HEDDLE_CONFIG', description: 'configuration file (JSON or YAML)' },
   logLevel: { flag: '--log-level <level>', name: 'RUST_LOG', description: 'error, warn, info, debug or off' },
 } as const;
 

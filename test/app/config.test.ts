@@ -32,6 +32,11 @@ function writeConfig(name: string, content: unknown): string {
   return path;
 }
 
+/** A line of YAML that stands for many times as much as the one before. */
+function expanding(name: string, before: string): string {
+  return `${name}: &${name} [${Array(10).fill(`*${before}`).join(', ')}]\n`;
+}
+
 /** The variables that clients of the original service set, with the defaults that they count on. */
 const PROMISED: Readonly<Record<string, string>> = {
   DATABASE_URL: '',
@@ -80,6 +85,47 @@ describe('the configuration', () => {
       [sources['port'], sources['poolMaxSize'], sources['otelServiceName'], sources['poolMinIdle']],
       ['flag', 'environment', 'file', 'default'],
     );
+  });
+
+  test('reads YAML as it reads JSON, by the name of the file', () => {
+    const content = { PORT: 1, HEDDLE_EXAMPLES: false, BLOCKED_HOSTNAMES: ['a', 'b'], OTEL_SERVICE_NAME: 'of-file' };
+    const yaml = ['# ours', 'PORT: 1', 'HEDDLE_EXAMPLES: false', 'BLOCKED_HOSTNAMES:', '  - a', '  - b'];
+    const files = {
+      'same.json': content,
+      'same.yaml': content,
+      'same.yml': [...yaml, "OTEL_SERVICE_NAME: 'of-file'", ''].join('\n'),
+    };
+    const read = Object.entries(files).map(([name, text]) => ({
+      ...load({ HEDDLE_CONFIG: writeConfig(name, text) }).values,
+      configFile: '',
+    }));
+    assert.deepEqual(read[1], read[0]);
+    assert.deepEqual(read[2], read[0]);
+    assert.deepEqual([read[0]!.port, read[0]!.blockedHostnames], [1, ['a', 'b']]);
+  });
+
+  test('finds heddle.yaml in the data directory, and refuses a second file beside it', () => {
+    const dataDir = temporaryDirectory('heddle-config-data-');
+    writeFileSync(join(dataDir, 'heddle.yaml'), 'PORT: 7');
+    const { values, file } = load({ HEDDLE_DATA_DIR: dataDir });
+    writeFileSync(join(dataDir, 'heddle.json'), '{}');
+    const faults = faultsOf({ HEDDLE_DATA_DIR: dataDir });
+    rmSync(dataDir, { recursive: true });
+    assert.deepEqual([values.port, file], [7, join(dataDir, 'heddle.yaml')]);
+    assert.match(faults.join(), /^HEDDLE_CONFIG: .*heddle\.json and .*heddle\.yaml are both there; keep one$/);
+  });
+
+  test('names the place of what is no YAML', () => {
+    const cases: [content: string, fault: RegExp][] = [
+      ['PORT: 1\nPORT: 2', /bad\.yaml: is not YAML: Map keys must be unique at line 2, column 1$/],
+      ['PORT: !port 1', /bad\.yaml: is not YAML: Unresolved tag: !port at line 1, column 7$/],
+      ['PORT: [1', /bad\.yaml: is not YAML: .* at line 1/],
+      [`a: &a [x, x, x]\n${expanding('b', 'a')}${expanding('c', 'b')}${expanding('d', 'c')}`, /is not YAML: .*alias/],
+      ['- PORT', /bad\.yaml: must be an object/],
+    ];
+    for (const [content, fault] of cases) {
+      assert.match(faultsOf({ HEDDLE_CONFIG: writeConfig('bad.yaml', content) }).join('\n'), fault);
+    }
   });
 
   test('finds heddle.json in the data directory', () => {

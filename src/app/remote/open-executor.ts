@@ -110,7 +110,7 @@ function auditRetention({ executorAuditMaxMb, executorAuditKeepDays }: SettingVa
 
 async function openRegistry({ settings, log, stopping, dataDirectory, audit, metrics }: Base, tiers: ExecutorTiers) {
   const registry = await openEventRegistry({
-    configFile: settings.executorEvents === '' ? null : settings.executorEvents,
+    eventList: settings.executorEvents === '' ? null : settings.executorEvents,
     eventsDirectory: settings.executorEventsDir === '' ? null : settings.executorEventsDir,
     codeDirectory: join(dataDirectory, 'code'),
     describe: (code) => tiers.own.describe(code),

@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 
 import type { ExecutorEvent } from '../../app/remote/executor-events.ts';
 import type { Output } from '../output/output.ts';
-import { addSettingsOptions, configurationOf, outputOf } from '../settings-options.ts';
+import { addSettingsOptions, collectModule as collect, configurationOf, outputOf } from '../settings-options.ts';
 
-type ExecutorOptions = Parameters<typeof configurationOf>[0] & Partial<Record<keyof typeof FLAGS, string>>;
+type ExecutorOptions = Parameters<typeof configurationOf>[0] &
+  Partial<Record<keyof typeof FLAGS, string>> & { allow?: readonly string[] };
 
 /** Flags of settings that most starts name; the others by `--set`. */
 const FLAGS = {
@@ -17,12 +18,7 @@ const FLAGS = {
   eventsFile: {
     flag: '--events-file <file>',
     name: 'HEDDLE_EXECUTOR_EVENTS',
-    text: 'events of packages and repositories',
-  },
-  allow: {
-    flag: '--allow <names>',
-    name: 'HEDDLE_EXECUTOR_ALLOWED_EVENTS',
-    text: 'events that may be submitted, comma-separated; * for all',
+    text: 'list of events of packages and repositories: JSON, YAML or TOML',
   },
   tier: { flag: '--tier <tier>', name: 'HEDDLE_EXECUTOR_TIER', text: 'pooled, process, jail or container' },
   tlsCert: { flag: '--tls-cert <file>', name: 'HEDDLE_EXECUTOR_TLS_CERT', text: 'certificate chain, PEM' },
@@ -44,12 +40,16 @@ const FLAGS = {
   },
 } as const;
 
+const ALLOWED_NAME = 'HEDDLE_EXECUTOR_ALLOWED_EVENTS';
+const ALLOWED = 'events that may be submitted, comma-separated, may be repeated; * for all';
+
 /** `heddle executor`: needs no database. */
 export function registerExecutorCommand(program: Command): void {
   const command = program
     .command('executor')
     .description('run signed remote tasks in a sandbox; needs no server and no database');
   for (const { flag, name, text } of Object.values(FLAGS)) command.option(flag, `${text} (${name})`);
+  command.option('--allow <names>', `${ALLOWED} (${ALLOWED_NAME})`, collect);
   addSettingsOptions(command)
     .addHelpText('after', HELP)
     .action(async (options: ExecutorOptions) => {
@@ -58,6 +58,7 @@ export function registerExecutorCommand(program: Command): void {
         const value = options[key as keyof typeof FLAGS];
         if (value !== undefined) set[name] = value;
       }
+      if (options.allow !== undefined) set[ALLOWED_NAME] = options.allow.join(',');
       const configuration = configurationOf({ ...options, set });
       const output = outputOf(options);
       const { runExecutor } = await import('../../app/executor.ts');

@@ -20,8 +20,8 @@ import { Registrations } from './registrations.ts';
 import { registerDirectory, registerEntries } from './start-up.ts';
 
 export interface EventRegistryOptions {
-  /** The file that lists events (JSON, or TOML by its ending); null where there is none. */
-  configFile: string | null;
+  /** The list of events: the path of its file, or the list itself; null where there is none. */
+  eventList: string | null;
   /** A directory whose modules are all events; null where there is none. */
   eventsDirectory: string | null;
   /** Where code is kept, by digest: made where it is not there, and cleared of what is no longer listed. */
@@ -65,7 +65,7 @@ export async function openEventRegistry(options: EventRegistryOptions): Promise<
   const fault = registryFault(npmRegistry);
   if (fault !== null) throw new HeddleError('VALIDATION_FAILED', undefined, { details: [`the npm registry ${fault}`] });
   const entries: EventEntry[] =
-    options.configFile === null ? [] : await readEntries(resolve(options.configFile), { gitProtocols });
+    options.eventList === null ? [] : await readEntries(options.eventList, { gitProtocols });
   const codeDirectory = resolve(options.codeDirectory);
   const limits = { ...CODE_LIMITS, ...options.limits };
   const store = await CodeStore.open(codeDirectory, clock);

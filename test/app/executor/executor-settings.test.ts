@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
+import { stringify } from 'yaml';
+
 import { RemoteExecutor } from '../../../src/client/index.ts';
 import { loadConfiguration } from '../../../src/app/config.ts';
 import { heddle, HeddleProcess } from '../heddle-process.ts';
@@ -18,31 +20,37 @@ test('what nobody sets is as documented', () => {
   assert.deepEqual(values.executorAllowedEvents, []);
 });
 
-test('the short names are read from a file, and one listener is enough', async () => {
+test('the short names are read from YAML, events stand in it, --allow adds up, and one listener is enough', async () => {
   const site = new ExecutorSite();
   const path = (name: string): string => join(site.path, name);
   const list = [{ name: 'WordCount', type: 'local', path: EXAMPLE_EVENTS, entry: 'word-count.ts' }];
-  writeFileSync(path('list.json'), JSON.stringify(list));
   const settings = {
     secret_key: Buffer.alloc(32, 5).toString('base64url'),
-    allowed_events: ['WordCount'],
+    allowed_events: ['Other'],
     worker_count: 3,
     task_timeout: 4,
     max_pending_tasks: 7,
     sandbox_mode: false,
     ephemeral_ttl: 60,
-    remote_events_config: path('list.json'),
+    remote_events_config: list,
     response_ttl_minutes: 5,
     bind_address: '127.0.0.1:0',
   };
-  writeFileSync(path('config.json'), JSON.stringify(settings), { mode: 0o600 });
+  writeFileSync(path('config.yaml'), stringify(settings), { mode: 0o600 });
   const none = { HEDDLE_EXECUTOR_XMLRPC_BIND: '-', HEDDLE_EXECUTOR_TCP_BIND: '-', HEDDLE_EXECUTOR_HTTP_BIND: '-' };
   try {
-    const config = { HEDDLE_CONFIG: path('config.json') };
-    site.run = new HeddleProcess(['executor', '--json'], { ...config, ...none, HEDDLE_EXECUTOR_DATA: path('data') });
+    const config = { HEDDLE_CONFIG: path('config.yaml') };
+    site.run = new HeddleProcess(['executor', '--json', '--allow', 'WordCount', '--allow', 'Sum,Primes'], {
+      ...config,
+      ...none,
+      HEDDLE_EXECUTOR_DATA: path('data'),
+    });
     const ready = await site.run.event<Ready>('ready');
     const { tier, workers, events, allowed_events, listeners } = ready;
-    assert.deepEqual([tier, workers, events, allowed_events], ['process', 3, ['WordCount'], ['WordCount']]);
+    assert.deepEqual(
+      [tier, workers, events, allowed_events],
+      ['process', 3, ['WordCount'], ['WordCount', 'Sum', 'Primes']],
+    );
     assert.deepEqual(
       listeners.map(({ protocol }) => protocol),
       ['grpc'],

@@ -84,7 +84,7 @@ export async function openRegistry(
   if (events !== undefined) await write(below, { 'events.json': JSON.stringify(events) });
   const codeDirectory = options.codeDirectory ?? join(below, 'code');
   const registry = await openEventRegistry({
-    configFile: events === undefined ? null : join(below, 'events.json'),
+    eventList: events === undefined ? null : join(below, 'events.json'),
     eventsDirectory: null,
     codeDirectory,
     describe: (code) => {

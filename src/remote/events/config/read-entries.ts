@@ -1,19 +1,13 @@
-import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { parse as parseToml } from 'smol-toml';
-
-import { HeddleError } from '../../../domain/errors.ts';
 import { Faults, isObject, shown } from '../../../domain/parse/faults.ts';
 import { Members } from '../../../domain/parse/members.ts';
 import { placeOf, type Place } from '../../../domain/parse/path.ts';
-import { parseStrictJson } from '../../../runtime/json/parse.ts';
 import { TIERS } from '../../protocol/messages.ts';
 import { codePathFault } from '../code-path.ts';
 import { type EntrySignature, EVENT_NAME, type EventEntry } from './event-entry.ts';
+import { type EventListDocument, readDocument, refused } from './read-document.ts';
 import { ORIGIN_MEMBERS, readOrigin } from './read-origin.ts';
 import { readSigners, type Signers } from './signers.ts';
 
-const FILE_BYTES_MAX = 4 * 1024 * 1024;
 const EVENTS_MAX = 10_000;
 const TOP_MEMBERS = ['events', 'signers', 'require_signatures', 'git_protocols'] as const;
 const GIT_PROTOCOLS = ['https', 'http', 'git', 'file'] as const;
@@ -30,25 +24,27 @@ export interface ReadEntriesOptions {
 }
 
 interface ListRules extends ReadEntriesOptions {
-  file: string;
+  list: EventListDocument;
   signers: Signers;
   requireSignatures: boolean;
 }
 
 /**
- * Reads the list of events: a JSON file (a list, or an object with `events`) or a TOML file (`[[events]]`).
+ * Reads the list of events: an array of them, or an object with `events`.
  *
+ * @param given the path of its file, or the list itself
  * @throws HeddleError VALIDATION_FAILED, each detail naming an entry and what is wrong with it
  */
-export async function readEntries(file: string, options: ReadEntriesOptions): Promise<EventEntry[]> {
-  const document = await readDocument(file);
+export async function readEntries(given: string, options: ReadEntriesOptions): Promise<EventEntry[]> {
+  const document = await readDocument(given);
+  const { content } = document;
   const faults = new Faults();
-  const top = new Members(isObject(document) ? document : { events: document }, placeOf(null, 'file'), faults);
+  const top = new Members(isObject(content) ? content : { events: content }, placeOf(null, 'file'), faults);
   top.refuseOthers(TOP_MEMBERS);
   top.requireAll('events');
   const rules: ListRules = {
     gitProtocols: gitProtocolsOf(top) ?? options.gitProtocols,
-    file,
+    list: document,
     signers: readSigners(top),
     requireSignatures: top.boolean('require_signatures') ?? false,
   };
@@ -57,7 +53,7 @@ export async function readEntries(file: string, options: ReadEntriesOptions): Pr
   else if (list.length > EVENTS_MAX) top.fault('events', `may have ${EVENTS_MAX} entries, not ${list.length}`);
   const raw: unknown[] = Array.isArray(list) ? list.slice(0, EVENTS_MAX) : [];
   const entries = raw.flatMap((value, index) => entryOf(value, index, rules, faults) ?? []);
-  if (faults.list.length > 0) throw refused(file, faults.list);
+  if (faults.list.length > 0) throw refused(document.name, faults.list);
   return entries;
 }
 
@@ -71,23 +67,6 @@ function gitProtocolsOf(top: Members): readonly GitProtocol[] | null {
   return null;
 }
 
-async function readDocument(file: string): Promise<unknown> {
-  const bytes = await readFile(file).catch((error: unknown) => {
-    throw refused(file, [`cannot be read: ${(error as Error).message}`], error);
-  });
-  if (bytes.length > FILE_BYTES_MAX) throw refused(file, [`has more than ${FILE_BYTES_MAX} bytes`]);
-  try {
-    return file.endsWith('.toml') ? parseToml(bytes.toString('utf8')) : parseStrictJson(bytes, '');
-  } catch (error) {
-    const details = error instanceof HeddleError ? error.details : [(error as Error).message];
-    throw refused(file, details, error);
-  }
-}
-
-function refused(file: string, details: readonly string[], cause?: unknown): HeddleError {
-  return new HeddleError('VALIDATION_FAILED', `The list of events ${file} cannot be used`, { details, cause });
-}
-
 function entryOf(value: unknown, index: number, rules: ListRules, faults: Faults): EventEntry | null {
   const place = placeOf(placeOf(null, 'events'), index);
   if (!isObject(value)) {
@@ -95,7 +74,7 @@ function entryOf(value: unknown, index: number, rules: ListRules, faults: Faults
     return null;
   }
   const entry = new Members(value, place, faults);
-  const origin = readOrigin(entry, { directory: dirname(rules.file), gitProtocols: rules.gitProtocols });
+  const origin = readOrigin(entry, { directory: rules.list.directory, gitProtocols: rules.gitProtocols });
   if (origin !== null) entry.refuseOthers([...ENTRY_MEMBERS, ...ORIGIN_MEMBERS[origin.type]]);
   const read = {
     name: nameOf(entry),
@@ -112,7 +91,7 @@ function entryOf(value: unknown, index: number, rules: ListRules, faults: Faults
   }
   if (origin === null || read.name === null) return null;
   const ephemeral = read.ephemeral ?? origin.type !== 'local';
-  return { ...read, name: read.name, origin, ephemeral, place: `events[${index}] of ${rules.file}` };
+  return { ...read, name: read.name, origin, ephemeral, place: `events[${index}] of ${rules.list.name}` };
 }
 
 function nameOf(entry: Members): string | null {

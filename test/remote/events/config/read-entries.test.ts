@@ -18,17 +18,20 @@ async function read(t: TestContext, text: string, file = 'events.json'): Promise
   return readEntries(join(below, file), { gitProtocols: ['https'] });
 }
 
-test('the same list as JSON, as an object and as TOML', async (t) => {
+test('the same list as JSON, as an object, as TOML, as YAML and inline', async (t) => {
   const list = [{ ...LOCAL, path: '/srv/e', sha256: 'a'.repeat(64), tier: 'jail', timeout_secs: 5, memory_mb: 64 }];
   const toml = Object.entries(list[0]!).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
-  const [first, second, third] = await Promise.all([
+  const yaml = Object.entries(list[0]!).map(([key, value]) => `    ${key}: ${value}`);
+  const [first, ...others] = await Promise.all([
     read(t, JSON.stringify(list)),
     read(t, JSON.stringify({ events: list })),
     read(t, `[[events]]\n${toml.join('\n')}\n`, 'events.toml'),
+    read(t, `# ours\nevents:\n  -\n${yaml.join('\n')}\n`, 'events.yaml'),
+    readEntries(JSON.stringify(list), { gitProtocols: ['https'] }),
+    readEntries(`\n ${JSON.stringify({ events: list })}`, { gitProtocols: ['https'] }),
   ]);
   const plain = (entries: readonly EventEntry[]): object[] => entries.map((entry) => ({ ...entry, place: '' }));
-  assert.deepEqual(plain(first), plain(second));
-  assert.deepEqual(plain(first), plain(third));
+  for (const other of others) assert.deepEqual(plain(other), plain(first));
   assert.deepEqual(plain(first), [
     {
       name: 'E',

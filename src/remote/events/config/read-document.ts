@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+
+import { HeddleError } from '../../../domain/errors.ts';
+import { parseStrictJson } from '../../../runtime/json/parse.ts';
+import { parseYaml } from '../../../runtime/yaml.ts';
+
+const BYTES_MAX = 4 * 1024 * 1024;
+
+/** A list of events before anything looks at what is in it. */
+export interface EventListDocument {
+  readonly content: unknown;
+  /** What messages call it. */
+  readonly name: string;
+  /** What relative paths in it start from. */
+  readonly directory: string;
+}
+
+/**
+ * Reads a list of events: a file (TOML or YAML by its name, else JSON), or the list itself where the text starts as one.
+ *
+ * @throws HeddleError VALIDATION_FAILED
+ */
+export async function readDocument(given: string): Promise<EventListDocument> {
+  if (/^\s*[[{]/.test(given)) {
+    const name = 'given inline';
+    return { content: parse(Buffer.from(given), name), name, directory: resolve('.') };
+  }
+  const name = resolve(given);
+  const bytes = await readFile(name).catch((error: unknown) => {
+    throw refused(name, [`cannot be read: ${(error as Error).message}`], error);
+  });
+  return { content: parse(bytes, name), name, directory: dirname(name) };
+}
+
+function parse(bytes: Buffer, name: string): unknown {
+  if (bytes.length > BYTES_MAX) throw refused(name, [`has more than ${BYTES_MAX} bytes`]);
+  try {
+    if (name.endsWith('.toml')) return parseToml(bytes.toString('utf8'));
+    return /\.ya?ml$/.test(name) ? parseYaml(bytes.toString('utf8')) : parseStrictJson(bytes, '');
+  } catch (error) {
+    const details = error instanceof HeddleError ? error.details : [(error as Error).message];
+    throw refused(name, details, error);
+  }
+}
+
+/** @param name of the list */
+export function refused(name: string, details: readonly string[], cause?: unknown): HeddleError {
+  return new HeddleError('VALIDATION_FAILED', `The list of events ${name} cannot be used`, { details, cause });
+}
