@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { truncateSync } from 'node:fs';
+import { readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -61,7 +61,28 @@ test('what lies in archives is found under its own path, and left out where a bu
   assert.ok(codes(skip.problems).includes('entry_bytes_budget skipped'), String(codes(skip.problems)));
   const fail = await scan(optionsFor(folder, { archives: { enabled: true, policy: 'fail-run', budgets } }));
   assert.equal(fail.summary.outcome, 'aborted');
-  assert.match(fail.summary.reason!, /a\.txt/);
+  assert.match(fail.summary.reason!, /(a\.txt|b\.gz)/);
+});
+
+test('`fail-run` ends the scan for an archive of any kind that is not read whole', async (t) => {
+  const failing = { enabled: true, policy: 'fail-run', budgets: ARCHIVE_BUDGETS_DEFAULT } as const;
+  const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'archive/fixtures', name));
+  const archives = {
+    unsupported: fixture('tree.7z'),
+    'unsupported entry': fixture('ppmd.zip'),
+    encrypted: fixture('encrypted.zip'),
+    damaged: gzipSync('MADEUP-000001').subarray(0, 20),
+    'damaged within': gzipSync(fixture('tree.zip').subarray(0, 200)),
+  };
+  for (const [kind, bytes] of Object.entries(archives)) {
+    const folder = temporaryFolder(t);
+    write(join(folder, 'it'), bytes);
+    const { summary } = await scan(optionsFor(folder, { archives: failing }));
+    assert.deepEqual([summary.outcome, summary.reason?.includes(join(folder, 'it'))], ['aborted', true], kind);
+  }
+  const sound = temporaryFolder(t);
+  write(join(sound, 'tree.zip'), fixture('tree.zip'));
+  assert.equal((await scan(optionsFor(sound, { archives: failing }))).summary.outcome, 'complete');
 });
 
 test('paths are left out and chosen by globs, and large objects by their size', async (t) => {

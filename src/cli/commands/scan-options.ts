@@ -133,7 +133,7 @@ function addArchiveOptions(command: Command): void {
     .optionsGroup('Archives:')
     .option('--no-archives', 'scan archives as they are, without unpacking them')
     .addOption(
-      new Option('--archive-policy <policy>', 'what happens to an archive that is over a budget')
+      new Option('--archive-policy <policy>', 'what happens where an archive is not read whole')
         .choices(['skip', 'partial', 'fail-run'])
         .default('partial'),
     )

@@ -52,6 +52,8 @@ export interface ScanContext {
   readonly finish: (object: ObjectRef) => null | Promise<null>;
   /** Keeps an eye on something that is being closed although its object has gone. */
   closing(work: unknown): void;
+  /** Notes a problem of an object; ends the run where it is one of an archive and the policy says so. */
+  report(root: RootObject, problem: Problem): void;
   /** The object that the thread is working on. */
   mark(reading: ObjectReading): void;
 }

@@ -195,7 +195,7 @@ export class ChunkFetcher {
     const name = formats.detectUnsupported(head);
     if (name === null) return;
     const message = `archives of the format ${name} are not opened; its bytes were scanned as they are`;
-    reading.root.problems.push({ code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });
+    this.#context.report(reading.root, { code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });
   }
 
   #keepTail(reading: ObjectReading, bytes: Uint8Array, length: number): void {

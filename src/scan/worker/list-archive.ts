@@ -62,11 +62,9 @@ export class ArchiveLister {
     this.#context.executor.spawn(step);
   }
 
-  /** A budget ended while `listing` was read: does what the policy says. */
+  /** A budget ended while `listing` was read: under `skip` nothing of the archive counts. */
   budgetEnded(listing: ArchiveListing, { level, problem }: BudgetFault): void {
-    const { policy } = this.#context.limits.archives;
-    if (policy === 'fail-run') this.#context.sink.failRun(problem);
-    if (policy !== 'skip') return;
+    if (this.#context.limits.archives.policy !== 'skip') return;
     listing.dropped ??= problem;
     if (level !== 'root') return;
     for (let outer = listing.archive.inside; outer !== null; outer = outer.archive.inside) outer.dropped ??= problem;
@@ -90,7 +88,7 @@ export class ArchiveLister {
   #open({ archive, input }: ArchiveListing): ReturnType<ScanContext['formats']['open']> {
     const { path, depth, root, format } = archive;
     const options = this.#context.limits.archives;
-    const report = (problem: Problem): void => void root.problems.push(problem);
+    const report = (problem: Problem): void => this.#context.report(root, problem);
     return this.#context.formats.open(format!, input, { path, depth, options, root: root.budget!, report });
   }
 
@@ -101,7 +99,7 @@ export class ArchiveLister {
     listing.entries += 1;
     if (entry.kind === 'directory' || this.#context.isExcluded(path)) return false;
     if (entry.kind === 'link') {
-      root.problems.push({
+      this.#context.report(root, {
         code: 'link_not_followed',
         path,
         message: 'links in archives are not followed',
@@ -110,13 +108,13 @@ export class ArchiveLister {
       return false;
     }
     if (entry.kind === 'special') {
-      root.problems.push({ code: 'special_file', path, message: 'it is no regular file', extent: 'notice' });
+      this.#context.report(root, { code: 'special_file', path, message: 'it is no regular file', extent: 'notice' });
       return false;
     }
     const { object_bytes_max } = this.#context.limits;
     if (object_bytes_max === 0 || entry.size_hint <= object_bytes_max) return true;
     const message = `it is stated to hold ${bytesText(entry.size_hint)}, more than ${bytesText(object_bytes_max)}`;
-    root.problems.push({ code: 'too_large', path, message, extent: 'skipped' });
+    this.#context.report(root, { code: 'too_large', path, message, extent: 'skipped' });
     return false;
   }
 
@@ -157,10 +155,13 @@ export class ArchiveLister {
     if (listing.dropped !== null) return this.#end(step);
     const unreadable = problem.code === 'malformed_archive' || problem.code === 'unsupported_archive';
     if (!unreadable || listing.entries > 0 || archive.detector === null) {
-      archive.root.problems.push(problem);
+      this.#context.report(archive.root, problem);
       return this.#end(step);
     }
-    archive.root.problems.push({ ...problem, extent: problem.extent === 'skipped' ? 'partial' : problem.extent });
+    this.#context.report(archive.root, {
+      ...problem,
+      extent: problem.extent === 'skipped' ? 'partial' : problem.extent,
+    });
     return this.#scanPlain(step);
   }
 
@@ -188,7 +189,7 @@ export class ArchiveLister {
       for (const problem of root.problems.slice(listing.problemsBefore))
         if (problem.extent === 'partial') problem.extent = 'skipped';
       const message = `nothing of this archive was kept: ${listing.dropped.message}`;
-      root.problems.push({ code: listing.dropped.code, path, message, extent: 'skipped' });
+      this.#context.report(root, { code: listing.dropped.code, path, message, extent: 'skipped' });
     }
     this.#unhold(listing);
     return this.#context.finish(step.object!);

@@ -7,7 +7,7 @@ import type { ScanContext } from './context.ts';
 import { ChunkFetcher } from './fetch-chunk.ts';
 import { ArchiveLister } from './list-archive.ts';
 import { type ObjectReading, readingOf, type RootObject, ObjectReading as Reading } from './object-reading.ts';
-import { budgetOf, problemOf } from './problem.ts';
+import { budgetOf, isArchiveFailure, problemOf } from './problem.ts';
 import { ChunkScanner } from './scan-chunk.ts';
 
 export interface ObjectScannerOptions extends Pick<
@@ -39,6 +39,10 @@ export class ObjectScanner {
       owner: { released: (reading) => this.#released(reading) },
       finish: (object) => this.#finish(object),
       closing: (work) => this.#watch(work),
+      report: (root, problem) => {
+        root.problems.push(problem);
+        if (options.limits.archives.policy === 'fail-run' && isArchiveFailure(problem)) options.sink.failRun(problem);
+      },
     };
     const fetcher = new ChunkFetcher(this.#context);
     const scanner = new ChunkScanner(this.#context);
@@ -84,30 +88,30 @@ export class ObjectScanner {
   }
 
   #ended(object: ObjectRef, reading: ObjectReading, atClose: Problem | undefined): null {
-    const { problems } = reading.root;
-    if (reading.fault !== null) this.#report(reading);
+    const report = (problem: Problem): void => this.#context.report(reading.root, problem);
+    if (reading.fault !== null) this.#reportFault(reading);
     for (const id of reading.detector?.timed_out_rules ?? []) {
       const message = `the rule ${id} took too long on it and was stopped`;
-      problems.push({ code: 'rule_timed_out', path: reading.path, message, extent: 'partial' });
+      report({ code: 'rule_timed_out', path: reading.path, message, extent: 'partial' });
     }
     const dropped = reading.detector?.detections_dropped ?? 0;
     if (dropped > 0) {
       const message = `it gives more findings than are kept; ${dropped} were left out`;
-      problems.push({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
+      report({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
     const { findingsLeftOut } = reading.root;
     if (reading.inside === null && findingsLeftOut > 0) {
       const message = `its archives give more findings than are kept before it is known whether they count; ${findingsLeftOut} were left out`;
-      problems.push({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
+      report({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
-    if (atClose !== undefined) problems.push(atClose);
+    if (atClose !== undefined) report(atClose);
     object[Symbol.dispose]();
     return null;
   }
 
-  #report(reading: ObjectReading): void {
+  #reportFault(reading: ObjectReading): void {
     const extent = reading.bytesScanned > 0 ? 'partial' : 'skipped';
-    reading.root.problems.push(problemOf(reading.fault, reading.path, extent));
+    this.#context.report(reading.root, problemOf(reading.fault, reading.path, extent));
     const budget = budgetOf(reading.fault);
     if (budget !== null && reading.inside !== null) this.#archives.budgetEnded(reading.inside, budget);
   }

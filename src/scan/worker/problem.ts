@@ -1,5 +1,5 @@
 import { BudgetFault } from '../archive/context.ts';
-import type { Problem } from '../result.ts';
+import type { Problem, ProblemCode } from '../result.ts';
 import { ObjectFault } from '../source/port.ts';
 
 /** The problem that an error is for an object. What is no `ObjectFault` is a defect of a reader: named, so that it is seen. */
@@ -12,4 +12,22 @@ export function problemOf(error: unknown, path: string, extent: Problem['extent'
 /** The budget that ended, where the error is one. */
 export function budgetOf(error: unknown): BudgetFault | null {
   return error instanceof BudgetFault ? error : null;
+}
+
+const ARCHIVE_FAILURES: ReadonlySet<ProblemCode> = new Set([
+  'encrypted',
+  'malformed_archive',
+  'unsupported_archive',
+  'depth_budget',
+  'entry_count_budget',
+  'entry_bytes_budget',
+  'archive_bytes_budget',
+  'root_bytes_budget',
+  'ratio_budget',
+  'overlapping_entries',
+]);
+
+/** True where an archive was not read whole, for a budget or for what it is. */
+export function isArchiveFailure({ code, extent }: Problem): boolean {
+  return extent !== 'notice' && ARCHIVE_FAILURES.has(code);
 }

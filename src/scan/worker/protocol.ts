@@ -82,7 +82,7 @@ export type FromWorker =
     }
   /** Objects that were not begun: one that is under way takes long, or (null) none may be begun for now. */
   | { type: 'handed_back'; index: readonly number[]; busy_with: number | null }
-  /** A budget ended under the policy `fail-run`. */
+  /** An archive was not read whole, under the policy `fail-run`. */
   | { type: 'fail_run'; problem: Problem }
   | { type: 'defect'; message: string }
   | { type: 'closed'; metrics: TaskMetrics; live: LiveCounts };

@@ -166,6 +166,17 @@ describe('directory source', () => {
     assert.equal(all.paths.filter((path) => path.includes('objects/')).length, 4);
   });
 
+  it('leaves out data directories of Heddle, unless one is named', async () => {
+    const data = { secret: 's', 'cluster/PG_VERSION': '18' };
+    const below = (prefix: string): Tree =>
+      Object.fromEntries(Object.entries(data).map(([key, value]) => [`${prefix}/${key}`, value]));
+    const moved = { 'moved/secret': 's', 'moved/location': '/srv/pg' };
+    const executor = { 'x/audit/a': 'a', 'x/journal/j': 'j', 'x/requests/r': 'r' };
+    const tree = newTree({ ...below('.heddle'), ...moved, ...executor, 'kept/secret': 's', 'kept/notes/cluster': 'c' });
+    assert.deepEqual((await list(tree)).paths, ['kept/notes/cluster', 'kept/secret']);
+    assert.deepEqual((await list(join(tree, '.heddle'))).paths, ['cluster/PG_VERSION', 'secret']);
+  });
+
   it('names special files and unreadable directories, and goes on', async (t) => {
     const tree = newTree({ 'a/secret': 's', 'z.txt': 'z' });
     execFileSync('mkfifo', [join(tree, 'fifo')]);

@@ -190,7 +190,9 @@ export class Walk {
         sink.problems.push({ code: 'link_not_followed', path, message, extent: 'notice' });
         return false;
       }
-      this.#push(`${locator}/`, `${path}/`, listDirectory(locator, stats.size), stats, real);
+      const names = listDirectory(locator, stats.size);
+      if (isDataDirectory(names)) return false;
+      this.#push(`${locator}/`, `${path}/`, names, stats, real);
       return true;
     } catch (error) {
       sink.problems.push(problemOf(error, path));
@@ -217,6 +219,12 @@ function exactIdentityOf(locator: string): string {
 /** True where the names beside `objects` are those of a git directory, `.git` or bare, of a submodule or not. */
 function isGitDirectory(names: NameList): boolean {
   return indexOfName(names, 'HEAD') !== -1 && indexOfName(names, 'refs') !== -1;
+}
+
+/** True for a data directory of Heddle's, of a server or an executor: its files are Heddle's own and change while they are read. */
+function isDataDirectory(names: NameList): boolean {
+  const has = (name: string): boolean => indexOfName(names, name) !== -1;
+  return (has('secret') && (has('cluster') || has('location'))) || ['audit', 'journal', 'requests'].every(has);
 }
 
 function specialFile(path: string, kind: EntryKind): Problem {
