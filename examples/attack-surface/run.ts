@@ -18,7 +18,6 @@ const STATE_FILE = 'state.json';
 /** What the example asks of Heddle: a client of its HTTP API offers it. */
 export interface Heddle {
   jobs: {
-    get(job: string): Promise<unknown>;
     create(job: { name: string; cron: string; time_zone: string; workflow: never }): Promise<unknown>;
     update(job: string, change: { workflow: never }): Promise<unknown>;
     trigger(job: string): Promise<{ id: string; workflow_id: string | null }>;
@@ -74,7 +73,8 @@ export async function startSurface({ heddle, log, directory }: SurfaceOptions): 
   }
 }
 
-type Listener = Announcer & { key: string };
+/** `known` where an earlier start left its files. */
+type Listener = Announcer & { key: string; known: boolean };
 
 /** Takes the notifications of the workflow. Whoever was told of changes will find others the next time. */
 async function listen(directory: string, log: SurfaceOptions['log'], services: SurfaceServices): Promise<Listener> {
@@ -87,7 +87,7 @@ async function listen(directory: string, log: SurfaceOptions['log'], services: S
   });
   await mkdir(directory, { recursive: true });
   await writeFile(file, JSON.stringify({ port: announcer.port, key } satisfies State), { mode: 0o600 });
-  return { ...announcer, key };
+  return { ...announcer, key, known: known !== null };
 }
 
 async function readState(file: string): Promise<State | null> {
@@ -97,19 +97,23 @@ async function readState(file: string): Promise<State | null> {
   );
 }
 
-/** Creates the job, or tells the one that is there where the services and the listener are now. */
-async function provideJob({ jobs }: Heddle, services: SurfaceServices, { port, key }: Listener): Promise<void> {
+/** Creates the job, or tells the one of an earlier start where the services and the listener are now. */
+async function provideJob({ jobs }: Heddle, services: SurfaceServices, { port, key, known }: Listener): Promise<void> {
   const { addresses, ports, resolver } = services;
   const told = { url: `http://127.0.0.1:${port}/told`, key };
   const workflow = surfaceWorkflow({ addresses, ports, resolver, told }) as never;
-  const exists = await jobs.get(JOB).then(
-    () => true,
-    (error: unknown) => {
-      if ((error as { status?: number }).status === 404) return false;
-      throw error;
-    },
-  );
   const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (exists) await jobs.update(JOB, { workflow });
-  else await jobs.create({ name: JOB, cron: CRON, time_zone, workflow });
+  const create = (): Promise<unknown> => jobs.create({ name: JOB, cron: CRON, time_zone, workflow });
+  const update = (): Promise<unknown> => jobs.update(JOB, { workflow });
+  // The files of an earlier start tell what to try first; the database may be older or newer than they are.
+  if (known) await update().catch(whereStatus(404, create));
+  else await create().catch(whereStatus(409, update));
+}
+
+/** Does something else where a request was answered with this status. */
+function whereStatus(status: number, instead: () => Promise<unknown>): (error: unknown) => Promise<unknown> {
+  return (error) => {
+    if ((error as { status?: number }).status !== status) throw error;
+    return instead();
+  };
 }

@@ -20,7 +20,7 @@ const manifest = readManifest();
 
 export const VERSION = manifest.version;
 
-/** The least Node that runs Heddle, such as `22.18`. */
+/** The least Node that runs Heddle, such as `22.19`. */
 export const NODE_MIN = manifest.engines.node.replace(/^>=/, '');
 
 /** Whether a Node of this version, such as `24.1.0`, is new enough. */

@@ -1,3 +1,4 @@
+import { prettySink } from '../runtime/log-pretty.ts';
 import { createLogger, type Logger } from '../runtime/log.ts';
 import type { SettingValues } from './settings.ts';
 
@@ -6,18 +7,46 @@ export interface LogSink {
   write(line: string): void;
 }
 
+type LogSettings = Pick<SettingValues, 'logLevel' | 'logFormat'>;
+
+const STANDARD_ERROR: LogSink = { write: (line) => void process.stderr.write(line) };
+const ERROR_LINE = '{"level":"error"';
+
 /** The log of a process, on standard error unless `sink` takes it: lines for people on a terminal, JSON elsewhere. */
-export function processLog(
-  { logLevel: level, logFormat }: Pick<SettingValues, 'logLevel' | 'logFormat'>,
-  sink?: LogSink,
-): Logger {
-  const terminal = process.stderr.isTTY;
-  const pretty = logFormat === 'pretty' || (logFormat === 'auto' && terminal);
-  const color = pretty && terminal && !process.env['NO_COLOR'];
-  return createLogger({ level, pretty, color, ...(sink === undefined ? {} : { destination: sink }) });
+export function processLog(settings: LogSettings, sink: LogSink = STANDARD_ERROR): Logger {
+  return createLogger({ level: settings.logLevel, destination: readable(settings, sink) });
 }
 
 /** The log of a short command: what its own output does not say. */
-export function commandLog(settings: Pick<SettingValues, 'logLevel' | 'logFormat'>): Logger {
+export function commandLog(settings: LogSettings): Logger {
   return processLog({ ...settings, logLevel: settings.logLevel === 'info' ? 'warn' : settings.logLevel });
+}
+
+export interface FiledLog {
+  file: LogSink;
+  terminal?: LogSink;
+  /** Everything goes to the terminal too; otherwise errors, and what the file did not take. */
+  verbose: boolean;
+}
+
+/** A log that is kept in a file. */
+export function filedLog(settings: LogSettings, { file, terminal = STANDARD_ERROR, verbose }: FiledLog): Logger {
+  const shown = readable(settings, terminal);
+  const kept = settings.logFormat === 'pretty' ? prettySink(file, false) : file;
+  const write = (line: string): void => {
+    let lost = false;
+    try {
+      kept.write(line);
+    } catch {
+      lost = true;
+    }
+    if (verbose || lost || line.startsWith(ERROR_LINE)) shown.write(line);
+  };
+  return createLogger({ level: settings.logLevel, destination: { write } });
+}
+
+function readable({ logFormat }: LogSettings, sink: LogSink): LogSink {
+  const terminal = process.stderr.isTTY;
+  const wanted = logFormat === 'pretty' || (logFormat === 'auto' && terminal);
+  return wanted ? prettySink(sink, terminal && !process.env['NO_COLOR']) : sink;
 }

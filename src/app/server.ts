@@ -15,7 +15,7 @@ import { startSystem } from './wiring.ts';
 
 /** What a process tells of its life, for the terminal and for scripts. */
 export type LifeEvent =
-  | { event: 'starting'; version: string; data_dir: string | null }
+  | { event: 'starting'; version: string; data_dir: string | null; log_file: string }
   | {
       event: 'ready';
       url: string;

@@ -2,13 +2,15 @@ import { systemClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { migrate } from '../store/migrate.ts';
+import type { Configuration } from './config.ts';
 import { openSmall, requireReachable } from './database-access.ts';
 import { startEmbedded } from './embedded.ts';
 import { awaitExample, startExample } from './example.ts';
 import { EXIT, type ExitCode } from './failure.ts';
 import { freePort } from './listener.ts';
 import { VERSION } from './package.ts';
-import { processLog } from './process-log.ts';
+import { LogFile } from './log-file.ts';
+import { filedLog } from './process-log.ts';
 import type { ProcessOptions } from './server.ts';
 import type { SettingValues } from './settings.ts';
 import { aborted, untilInterrupted } from './signals.ts';
@@ -24,7 +26,12 @@ export interface ShownWorkflow {
   signal: AbortSignal;
 }
 
+/** Above that, a query is worth a line where one person tries things out on a machine that does everything at once. */
+const SLOW_QUERY_MS = 1_000;
+
 export interface UpOptions extends ProcessOptions {
+  /** The log goes to the terminal too, not to its file alone. */
+  verbose: boolean;
   /** Shows the progress of the example until it ends or the signal aborts. */
   show: (workflow: ShownWorkflow) => Promise<void>;
 }
@@ -32,6 +39,7 @@ export interface UpOptions extends ProcessOptions {
 /** What one start works with. */
 interface Start extends UpOptions {
   settings: SettingValues;
+  logFile: string;
   log: Logger;
   stopping: StopSequence;
   stop: AbortSignal;
@@ -42,15 +50,16 @@ interface Start extends UpOptions {
  * another), its migrations, the server, and the example at the first start.
  */
 export async function runUp(options: UpOptions): Promise<ExitCode> {
-  const { configuration, tell, logSink } = options;
-  const { values: settings } = configuration;
-  const log = processLog(settings, logSink);
+  const { configuration, tell, logSink, verbose } = options;
+  const settings = settingsOf(configuration);
+  const file = await LogFile.open(settings.dataDir);
+  const log = filedLog(settings, { file, ...(logSink === undefined ? {} : { terminal: logSink }), verbose });
   warnOfUnknown(configuration, log);
   return untilInterrupted(
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);
       try {
-        await runUntil({ ...options, settings, log, stopping, stop });
+        await runUntil({ ...options, settings, logFile: file.path, log, stopping, stop });
       } catch (error) {
         if (error !== stop.reason) throw error;
       } finally {
@@ -64,10 +73,15 @@ export async function runUp(options: UpOptions): Promise<ExitCode> {
   );
 }
 
+function settingsOf({ values, effective }: Configuration): SettingValues {
+  const chosen = effective.some(({ key, source }) => key === 'slowQueryThresholdMs' && source !== 'default');
+  return chosen ? values : { ...values, slowQueryThresholdMs: SLOW_QUERY_MS };
+}
+
 async function runUntil(start: Start): Promise<void> {
-  const { settings, configuration, tell, stop, log, stopping } = start;
+  const { settings, configuration, tell, stop, log, logFile, stopping } = start;
   const dataDir = settings.databaseUrl === null ? settings.dataDir : null;
-  tell({ event: 'starting', version: VERSION, data_dir: dataDir });
+  tell({ event: 'starting', version: VERSION, data_dir: dataDir, log_file: logFile });
   // Looked at first: a start of the database would be in vain.
   await freePort(settings);
   const databaseUrl = await provideDatabase(start);

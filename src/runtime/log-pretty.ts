@@ -12,7 +12,7 @@ const NEEDS_QUOTES = /[\s"=\\\u0000-\u001f\u007f-\u009f]/;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /** One JSON entry of the log as one line for people: `12:01:02.345 WARN  the message  field=value other="two words"`. */
-export function prettyLine(jsonLine: string, color: boolean): string {
+function prettyLine(jsonLine: string, color: boolean): string {
   const { level, time, msg, ...fields } = JSON.parse(jsonLine) as Record<string, unknown>;
   const name = text(level);
   const paint = (code: string, painted: string): string => (color ? `${code}${painted}${RESET}` : painted);
@@ -20,6 +20,11 @@ export function prettyLine(jsonLine: string, color: boolean): string {
   const head = `${paint(DIM, clock)} ${paint(LEVEL_COLOR[name] ?? '', name.toUpperCase().padEnd(5))} ${oneLine(text(msg))}`;
   const tail = Object.entries(fields).map(([key, value]) => `${key}=${fieldText(value)}`);
   return `${tail.length === 0 ? head : `${head}  ${paint(DIM, tail.join(' '))}`}\n`;
+}
+
+/** Takes entries as lines of JSON, and passes them on as lines for people; `color` adds ANSI colours. */
+export function prettySink(sink: { write(line: string): void }, color: boolean): { write(line: string): void } {
+  return { write: (line) => sink.write(prettyLine(line, color)) };
 }
 
 function text(value: unknown): string {

@@ -1,6 +1,5 @@
 import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
-import { prettyLine } from './log-pretty.ts';
 import type { Logger } from './logger.ts';
 import { redactFields, redactText } from './redact.ts';
 
@@ -12,16 +11,11 @@ export interface LogOptions {
   level: LogLevel;
   /** Takes whole lines; standard error where absent, which leaves standard output to what a command prints. */
   destination?: DestinationStream;
-  /** One line for people instead of JSON; `color` adds ANSI colours. */
-  pretty?: boolean;
-  color?: boolean;
 }
 
 /** A logger that writes one line an entry: `{"level":"info","time":"2026-…Z","msg":"…",…}`, secrets redacted. */
 export function createLogger(options: LogOptions): Logger {
-  const out = options.destination ?? { write: (line: string) => void process.stderr.write(line) };
-  const destination =
-    options.pretty === true ? { write: (line: string) => out.write(prettyLine(line, options.color ?? false)) } : out;
+  const destination = options.destination ?? { write: (line: string) => void process.stderr.write(line) };
   return facade(
     pino(
       {

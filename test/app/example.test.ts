@@ -34,7 +34,7 @@ test('the example that a kill cut short goes on with the next start, and is mark
   assert.equal(await first.end('SIGKILL'), null);
   await data.gone();
 
-  const second = data.up(ENVIRONMENT);
+  const second = data.up(ENVIRONMENT, ['--json']);
   const again = await second.ready();
   if (markedAs(data.path).finished) assert.fail('the kill came too late to cut the example short');
   assert.equal((await second.event<ExampleEvent>('example')).workflow_id, workflow_id);
@@ -52,6 +52,14 @@ test('the example that a kill cut short goes on with the next start, and is mark
   }, 'the history of the job knows the end');
   await rescan(again.url);
   assert.equal(await second.end('SIGINT'), 0, second.stderr);
+  assert.equal(second.stderr, '', 'the log is in its file');
+  const log = readFileSync(join(data.path, 'log'), 'utf8');
+  assert.match(log, /"msg":"surface: /);
+  assert.doesNotMatch(
+    log,
+    /"path":"\/v1\/jobs[^}]*"status":404/,
+    'nothing is asked for that a first start cannot have',
+  );
   await data.gone();
 
   const third = data.up(ENVIRONMENT);

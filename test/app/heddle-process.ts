@@ -96,8 +96,8 @@ export class DataDirectory {
     return { HEDDLE_DATA_DIR: this.path, PORT: '0', HEDDLE_EXAMPLES: '0' };
   }
 
-  up(environment: Environment = {}): HeddleProcess {
-    return new HeddleProcess(['up', '--json'], { ...this.environment, ...environment });
+  up(environment: Environment = {}, flags: readonly string[] = ['--json', '--verbose']): HeddleProcess {
+    return new HeddleProcess(['up', ...flags], { ...this.environment, ...environment });
   }
 
   /** Processes of this directory: Heddle, PostgreSQL with its backends, the watchdog. */

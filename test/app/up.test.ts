@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 
+import { VERSION } from '../../src/app/package.ts';
 import { eventually } from '../support/eventually.ts';
 import { DataDirectory, heddle, request, submit } from './heddle-process.ts';
 
@@ -64,6 +65,28 @@ describe('heddle up', () => {
     assert.equal(await statusOf(again.url, id!), 200);
     assert.equal(await second.end('SIGTERM'), 0, second.stderr);
     await data.gone();
+  });
+
+  test('on the terminal are its banner and its end; the log is in a file that only its user reads', async () => {
+    const data = dataDirectory();
+    const run = data.up({}, []);
+    await eventually(() => run.ended || run.stdout.includes('Press Ctrl-C'), 'the banner');
+    assert.equal(await run.end('SIGINT'), 0, run.stderr);
+    const page = /^Page: http:\/\/127\.0\.0\.1:\d+\/$/m.exec(run.stdout)?.[0];
+    const file = join(data.path, 'log');
+    assert.deepEqual(run.stdout.trimEnd().split('\n'), [
+      `Heddle ${VERSION}`,
+      `Data: ${data.path}`,
+      `Log:  ${file}`,
+      page,
+      'Press Ctrl-C to stop.',
+      'Stopping; Ctrl-C again ends it by force.',
+      'Stopped.',
+    ]);
+    assert.equal(run.stderr, '');
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const entries = readFileSync(file, 'utf8').trimEnd().split('\n');
+    assert.ok(entries.length > 3 && entries.every((line) => 'msg' in (JSON.parse(line) as object)));
   });
 
   test('killed under load, it leaves no database behind, and the next start has all that was acknowledged', async () => {

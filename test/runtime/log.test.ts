@@ -2,14 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { HeddleError } from '../../src/domain/errors.ts';
+import { prettySink } from '../../src/runtime/log-pretty.ts';
 import { createLogger, levelFromRustLog, silentLogger, type Logger, type LogOptions } from '../../src/runtime/log.ts';
 import { threadMs } from '../support/processor-time.ts';
 
-function capture(options: Partial<LogOptions> = {}): { log: Logger; lines: string[] } {
+function capture({
+  pretty = false,
+  color = false,
+  ...options
+}: Partial<LogOptions> & { pretty?: boolean; color?: boolean } = {}): { log: Logger; lines: string[] } {
   const lines: string[] = [];
+  const sink = { write: (line: string) => void lines.push(line) };
   const log = createLogger({
     level: 'debug',
-    destination: { write: (line) => void lines.push(line) },
+    destination: pretty ? prettySink(sink, color) : sink,
     ...options,
   });
   return { log, lines };

@@ -91,7 +91,7 @@ function linesOf(output: Output, event: ExecutorEvent): string[] {
         ...(allowed_events.length === 0
           ? ['None of them may be submitted: name them with --allow (HEDDLE_EXECUTOR_ALLOWED_EVENTS).']
           : []),
-        'Ctrl-C stops it.',
+        'Press Ctrl-C to stop.',
       ];
     }
     case 'stopping':

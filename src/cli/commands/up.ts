@@ -1,3 +1,5 @@
+import { relative } from 'node:path';
+
 import type { Command } from 'commander';
 
 import { keepNewSpaceSmall } from '../../app/new-space.ts';
@@ -14,9 +16,10 @@ export function registerUpCommand(program: Command): void {
     .command('up')
     .description('run everything on this machine, with a database of its own, until Ctrl-C')
     .option('--module <file>', 'run the kinds of this module; may be repeated (HEDDLE_MODULES)', collectModule);
+  command.option('--verbose', 'show the log, which otherwise goes to the file `log` of the data directory alone');
   addSettingsOptions(command, ['port', 'host', 'hostUrl'])
     .addHelpText('after', HELP)
-    .action(async (options: Parameters<typeof configurationOf>[0] & { module?: string[] }) => {
+    .action(async (options: Parameters<typeof configurationOf>[0] & { module?: string[]; verbose?: boolean }) => {
       const configuration = configurationOf({ ...options, set: { ...options.set, ...modulesOf(options) } });
       const output = outputOf(options);
       keepNewSpaceSmall();
@@ -35,7 +38,8 @@ export function registerUpCommand(program: Command): void {
           print = null;
         }
       };
-      process.exitCode = await runUp({ configuration, tell: (event) => tell(output, event), show, logSink });
+      const verbose = options.verbose ?? false;
+      process.exitCode = await runUp({ configuration, tell: (event) => tell(output, event), show, logSink, verbose });
     });
 }
 
@@ -63,17 +67,24 @@ export function tell(output: Output, event: LifeEvent): void {
 function linesOf(output: Output, event: LifeEvent): string[] {
   switch (event.event) {
     case 'starting':
-      return [`Heddle ${event.version} starts${event.data_dir === null ? '' : `; its data is in ${event.data_dir}`}`];
+      return [
+        `Heddle ${event.version}`,
+        ...(event.data_dir === null ? [] : [`Data: ${shortPath(event.data_dir)}`]),
+        `Log:  ${shortPath(event.log_file)}`,
+      ];
     case 'ready':
       return [
-        `Heddle runs: ${output.paint('bold', event.page)}`,
+        `Page: ${output.paint('bold', event.page)}`,
         ...(event.tokens_required ? ['Requests need a bearer token: `heddle token create`'] : []),
-        'Ctrl-C stops it.',
+        'Press Ctrl-C to stop.',
       ];
     case 'example':
-      return [`The example runs: ${output.paint('bold', event.page)}`];
+      return ['', `Running the example: ${output.paint('bold', event.page)}`];
     case 'example_ended':
-      return [...(event.report === null ? [] : ['', event.report, '']), 'Heddle goes on running until Ctrl-C.'];
+      return [
+        ...(event.report === null ? [] : ['', event.report, '']),
+        'Heddle is still running. Press Ctrl-C to stop.',
+      ];
     case 'stopping':
       return ['Stopping; Ctrl-C again ends it by force.'];
     case 'stopped':
@@ -81,4 +92,10 @@ function linesOf(output: Output, event: LifeEvent): string[] {
     case 'forced':
       return ['Ended by force; the database recovers at the next start.'];
   }
+}
+
+/** Relative where the path is below the working directory. */
+function shortPath(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short === '' || short.startsWith('..') ? path : short;
 }

@@ -97,7 +97,7 @@ function linesOf(output: Output, event: WorkerEvent): string[] {
     case 'ready':
       return [
         `The worker ${event.worker} runs ${output.paint('bold', event.kinds.join(', '))}, ${event.concurrency} at once.`,
-        'Ctrl-C stops it.',
+        'Press Ctrl-C to stop.',
       ];
     case 'stopping':
       return [`Stopping; ${event.running} tasks still run. Ctrl-C again ends it by force.`];

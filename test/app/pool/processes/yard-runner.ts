@@ -25,7 +25,7 @@ const note = (line: object): void => {
     // The test is over, and its directories are gone.
   }
 };
-const log = createLogger({ level: 'warn', pretty: false, color: false });
+const log = createLogger({ level: 'warn' });
 const database = openTestDatabase(given.url, { maxSize: 2 });
 const { classes, times, max_uses } = POLICY;
 const store = dyingAt(

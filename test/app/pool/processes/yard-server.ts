@@ -20,7 +20,7 @@ process.stdin.resume();
 process.stdin.on('end', () => process.exit(1));
 
 const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
-const log = createLogger({ level: 'warn', pretty: false, color: false });
+const log = createLogger({ level: 'warn' });
 const database = openTestDatabase(given.url, { maxSize: 6 });
 const { classes, times, max_uses } = POLICY;
 const own = given.point?.process === 'server' ? given.point : null;
