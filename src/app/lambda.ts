@@ -13,6 +13,7 @@ import type { Logger } from '../runtime/log.ts';
 import { newId, systemRandom } from '../runtime/random.ts';
 import { openDatabase } from '../store/database.ts';
 import { loadConfiguration } from './config.ts';
+import { databaseOptions } from './database-options.ts';
 import { ConfigurationError } from './failure.ts';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
 import { deskOf } from './pool/desk.ts';
@@ -95,9 +96,7 @@ async function open({ environment = process.env, logSink }: HandlerOptions): Pro
     url,
     maxSize: settings.poolMaxSize,
     minIdle: 0,
-    acquireRetries: settings.poolAcquireRetries,
-    acquireTimeoutMs: settings.poolTimeoutSecs * 1000,
-    slowQueryMs: settings.slowQueryThresholdMs,
+    ...databaseOptions(settings),
     applicationName: 'heddle lambda',
   });
   try {

@@ -2,6 +2,7 @@ import { parseCidr } from '../dispatch/address-ranges.ts';
 import { parseSqsAddress } from '../queue/sqs-address.ts';
 import { levelFromRustLog, type LogLevel } from '../runtime/log.ts';
 import { parseWebhookSecret } from '../runtime/signing.ts';
+import { databaseAddresses } from '../store/addresses.ts';
 
 /** One setting, declared once: parsing, error messages, `heddle config` and the documentation come from it. */
 export interface Setting<T> {
@@ -163,8 +164,8 @@ export function address(
   return setting(declaration, {
     allowed: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
     parse: (given) => {
-      const scheme = URL.parse(given)?.protocol.replace(/:$/, '');
-      return scheme !== undefined && schemes.includes(scheme) ? { value: given } : null;
+      const isAllowed = (url: string): boolean => schemes.includes(URL.parse(url)?.protocol.replace(/:$/, '') ?? '');
+      return databaseAddresses(given).every(isAllowed) ? { value: given } : null;
     },
     show: (value) => (value === null ? '' : withoutPassword(value)),
   });
@@ -172,6 +173,8 @@ export function address(
 
 /** The URL with its password replaced, in the authority and among the parameters. */
 export function withoutPassword(url: string): string {
+  const addresses = databaseAddresses(url);
+  if (addresses.length > 1) return addresses.map(withoutPassword).join(', ');
   const parsed = URL.parse(url);
   if (parsed === null) return REDACTED;
   if (parsed.password !== '') parsed.password = 'redacted';

@@ -1,4 +1,5 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
+import { DATABASE_SETTING_GROUPS } from './database-settings.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
 import { POOL_EC2_SETTING_GROUPS } from './pool-ec2-settings.ts';
@@ -57,71 +58,7 @@ export const SETTING_GROUPS = {
         'Whether `heddle server` migrates its database at start, as `--migrate` does; `heddle up` always does',
     }),
   },
-  'Connection pool': {
-    poolMaxSize: kind.integer({
-      name: 'POOL_MAX_SIZE',
-      fallback: 10,
-      min: 1,
-      max: 1000,
-      description: 'Maximum connections',
-    }),
-    poolMinIdle: kind.integer({
-      name: 'POOL_MIN_IDLE',
-      fallback: 5,
-      min: 0,
-      max: 1000,
-      description: 'Minimum idle connections; never more than `POOL_MAX_SIZE`',
-    }),
-    poolAcquireRetries: kind.integer({
-      name: 'POOL_ACQUIRE_RETRIES',
-      fallback: 3,
-      min: 0,
-      max: 100,
-      description: 'Further tries to get a connection',
-    }),
-    poolTimeoutSecs: kind.integer({
-      name: 'POOL_TIMEOUT_SECS',
-      fallback: 30,
-      min: 1,
-      max: 3600,
-      description: 'Longest wait for a connection, all tries together',
-    }),
-  },
-  'Circuit breaker': {
-    breakerEnabled: kind.onOff({
-      name: 'CIRCUIT_BREAKER_ENABLED',
-      fallback: true,
-      description: 'Whether requests are refused at once while the database is away',
-    }),
-    breakerFailureThreshold: kind.integer({
-      name: 'CIRCUIT_BREAKER_FAILURE_THRESHOLD',
-      fallback: 5,
-      min: 1,
-      max: 10_000,
-      description: 'Failures that open the breaker',
-    }),
-    breakerFailureWindowSecs: kind.integer({
-      name: 'CIRCUIT_BREAKER_FAILURE_WINDOW_SECS',
-      fallback: 10,
-      min: 1,
-      max: 3600,
-      description: 'Time within which failures are counted',
-    }),
-    breakerRecoveryTimeoutSecs: kind.integer({
-      name: 'CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS',
-      fallback: 30,
-      min: 1,
-      max: 3600,
-      description: 'Time before one request is let through as a probe',
-    }),
-    breakerSuccessThreshold: kind.integer({
-      name: 'CIRCUIT_BREAKER_SUCCESS_THRESHOLD',
-      fallback: 2,
-      min: 1,
-      max: 1000,
-      description: 'Successful probes that close it',
-    }),
-  },
+  ...DATABASE_SETTING_GROUPS,
   Worker: {
     workerLoopIntervalMs: kind.integer({
       name: 'WORKER_LOOP_INTERVAL_MS',

@@ -17,7 +17,7 @@ import type { Jobs } from '../engine/schedule/port.ts';
 import { buildServer, type App } from '../http/server.ts';
 import { openQueue, type OpenedQueue } from '../queue/open.ts';
 import type { MessageQueue } from '../queue/port.ts';
-import { CircuitBreaker } from '../runtime/breaker.ts';
+import { CircuitBreaker, type BreakerState } from '../runtime/breaker.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { createMetrics, type Metrics } from '../runtime/metrics.ts';
@@ -29,6 +29,7 @@ import { SecretStore } from '../store/secrets.ts';
 import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
 import type { Configuration } from './config.ts';
+import { databaseOptions } from './database-options.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
@@ -157,16 +158,20 @@ async function startBase(options: SystemOptions): Promise<Base> {
     log,
   });
   stopping.add('tracing', () => tracing.shutdown());
+  let logged: BreakerState = 'closed';
   const breaker = new CircuitBreaker({
     enabled: settings.breakerEnabled,
     failureThreshold: settings.breakerFailureThreshold,
     failureWindowMs: settings.breakerFailureWindowSecs * 1000,
-    recoveryTimeoutMs: settings.breakerRecoveryTimeoutSecs * 1000,
-    successThreshold: settings.breakerSuccessThreshold,
+    // The pool probes each second, and one connection shows that the database is back.
+    recoveryTimeoutMs: 0,
+    successThreshold: 1,
     clock,
     onTransition: (to_state) => {
       metrics.circuitBreakerStateTransitions.inc({ to_state });
-      log.warn({ to_state }, `The circuit breaker of the database is ${to_state}`);
+      const isProbe = to_state === 'half_open' || (to_state === 'open' && logged === 'open');
+      log[isProbe ? 'debug' : 'warn']({ to_state }, `The circuit breaker of the database is ${to_state}`);
+      if (!isProbe) logged = to_state;
     },
     onRejection: () => metrics.circuitBreakerRejections.inc(),
   });
@@ -174,9 +179,7 @@ async function startBase(options: SystemOptions): Promise<Base> {
     url: options.databaseUrl,
     maxSize: settings.poolMaxSize,
     minIdle: settings.poolMinIdle,
-    acquireRetries: settings.poolAcquireRetries,
-    acquireTimeoutMs: settings.poolTimeoutSecs * 1000,
-    slowQueryMs: settings.slowQueryThresholdMs,
+    ...databaseOptions(settings),
     clock,
     log,
     random: options.random,

@@ -17,6 +17,7 @@ import { openDatabase, type Database } from '../store/database.ts';
 import { pollAttempts } from './attempt-watch.ts';
 import type { Configuration } from './config.ts';
 import { requireReachable } from './database-access.ts';
+import { databaseOptions } from './database-options.ts';
 import { findRunningDatabase } from './embedded.ts';
 import { findingsOf } from './findings.ts';
 import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from './failure.ts';
@@ -184,9 +185,7 @@ async function openWorkerDatabase({ settings, server, log, stopping }: Start): P
     url,
     maxSize: Math.min(settings.poolMaxSize, CONNECTIONS_MAX),
     minIdle: 0,
-    acquireRetries: settings.poolAcquireRetries,
-    acquireTimeoutMs: settings.poolTimeoutSecs * 1000,
-    slowQueryMs: settings.slowQueryThresholdMs,
+    ...databaseOptions(settings),
     clock: systemClock,
     log,
     random: systemRandom,

@@ -23,6 +23,7 @@ export const ERROR_CATALOGUE = {
   HEADERS_TOO_LARGE: { status: 431, retryable: false, title: 'The address or the headers are too large' },
   INTERNAL: { status: 500, retryable: false, title: 'Heddle failed; the log names the reason' },
   DATABASE_UNAVAILABLE: { status: 503, retryable: true, title: 'The database cannot be reached' },
+  DATABASE_BUSY: { status: 503, retryable: true, title: 'The database cannot do this now; try again' },
   QUEUE_UNAVAILABLE: { status: 503, retryable: true, title: 'The queue service cannot be reached' },
   SHUTTING_DOWN: { status: 503, retryable: true, title: 'The server is stopping' },
 } as const;

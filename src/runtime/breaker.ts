@@ -62,6 +62,11 @@ export class CircuitBreaker {
     }
   }
 
+  /** Refuses while it is not closed: for work that must not wait for a probe, nor be one. */
+  assertClosed(): void {
+    if (this.#options.enabled && this.#state !== 'closed') this.#reject(1000);
+  }
+
   #admit(): void {
     if (this.#state === 'closed') return;
     const leftMs = this.#openedAt + this.#options.recoveryTimeoutMs - this.#options.clock.monotonic();

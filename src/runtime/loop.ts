@@ -1,5 +1,6 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 
+import { HeddleError } from '../domain/errors.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 
@@ -18,13 +19,16 @@ export interface LoopOptions {
 
 const ERROR_BACKOFF_BASE_MS = 100;
 const ERROR_BACKOFF_MAX_MS = 30_000;
+/** For what passes by itself, such as a database that is away: its breaker refuses at once, so trying costs nothing. */
+const PASSING_BACKOFF_MAX_MS = 1_000;
 /** One for all: a reason that is made at each abort, with its stack, costs more than the wait itself. */
 const WOKEN = new Error('woken');
 
 /**
  * The shape of every background service: runs at once when started or woken, again at once after `again`, else after
- * the interval. A failed pass is logged and backs off, doubling from 100 ms up to 30 s; wakes do not shorten that wait,
- * so that a flood of notifications cannot hammer a database that is down.
+ * the interval. A failed pass is logged and backs off, doubling from 100 ms up to 30 s, or up to 1 s where the error
+ * passes by itself (then only the first is logged); wakes do not shorten that wait, so that a flood of notifications
+ * cannot hammer a database that is down.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -66,31 +70,35 @@ export class Loop {
     let failures = 0;
     while (!signal.aborted) {
       this.#woken = false;
-      const outcome = await this.#pass(signal, failures);
+      const { outcome, backoffMaxMs } = await this.#pass(signal, failures);
       failures = outcome === 'error' ? failures + 1 : 0;
       if (hasAborted(signal)) return;
       // A turn of the event loop: a busy loop must leave room for timers, requests and its own stop.
       if (outcome === 'again') await eventLoopTurn();
-      else if (outcome === 'error') await this.#options.clock.sleep(errorBackoffMs(failures), signal);
+      else if (outcome === 'error') await this.#options.clock.sleep(errorBackoffMs(failures, backoffMaxMs), signal);
       else await this.#waitForWake(signal);
     }
   }
 
-  async #pass(signal: AbortSignal, failures: number): Promise<LoopOutcome> {
+  async #pass(signal: AbortSignal, failures: number): Promise<{ outcome: LoopOutcome; backoffMaxMs: number }> {
     const { clock, log, name } = this.#options;
     const startedAt = clock.monotonic();
     let outcome: LoopOutcome;
+    let backoffMaxMs = ERROR_BACKOFF_MAX_MS;
     try {
       outcome = await this.#options.runOnce(signal);
     } catch (error) {
       outcome = 'error';
+      const isPassing = error instanceof HeddleError && error.retryable;
+      if (isPassing) backoffMaxMs = PASSING_BACKOFF_MAX_MS;
       // An error that the stop itself caused is no news.
       if (!signal.aborted) {
-        log.error({ loop: name, err: error, failures: failures + 1 }, `a pass of the loop ${name} failed`);
+        const level = isPassing && failures > 0 ? 'debug' : 'error';
+        log[level]({ loop: name, err: error, failures: failures + 1 }, `a pass of the loop ${name} failed`);
       }
     }
     this.#options.onIteration?.(clock.monotonic() - startedAt, outcome);
-    return outcome;
+    return { outcome, backoffMaxMs };
   }
 
   async #waitForWake(signal: AbortSignal): Promise<void> {
@@ -113,6 +121,6 @@ function hasAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-function errorBackoffMs(failures: number): number {
-  return Math.min(ERROR_BACKOFF_BASE_MS * 2 ** (failures - 1), ERROR_BACKOFF_MAX_MS);
+function errorBackoffMs(failures: number, maxMs: number): number {
+  return Math.min(ERROR_BACKOFF_BASE_MS * 2 ** (failures - 1), maxMs);
 }

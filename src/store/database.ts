@@ -11,10 +11,11 @@ import {
   connectionFailure,
   isAfterFailure,
   isConnectionError,
+  isReadOnly,
   isRetryable,
   isStalePlan,
 } from './pool-failure.ts';
-import { Pool, type Lease } from './pool.ts';
+import { Pool, type ConnectBreaker, type Lease } from './pool.ts';
 
 export interface Statement {
   /** Names the prepared statement (63 bytes at most) and the `query` label of metrics. */
@@ -35,7 +36,10 @@ export interface TransactionOptions {
   readOnly?: boolean;
 }
 
-/** Connection failures surface as DATABASE_UNAVAILABLE; errors of a statement are `pg`'s DatabaseError with its `code`. */
+/**
+ * Connection failures surface as DATABASE_UNAVAILABLE, faults that pass (full disk, timeouts) as DATABASE_BUSY; other
+ * errors of a statement are `pg`'s DatabaseError with its `code`.
+ */
 export interface Database extends Queryable {
   /**
    * Runs `run` between BEGIN and COMMIT. Serialization failures and deadlocks run it again, so it must not have effects
@@ -45,7 +49,7 @@ export interface Database extends Queryable {
   /** Calls back with each payload, and with '' after a reconnect. Returns how to end the subscription. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>;
   stats(): { size: number; idle: number; waiting: number };
-  /** Resolves when a connection could be had and answered. */
+  /** Resolves when a connection could be had, answered, and takes writes. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,16 +71,26 @@ export interface DatabaseOptions {
   clock: Clock;
   log: Logger;
   metrics?: DatabaseMetrics;
-  breaker?: { run<T>(work: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> };
+  breaker?: ConnectBreaker;
   random?: Random;
+  /** Longest run of one statement, by the server's clock. */
   statementTimeoutMs?: number;
+  /** Longest wait for an answer of the server, by our clock; what exceeds it loses its connection. */
+  answerTimeoutMs?: number;
   lockTimeoutMs?: number;
   idleTimeoutMs?: number;
   applicationName?: string;
 }
 
-const PING: Statement = { name: 'ping', text: 'select 1' };
+const PING: Statement = {
+  name: 'ping',
+  text: `select current_setting('transaction_read_only') = 'on' as is_read_only`,
+};
 const COMMIT: Statement = { name: 'commit', text: 'commit' };
+
+/** Time for the answer of a statement that the server has ended at its timeout. */
+const ANSWER_GRACE_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 60_000;
 
 const MAX_RERUNS = 8;
 const RERUN_BACKOFF = { base_ms: 2, factor: 2, max_ms: 250, jitter: 0.8 };
@@ -97,14 +111,16 @@ class PooledDatabase implements Database {
     this.#options = options;
     const random = options.random ?? systemRandom;
     this.#random = () => random.next();
-    const { url, clock, log } = options;
+    const { url, clock, log, breaker, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
     this.#pool = new Pool({
       url,
       maxSize: options.maxSize,
       minIdle: options.minIdle,
       idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
-      statementTimeoutMs: options.statementTimeoutMs ?? 60_000,
-      lockTimeoutMs: options.lockTimeoutMs ?? 30_000,
+      statementTimeoutMs,
+      lockTimeoutMs: options.lockTimeoutMs ?? statementTimeoutMs / 2,
+      answerTimeoutMs: options.answerTimeoutMs ?? statementTimeoutMs + ANSWER_GRACE_MS,
+      breaker,
       applicationName: options.applicationName ?? 'heddle',
       clock,
       log,
@@ -132,7 +148,13 @@ class PooledDatabase implements Database {
   }
 
   async ping(): Promise<void> {
-    await this.query(PING);
+    await this.#withConnection(async (lease) => {
+      const [row] = await this.#run<{ is_read_only: boolean }>(lease, PING, []);
+      if (row?.is_read_only !== true) return;
+      lease.distrust();
+      this.#pool.discardIdle();
+      throw new ConnectionFailure('The database takes no writes now', undefined, true);
+    });
   }
 
   async close(): Promise<void> {
@@ -145,30 +167,30 @@ class PooledDatabase implements Database {
       try {
         return await work();
       } catch (error) {
-        if (!isRetryable(error) || rerun > MAX_RERUNS) throw error;
+        if (!isRetryable(error)) throw error;
+        if (rerun > MAX_RERUNS) throw asCallerError(error);
         this.#options.log.debug({ err: error, query: name, rerun }, 'A transaction lost a race and runs again');
         await this.#options.clock.sleep(backoffMs(RERUN_BACKOFF, rerun, this.#random));
       }
     }
   }
 
-  /** Lends a connection to `work` under the breaker; failures of the connection come out as DATABASE_UNAVAILABLE. */
+  /** Lends a connection to `work`; failures that pass come out as the errors that callers know. */
   async #withConnection<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
-    const attempt = async (): Promise<T> => {
+    try {
       const lease = await this.#acquire();
       try {
         return await work(lease);
       } catch (error) {
-        if (isStalePlan(error)) lease.distrust();
+        if (isStalePlan(error) || isConnectionError(error)) lease.distrust();
+        if (isReadOnly(error)) this.#pool.discardIdle();
         throw error;
       } finally {
         lease.release();
       }
-    };
-    try {
-      return await (this.#options.breaker?.run(attempt, isConnectionError) ?? attempt());
     } catch (error) {
-      throw asCallerError(error);
+      // A race is run again first.
+      throw isRetryable(error) ? error : asCallerError(error);
     }
   }
 
@@ -257,7 +279,7 @@ async function send(
   query: string | { name: string; text: string; values: unknown[] },
 ): Promise<QueryResult<QueryResultRow>> {
   try {
-    return await lease.client.query<QueryResultRow>(query);
+    return await lease.awaiting(lease.client.query<QueryResultRow>(query));
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     if (lease.lost || isConnectionError(error)) throw connectionFailure(error);

@@ -1,6 +1,7 @@
-import { Client, types } from 'pg';
+import { Client, types, type QueryResult } from 'pg';
 
-import { connectionFailure } from './pool-failure.ts';
+import { databaseAddresses } from './addresses.ts';
+import { ConnectionFailure, connectionFailure } from './pool-failure.ts';
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;
@@ -67,7 +68,45 @@ function sessionSettings(limits: Partial<SessionLimits>): string {
     `set lock_timeout = ${Math.round(limits.lockTimeoutMs ?? 0)}`,
     // A process that stops in the middle of a transaction must not hold its locks for ever.
     'set idle_in_transaction_session_timeout = 60000',
+    // Of a standby, and of a primary that was told to take no more writes.
+    "select current_setting('transaction_read_only') = 'on' as is_read_only",
   ].join(';');
+}
+
+/** The address that was last writable, of several; the first try goes there. */
+const writable = new Map<string, string>();
+
+/**
+ * Opens a connection to the first address of the URL that takes writes.
+ *
+ * @throws ConnectionFailure that names what each address answered
+ */
+export async function connect(
+  options: ConnectionOptions,
+  onLost: (error: Error) => void = () => undefined,
+): Promise<Client> {
+  const addresses = databaseAddresses(options.url);
+  if (addresses.length === 1) return connectTo(options, onLost);
+  const last = writable.get(options.url);
+  const order = last === undefined ? addresses : [last, ...addresses.filter((address) => address !== last)];
+  // One that swallows packets must leave time for the others.
+  const connectTimeoutMs = options.connectTimeoutMs / order.length;
+  const failures: ConnectionFailure[] = [];
+  for (const url of order) {
+    try {
+      const client = await connectTo({ ...options, url, connectTimeoutMs }, onLost);
+      writable.set(options.url, url);
+      return client;
+    } catch (error) {
+      failures.push(connectionFailure(error));
+    }
+  }
+  const reasons = failures.map(({ message }, at) => `${new URL(order[at]!).host}: ${message}`);
+  throw new ConnectionFailure(
+    `No address of the database takes writes: ${reasons.join('; ')}`,
+    failures[0],
+    failures.some(({ transient }) => transient),
+  );
 }
 
 /**
@@ -76,10 +115,7 @@ function sessionSettings(limits: Partial<SessionLimits>): string {
  *
  * @throws ConnectionFailure
  */
-export async function connect(
-  options: ConnectionOptions,
-  onLost: (error: Error) => void = () => undefined,
-): Promise<Client> {
+async function connectTo(options: ConnectionOptions, onLost: (error: Error) => void): Promise<Client> {
   const client = new Client({
     connectionString: options.url,
     application_name: options.applicationName ?? 'heddle',
@@ -100,7 +136,17 @@ export async function connect(
   client.on('end', () => lose(new Error('Connection terminated')));
   try {
     await client.connect();
-    await client.query(sessionSettings(options));
+    // The library's types do not know that several statements have several results.
+    const results = (await client.query(sessionSettings(options))) as unknown as QueryResult<{
+      is_read_only: boolean;
+    }>[];
+    if (results.at(-1)?.rows[0]?.is_read_only === true) {
+      throw new ConnectionFailure(
+        'The server takes no writes: it is a standby, or read-only by its settings',
+        null,
+        true,
+      );
+    }
     established = true;
     return client;
   } catch (error) {
@@ -109,7 +155,7 @@ export async function connect(
   }
 }
 
-/** Closes the socket at once, whatever runs on it. */
-export function abandon(client: Client): void {
-  client.connection.stream.destroy();
+/** Closes the socket at once; whatever runs on it fails with `reason`. */
+export function abandon(client: Client, reason?: Error): void {
+  client.connection.stream.destroy(reason);
 }

@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg';
 
 import { HeddleError } from '../domain/errors.ts';
+import { statementFault } from './statement-fault.ts';
 
 /** The database could not be reached, or the connection broke: the kind of error that the circuit breaker counts. */
 export class ConnectionFailure extends Error {
@@ -14,8 +15,11 @@ export class ConnectionFailure extends Error {
   }
 }
 
+/** What a statement that writes meets on a standby, or on a primary that was told to take no more writes. */
+const READ_ONLY = '25006';
+
 /** SQLSTATEs that speak of the server or the connection, not of the statement. */
-const CONNECTION_STATES = new Set(['53300', '57P01', '57P02', '57P03', '57P05', '25P03']);
+const CONNECTION_STATES = new Set(['53300', '57P01', '57P02', '57P03', '57P05', '25P03', READ_ONLY]);
 
 /** What `pg` and sockets say when a connection is gone; `pg` gives most of these no code. */
 const CONNECTION_MESSAGE =
@@ -34,6 +38,9 @@ const CONNECTION_ERRNO = new Set([
   'ERR_STREAM_DESTROYED',
   'ERR_STREAM_WRITE_AFTER_END',
 ]);
+
+/** A full disk, a lock or a long statement does not pass within a second. */
+const BUSY_RETRY_SECS = 5;
 
 /** Whether an error that a statement met speaks against the connection rather than against the statement. */
 export function isConnectionError(error: unknown): boolean {
@@ -61,10 +68,19 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Turns a connection failure into what callers see; other errors pass. */
+/** Turns failures that pass (of the connection, of the moment) into what callers see; other errors stay as they are. */
 export function asCallerError(error: unknown): unknown {
-  if (!isConnectionError(error)) return error;
-  return new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 1, cause: error });
+  if (isConnectionError(error)) {
+    return new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 1, cause: error });
+  }
+  if (statementFault(error) !== 'busy') return error;
+  const details = [`database: ${reasonOf(error)}`];
+  return new HeddleError('DATABASE_BUSY', undefined, { details, retryAfterSecs: BUSY_RETRY_SECS, cause: error });
+}
+
+/** Whether the server that this connection leads to takes no writes, as do all others of the same server then. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === READ_ONLY;
 }
 
 /** Serialization failures and deadlocks: the statement or transaction may run again as it is. */

@@ -13,8 +13,19 @@ export interface PoolOptions extends SessionLimits {
   /** Connections beyond `minIdle` that nobody used for so long are closed. */
   idleTimeoutMs: number;
   applicationName: string;
+  /** Longest wait for an answer of the server; a connection that exceeds it is given up. */
+  answerTimeoutMs: number;
+  /** Counts connects that fail; while it is not closed, only the pool itself tries to connect. */
+  breaker: ConnectBreaker | undefined;
   clock: Clock;
   log: Logger;
+}
+
+export interface ConnectBreaker {
+  readonly state: 'closed' | 'open' | 'half_open';
+  run<T>(work: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T>;
+  /** @throws HeddleError DATABASE_UNAVAILABLE */
+  assertClosed(): void;
 }
 
 /** A connection on loan; to be given back exactly once. */
@@ -22,6 +33,8 @@ export interface Lease {
   readonly client: Client;
   /** True once the connection is gone. */
   readonly lost: boolean;
+  /** Waits for an answer of the server, whose time counts. */
+  awaiting<T>(answer: Promise<T>): Promise<T>;
   /** Says that the connection must not be used again after its release. */
   distrust(): void;
   release(): void;
@@ -31,6 +44,9 @@ interface Member {
   client: Client | undefined;
   lost: boolean;
   idleSince: number;
+  /** Answers that are waited for, and since when no answer has come. */
+  awaited: number;
+  silentSince: number;
 }
 
 interface Waiter {
@@ -42,7 +58,11 @@ interface Waiter {
 }
 
 const CLOSE_GRACE_MS = 5_000;
-const REFILL_BACKOFF_MS = { first: 100, max: 5_000 };
+/** The maximum is also how often a database that is away is tried. */
+const REFILL_BACKOFF_MS = { first: 100, max: 1_000 };
+/** Longest time of one connect: the next try may reach a server that this one does not. */
+const CONNECT_TIMEOUT_MS = 10_000;
+const WATCH_INTERVAL_MS = 1_000;
 
 /** Connections to one database: first come, first served; the most recently used is lent first. */
 export class Pool {
@@ -53,12 +73,14 @@ export class Pool {
   readonly #closing = new AbortController();
   #refilling = false;
   #cancelSweep: () => void = () => undefined;
+  #cancelWatch: () => void = () => undefined;
   #emptied: () => void = () => undefined;
 
   constructor(options: PoolOptions) {
     this.#options = { ...options, minIdle: Math.min(options.minIdle, options.maxSize) };
     this.#refill();
     this.#scheduleSweep();
+    this.#scheduleWatch();
   }
 
   stats(): { size: number; idle: number; waiting: number } {
@@ -74,8 +96,28 @@ export class Pool {
     if (this.#closing.signal.aborted) throw closedFailure();
     const idle = this.#takeIdle();
     if (idle !== undefined) return this.#lend(idle);
-    const hasPlace = this.#members.size < this.#options.maxSize;
-    return this.#lend(await (hasPlace ? this.#open(timeoutMs) : this.#wait(timeoutMs)));
+    return this.#lend(await (this.#mayOpen() ? this.#open(timeoutMs) : this.#wait(timeoutMs)));
+  }
+
+  /** Closes the connections that nobody uses, because one of them turned out to lead to the wrong server. */
+  discardIdle(): void {
+    for (const member of this.#idle.splice(0)) {
+      // Not ended in order: a server that does not answer would not take leave either.
+      member.lost = true;
+      this.#remove(member);
+    }
+  }
+
+  /**
+   * Whether a connection may be opened for a caller. While connects fail, callers wait for the connections that there
+   * are, and are refused where there are none.
+   */
+  #mayOpen(): boolean {
+    if (this.#members.size >= this.#options.maxSize) return false;
+    if ((this.#options.breaker?.state ?? 'closed') === 'closed') return true;
+    const isConnected = (member: Member): boolean => member.client !== undefined && !member.lost;
+    if (![...this.#members].some(isConnected)) this.#options.breaker?.assertClosed();
+    return this.#options.breaker === undefined;
   }
 
   /** Refuses newcomers, waits a few seconds for what is on loan, then closes everything. */
@@ -83,6 +125,7 @@ export class Pool {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     this.#cancelSweep();
+    this.#cancelWatch();
     for (const waiter of this.#waiters.splice(0)) waiter.fail(closedFailure());
     for (const member of this.#idle.splice(0)) this.#remove(member);
     if (this.#members.size === 0) return;
@@ -106,14 +149,14 @@ export class Pool {
 
   /** Opens a connection in a place of the pool that this call takes at once. */
   async #open(timeoutMs: number): Promise<Member> {
-    const member: Member = { client: undefined, lost: false, idleSince: 0 };
+    const member: Member = { client: undefined, lost: false, idleSince: 0, awaited: 0, silentSince: 0 };
     this.#members.add(member);
     try {
-      const { url, statementTimeoutMs, lockTimeoutMs, applicationName } = this.#options;
-      member.client = await connect(
-        { url, statementTimeoutMs, lockTimeoutMs, applicationName, connectTimeoutMs: timeoutMs },
-        (error) => this.#onLost(member, error),
-      );
+      const { url, statementTimeoutMs, lockTimeoutMs, applicationName, breaker } = this.#options;
+      const limits = { statementTimeoutMs, lockTimeoutMs, connectTimeoutMs: Math.min(timeoutMs, CONNECT_TIMEOUT_MS) };
+      const open = (): Promise<Client> =>
+        connect({ url, applicationName, ...limits }, (error) => this.#onLost(member, error));
+      member.client = await (breaker?.run(open, () => !this.#isClosing()) ?? open());
     } catch (error) {
       this.#remove(member);
       throw connectionFailure(error);
@@ -156,6 +199,7 @@ export class Pool {
       get lost() {
         return member.lost;
       },
+      awaiting: (answer) => this.#awaiting(member, answer),
       distrust: () => {
         trusted = false;
       },
@@ -166,6 +210,19 @@ export class Pool {
         else this.#giveBack(member);
       },
     };
+  }
+
+  /** Each answer begins the time anew for those behind it: statements that are sent together are answered in turn. */
+  async #awaiting<T>(member: Member, answer: Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    if (member.awaited === 0) member.silentSince = clock.monotonic();
+    member.awaited += 1;
+    try {
+      return await answer;
+    } finally {
+      member.awaited -= 1;
+      member.silentSince = clock.monotonic();
+    }
   }
 
   #giveBack(member: Member): void {
@@ -195,9 +252,14 @@ export class Pool {
 
   /** Takes the place that came free at once, so that no newcomer gets it before the one who waited. */
   #openForNextWaiter(): void {
-    if (this.#members.size >= this.#options.maxSize) return;
-    const waiter = this.#waiters.shift();
-    if (waiter === undefined) return;
+    if (this.#waiters.length === 0) return;
+    try {
+      if (!this.#mayOpen()) return;
+    } catch (error) {
+      for (const waiter of this.#waiters.splice(0)) waiter.fail(error);
+      return;
+    }
+    const waiter = this.#waiters.shift()!;
     waiter.leaveLine();
     const leftMs = waiter.deadline - this.#options.clock.monotonic();
     void this.#open(Math.max(1, leftMs)).then(
@@ -223,11 +285,13 @@ export class Pool {
   }
 
   async #refillUntilWarm(): Promise<void> {
-    const { log, minIdle } = this.#options;
+    const { log, breaker, minIdle } = this.#options;
+    // While connects fail, this is the probe that finds out when they succeed again.
+    const wanted = (): number => ((breaker?.state ?? 'closed') === 'closed' ? minIdle : Math.max(1, minIdle));
     let waitMs = REFILL_BACKOFF_MS.first;
-    while (this.#members.size < minIdle && !this.#isClosing()) {
+    while (this.#members.size < wanted() && !this.#isClosing()) {
       try {
-        this.#giveBack(await this.#open(REFILL_BACKOFF_MS.max));
+        this.#giveBack(await this.#open(CONNECT_TIMEOUT_MS));
         waitMs = REFILL_BACKOFF_MS.first;
       } catch (error) {
         if (this.#isClosing()) return;
@@ -254,6 +318,26 @@ export class Pool {
         resolve();
       });
       this.#closing.signal.addEventListener('abort', onClose, { once: true });
+    });
+  }
+
+  /**
+   * Gives up connections whose server has not answered for too long: packets are lost on the way, or a commit waits for
+   * a standby that is gone. Those of the same time that nobody uses are likely to lead nowhere either.
+   */
+  #scheduleWatch(): void {
+    const { clock, log, answerTimeoutMs } = this.#options;
+    this.#cancelWatch = clock.after(Math.min(WATCH_INTERVAL_MS, answerTimeoutMs / 4), () => {
+      const silentBefore = clock.monotonic() - answerTimeoutMs;
+      const silent = [...this.#members].filter(
+        ({ awaited, lost, silentSince }) => awaited > 0 && !lost && silentSince <= silentBefore,
+      );
+      for (const { client } of silent) {
+        log.warn({ silent_ms: Math.round(answerTimeoutMs) }, 'The database does not answer; giving up the connection');
+        if (client !== undefined) abandon(client, new Error(`no answer within ${answerTimeoutMs} ms`));
+      }
+      if (silent.length > 0) this.discardIdle();
+      this.#scheduleWatch();
     });
   }
 

@@ -166,7 +166,7 @@ describe('the configuration', () => {
   test('never shows a secret: not in what holds, and not in a fault', () => {
     const key = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
     const { effective } = load({
-      DATABASE_URL: 'postgres://me:hunter2@db/heddle?sslpassword=hunter3',
+      DATABASE_URL: 'postgres://me:hunter2@db1:5432,db2:5433/heddle?sslpassword=hunter3',
       HEDDLE_WEBHOOK_SECRETS: `${key},${key}`,
     });
     const shown = JSON.stringify(effective);

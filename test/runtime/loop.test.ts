@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 
+import { HeddleError } from '../../src/domain/errors.ts';
 import { VirtualClock } from '../../src/runtime/clock.ts';
 import { createLogger, silentLogger } from '../../src/runtime/log.ts';
 import { Loop, type LoopOptions } from '../../src/runtime/loop.ts';
@@ -95,6 +96,26 @@ test('errors back off from 100 ms to at most 30 s, wakes do not shorten that, an
   await loop.stop();
   const growing = [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000];
   assert.deepEqual(waits, [0, ...growing, 250, 100, 200]);
+});
+
+test('an error that passes by itself backs off to 1 s only, and is logged once', async () => {
+  const clock = new VirtualClock();
+  const levels: unknown[] = [];
+  const write = (line: string): void => void levels.push((JSON.parse(line) as { level: string }).level);
+  const log = createLogger({ level: 'debug', destination: { write } });
+  let passes = 0;
+  const runOnce = (): Promise<'idle'> => {
+    passes += 1;
+    return Promise.reject(new HeddleError('DATABASE_UNAVAILABLE'));
+  };
+  const loop = loopOf(clock, runOnce, { log });
+  loop.start();
+  await clock.advance(10_500);
+  await loop.stop();
+  // At 0, 100, 300, 700, 1,500 ms, then each second.
+  assert.equal(passes, 14);
+  assert.deepEqual(new Set(levels.slice(1)), new Set(['debug']));
+  assert.equal(levels[0], 'error');
 });
 
 test('an error is logged with the name of the loop, an error of a stopped pass is not', async () => {

@@ -21,8 +21,8 @@ function breaker(transitions: string[] = []): CircuitBreaker {
     enabled: true,
     failureThreshold: 3,
     failureWindowMs: 10_000,
-    recoveryTimeoutMs: 200,
-    successThreshold: 2,
+    recoveryTimeoutMs: 0,
+    successThreshold: 1,
     clock: systemClock,
     onTransition: (to) => transitions.push(to),
   });

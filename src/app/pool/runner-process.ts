@@ -12,6 +12,7 @@ import { systemRandom } from '../../runtime/random.ts';
 import { openDatabase, type Database } from '../../store/database.ts';
 import type { Configuration } from '../config.ts';
 import { requireReachable } from '../database-access.ts';
+import { databaseOptions } from '../database-options.ts';
 import { findRunningDatabase } from '../embedded.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '../failure.ts';
 import { processLog, type LogSink } from '../process-log.ts';
@@ -179,9 +180,7 @@ async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<D
     url,
     maxSize: Math.min(settings.poolMaxSize, CONNECTIONS_MAX),
     minIdle: 0,
-    acquireRetries: settings.poolAcquireRetries,
-    acquireTimeoutMs: settings.poolTimeoutSecs * 1_000,
-    slowQueryMs: settings.slowQueryThresholdMs,
+    ...databaseOptions(settings),
     applicationName: 'heddle runner',
     clock: systemClock,
     log,

@@ -71,6 +71,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
     case 'REQUEST_TIMEOUT':
     case 'TOO_MANY_REQUESTS':
     case 'DATABASE_UNAVAILABLE':
+    case 'DATABASE_BUSY':
     case 'QUEUE_UNAVAILABLE':
     case 'SHUTTING_DOWN':
       return {

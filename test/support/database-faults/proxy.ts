@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Where connections go: a port of loopback, or a Unix socket. */
+export type ProxyTarget = number | string;
+
+/** An address that moves, and a network that fails on demand. */
+export interface Proxy {
+  readonly port: number;
+  /** The same URL through the proxy. */
+  through(url: string): string;
+  /** Where connections go from now on; those that there are stay. */
+  pointTo(target: ProxyTarget): void;
+  /** Breaks every connection with a reset. */
+  reset(): void;
+  /** What is sent from now on goes nowhere, on the connections that there are and on new ones; undone with `false`. */
+  swallow(isSwallowing: boolean): void;
+  /** Holds back what the server answers, for so long each time. */
+  slowDown(ms: number): void;
+  close(): Promise<void>;
+}
+
+/** A TCP proxy on loopback before a server. */
+export async function startProxy(target: ProxyTarget): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let current = target;
+  let isSwallowing = false;
+  let delayMs = 0;
+  const track = (socket: Socket, other: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => other.destroy());
+    socket.on('close', () => {
+      sockets.delete(socket);
+      other.destroy();
+    });
+  };
+  const server = createServer((near) => {
+    const far = typeof current === 'number' ? connect(current, '127.0.0.1') : connect(current);
+    track(near, far);
+    track(far, near);
+    near.on('data', (bytes) => {
+      if (!isSwallowing) far.write(bytes);
+    });
+    let order = Promise.resolve();
+    const answer = async (bytes: Buffer): Promise<void> => {
+      if (delayMs > 0) await sleep(delayMs);
+      if (!isSwallowing && !near.destroyed) near.write(bytes);
+    };
+    far.on('data', (bytes) => {
+      order = order.then(() => answer(bytes));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    through: (url) => at(url, port),
+    pointTo: (other) => (current = other),
+    reset: () => sockets.forEach((socket) => socket.resetAndDestroy()),
+    swallow: (on) => (isSwallowing = on),
+    slowDown: (ms) => (delayMs = ms),
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** The same database at a port of loopback. */
+export function at(url: string, port: number): string {
+  const moved = new URL(url);
+  moved.searchParams.delete('host');
+  moved.host = `127.0.0.1:${port}`;
+  return moved.href;
+}
+
+/** Where a URL of an embedded server leads. */
+export function socketOf(url: string): string {
+  const { searchParams, port } = new URL(url);
+  return `${searchParams.get('host')!}/.s.PGSQL.${port || '5432'}`;
+}
+
+/** A port that nobody listens on now. */
+export async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
