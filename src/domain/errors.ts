@@ -63,3 +63,10 @@ export class HeddleError extends Error {
     return ERROR_CATALOGUE[this.code].retryable;
   }
 }
+
+/** A page was asked for after something that is not there: no page is right, the first one least of all. */
+export function unknownCursor(what: string, id: string): HeddleError {
+  return new HeddleError('INVALID_QUERY', undefined, {
+    details: [`after: no ${what} has the id ${id}; start again without it`],
+  });
+}

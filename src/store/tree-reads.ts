@@ -1,3 +1,4 @@
+import { unknownCursor } from '../domain/errors.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { TASK_STATE_CODE, taskStateOf, type ContainerState, type TaskState } from '../domain/task-state.ts';
 import { modeOf, policyOf, type Container, type TaskResult, type TreeTask } from '../domain/workflow.ts';
@@ -278,13 +279,15 @@ interface ResultRecord {
   task_id: string;
   local_id: string | null;
   kind: string;
-  state: number;
+  /** Null in the only row of a page after a task that does not belong to the scope. */
+  state: number | null;
   data: JsonValue;
 }
 
 /** Whose results: those of a tree, those below a container, those of what stands before a task. */
 export type ResultsOf = 'workflow' | 'below' | 'before';
 
+/** Throws INVALID_QUERY where no task of the scope has the id `after`. */
 export async function findResults(
   queryable: Queryable,
   scope: ResultsOf,
@@ -293,5 +296,8 @@ export async function findResults(
   limit: number,
 ): Promise<TaskResult[]> {
   const rows = await queryable.query<ResultRecord>(RESULTS, [scope, id, after, limit]);
-  return rows.map((row) => ({ ...row, state: taskStateOf(row.state) }));
+  return rows.map(({ state, ...row }) => {
+    if (state === null) throw unknownCursor('task of these results', row.task_id);
+    return { ...row, state: taskStateOf(state) };
+  });
 }

@@ -413,6 +413,13 @@ describe('reads', () => {
     assert.deepEqual(await names(`?container_id=${id}`), ['first', 'last', 'left', 'right']);
     assert.deepEqual(await names(`?before_task_id=${nodes['last']!.id}`), ['first', 'left', 'right']);
     assert.deepEqual(await names(`?before_task_id=${nodes['first']!.id}`), []);
+    for (const after of [newId(), id, nodes['first']!.id.replace(/.$/, (last) => (last === '0' ? '1' : '0')), 'x']) {
+      const { status, body } = await call<Problem>('GET', `/v1/workflows/${id}/results?after=${after}`);
+      assert.equal(status, 400);
+      assert.match(body.details[0]!, /^after: /);
+    }
+    const elsewhere = `?container_id=${nodes['middle']!.id}&after=${nodes['first']!.id}`;
+    assert.equal((await call('GET', `/v1/workflows/${id}/results${elsewhere}`)).status, 400);
     const both = `?container_id=${id}&before_task_id=${nodes['last']!.id}`;
     assert.equal((await call('GET', `/v1/workflows/${id}/results${both}`)).status, 400);
     assert.equal((await call('GET', `/v1/workflows/${id}/results?container_id=${newId()}`)).status, 404);

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-import { HeddleError } from '../../domain/errors.ts';
+import { HeddleError, unknownCursor } from '../../domain/errors.ts';
 import { TARGET_CHARACTERS_MAX, type TrackedFinding } from '../../domain/finding.ts';
 import { Uuid } from '../wire/basics.ts';
 import {
@@ -70,8 +70,9 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
         ...(since === undefined ? {} : { since: momentOf('since', since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
-      const page = { after: query.after?.toLowerCase() ?? null, limit };
-      return (await findings.list(filter, page)).map(findingToWire);
+      const after = query.after?.toLowerCase() ?? null;
+      if (after !== null && (await findings.get(after)) === null) throw unknownCursor('finding', after);
+      return (await findings.list(filter, { after, limit })).map(findingToWire);
     },
   });
 }

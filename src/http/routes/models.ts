@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-import { HeddleError } from '../../domain/errors.ts';
+import { HeddleError, unknownCursor } from '../../domain/errors.ts';
 import {
   MODEL_KEY_CHARACTERS_MAX,
   MODEL_NAME_MEANING,
@@ -73,7 +73,9 @@ function listRoute(app: App, { models, config }: RouteContext): void {
         ...(changed_since === undefined ? {} : { changed_since: momentOf('changed_since', changed_since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
-      return (await models.list(filter, { after: query.after?.toLowerCase() ?? null, limit })).map(modelToWire);
+      const after = query.after?.toLowerCase() ?? null;
+      if (after !== null && (await models.get(after)) === null) throw unknownCursor('model', after);
+      return (await models.list(filter, { after, limit })).map(modelToWire);
     },
   });
 }

@@ -1,4 +1,4 @@
-import { getJson, request, segment } from './client.ts';
+import { ApiError, getJson, request, segment } from './client.ts';
 import type { BasicTask } from './wire.ts';
 import type { ChildrenPage, TaskResult, Workflow, WorkflowTree } from './workflow-wire.ts';
 
@@ -49,7 +49,11 @@ export function findTasks(
 export async function getResult(workflowId: string, taskId: string, signal?: AbortSignal): Promise<TaskResult | null> {
   // Results come in the order of their tasks' ids: this one's is the first after the id just before it.
   const search = new URLSearchParams({ after: idBefore(taskId), page_size: '1' });
-  const results = await getJson<TaskResult[]>(`/v1/workflows/${segment(workflowId)}/results?${search}`, signal);
+  const page = getJson<TaskResult[]>(`/v1/workflows/${segment(workflowId)}/results?${search}`, signal);
+  const results = await page.catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 400) return [];
+    throw error;
+  });
   return results.find((result) => result.task_id === taskId) ?? null;
 }
 

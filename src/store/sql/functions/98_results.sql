@@ -19,7 +19,7 @@ end $$;
 
 -- A page of the results that tasks left: those of a workflow, those below a container, or those of what stands before a
 -- task in its container. In the order of containers and of positions within them, after the task p_after: each page goes
--- on where the last one ended, whatever it takes to get there.
+-- on where the last one ended, whatever it takes to get there. One row without a state where p_after is no task of them.
 create or replace function read_results(p_scope text, p_id uuid, p_after uuid, p_limit integer)
 returns table (task_id uuid, local_id text, state smallint, data jsonb, kind text)
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -45,6 +45,10 @@ begin
   select array_agg(u.id order by u.id) into v_containers from (select v_own as id union all select id from below) u;
   if p_after is not null then
     select t.container_id, t.position into v_at, v_position from task_all t where t.id = p_after;
+    if v_at is null or v_at <> all (v_containers) then
+      return query select p_after, null::text, null::smallint, null::jsonb, null::text;
+      return;
+    end if;
   end if;
   foreach v_container in array v_containers loop
     continue when v_container < v_at;
