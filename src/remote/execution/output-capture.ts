@@ -52,16 +52,25 @@ export class OutputCapture {
   }
 }
 
-/** Reads a stream to its end, with rests after bursts. A stream that fails has ended. */
-export function readThrottled(stream: Readable, clock: Clock, take: (chunk: Buffer) => void): void {
+/**
+ * Reads a stream to its end, with rests after bursts. A stream that fails has ended.
+ *
+ * @returns has it rest no more: its writer has ended, so what is left to read fits into the kernel's buffer
+ */
+export function readThrottled(stream: Readable, clock: Clock, take: (chunk: Buffer) => void): () => void {
   let burst = 0;
+  let isThrottled = true;
   stream.on('error', () => undefined);
   stream.on('data', (chunk: Buffer) => {
     take(chunk);
     burst += chunk.length;
-    if (burst < BURST_BYTES) return;
+    if (burst < BURST_BYTES || !isThrottled) return;
     burst = 0;
     stream.pause();
     clock.after(REST_MS, () => stream.resume());
   });
+  return () => {
+    isThrottled = false;
+    stream.resume();
+  };
 }

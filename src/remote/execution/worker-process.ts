@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 
 import type { Clock } from '../../runtime/clock.ts';
+import { eventLoopTurn } from '../../runtime/turn.ts';
 import { encodeFrame, FRAME, FrameReader, type JobHeader } from './child/frames.ts';
 import { OutputCapture, readThrottled } from './output-capture.ts';
 import type { Ended, StartedProcess } from './starter/starter.ts';
@@ -75,10 +76,12 @@ export class WorkerProcess {
     const [input, output, error, answers = output] = started.streams as [Socket, Socket, Socket, Socket?];
     this.#input = input;
     input.on('error', () => undefined);
-    readThrottled(error, clock, (chunk) => this.stderr.push(chunk));
-    if (answers !== output) readThrottled(output, clock, (chunk) => this.stdout.push(chunk));
-    readThrottled(answers, clock, (chunk) => this.#reader.push(chunk));
-    void this.#watchEnd(pipesCloseMs, new Set([output, error, answers]));
+    const hasten = [
+      readThrottled(error, clock, (chunk) => this.stderr.push(chunk)),
+      readThrottled(answers, clock, (chunk) => this.#reader.push(chunk)),
+    ];
+    if (answers !== output) hasten.push(readThrottled(output, clock, (chunk) => this.stdout.push(chunk)));
+    void this.#watchEnd(pipesCloseMs, new Set([output, error, answers]), hasten);
   }
 
   get pid(): number {
@@ -231,7 +234,7 @@ export class WorkerProcess {
     this.#answer(answer);
   }
 
-  async #watchEnd(pipesCloseMs: number, outputs: ReadonlySet<Socket>): Promise<void> {
+  async #watchEnd(pipesCloseMs: number, outputs: ReadonlySet<Socket>, hasten: readonly (() => void)[]): Promise<void> {
     const closed = Promise.all(Array.from(outputs, closedOf));
     const ended = await this.#started.exited;
     this.#isOver = true;
@@ -240,8 +243,11 @@ export class WorkerProcess {
     this.#input.destroy();
     const late = Promise.withResolvers<undefined>();
     const cancel = this.#clock.after(pipesCloseMs, () => late.resolve(undefined));
+    for (const readOn of hasten) readOn();
     await Promise.race([closed, late.promise]);
     cancel();
+    // A timer can come before what has been there to read: all of that is read in one turn.
+    await eventLoopTurn();
     for (const stream of outputs) stream.destroy();
     this.#fail({ kind: 'ended', ended });
     this.#settleEnded(ended);

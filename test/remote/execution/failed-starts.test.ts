@@ -20,12 +20,12 @@ test(
     const { stdout } = await promisify(execFile)('prlimit', ['--nofile=64', process.execPath, program]);
     assert.match(
       stdout,
-      /^begun\nError: (it ended before its streams were there|the executor did not take its streams) \/ .*git cannot be started on the executor\n$/,
+      /^begun\nError: the executor did not take its streams \/ .*git cannot be started on the executor\n$/,
     );
   },
 );
 
-test('starts that fail cost no seat', { timeout: 60_000 }, async (t) => {
+test('starts that fail cost no seat', async (t) => {
   const parent = await mkdtemp(join(tmpdir(), 'heddle-starts-'));
   await chmod(parent, 0o755);
   t.after(() => rm(parent, { recursive: true, force: true }));

@@ -17,10 +17,9 @@ const launch = {
   ...{ command: 'true', args: [], environment: { PATH: '/usr/bin:/bin' }, directory: '/', user: null },
   ...{ streams: 4, files: [], behind: false },
 };
-// What starts it is there by now.
-await (
-  await starter.start(launch)
-).exited;
+// What starts it is there by now, and what it had is not any more.
+const first = await starter.start(launch);
+await Promise.all(first.streams.map((stream) => new Promise((closed) => stream.once('close', closed).resume())));
 const git = { searchPath: '/usr/bin', directory: '/', protocol: 'file', token: null };
 // Before they are gone: what this needs itself.
 process.stdout.write('begun\n');

@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 
 import { Stage } from '../../../src/remote/execution/stage.ts';
 import { type Launch, type StartedProcess, Starter } from '../../../src/remote/execution/starter/starter.ts';
+import { WorkerProcess } from '../../../src/remote/execution/worker-process.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -124,6 +125,21 @@ test('many starts at once get streams of their own', async (t) => {
     said,
     numbers.map((number) => [`${number}\n`, `answer ${number}\n`]),
   );
+});
+
+test('a process that ends before this one looks is no error, and all that it said is read', async (t) => {
+  const { starter } = await opened(t);
+  // fixed wait: every turn is held up, so that ends and streams are there together
+  const hold = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 15), 1);
+  t.after(() => clearInterval(hold));
+  const script = 'head -c 100000 /dev/zero | tr "\\0" x; printf end >&2; printf "\\0\\0\\0\\001Y" >&3; exit 3';
+  for (let round = 0; round < 20; round += 1) {
+    // Nothing may hold the pipes any longer.
+    const worker = new WorkerProcess(await starter.start(shell(script)), 0, systemClock);
+    assert.deepEqual(await worker.ended, { exitCode: 3, signal: null });
+    assert.equal(await worker.ready, true);
+    assert.deepEqual([worker.stdout.bytes, worker.stderr.text], [100_000, 'end']);
+  }
 });
 
 test('a connection that is no stream of a process is cut', async (t) => {

@@ -2,24 +2,25 @@ import { mkdir } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 
-import { TOKEN_LENGTH } from './messages.ts';
+import { TAKEN, TOKEN_LENGTH } from './messages.ts';
 
 /** The system's own bound is 103 to 107, by system. */
 const PATH_BYTES_MAX = 103;
 /** Whoever connects says within this time what for. */
 const GREETING_MS = 10_000;
 
-interface Expected {
-  readonly sockets: (Socket | undefined)[];
-  missing: number;
-  readonly settle: (sockets: readonly Socket[]) => void;
+/** The connections of one process to come, by the number of the stream that each is. */
+export interface ExpectedStreams {
+  readonly sockets: readonly (Socket | undefined)[];
+  /** Cuts those that are there, and takes no more. */
+  readonly forget: () => void;
 }
 
 /** A socket in a folder that nobody else can enter, at which the streams of new processes arrive. */
 export class Connections {
   readonly path: string;
   readonly #server: Server;
-  readonly #expected = new Map<string, Expected>();
+  readonly #expected = new Map<string, (Socket | undefined)[]>();
 
   private constructor(path: string) {
     this.path = path;
@@ -43,17 +44,15 @@ export class Connections {
     return made;
   }
 
-  /** The connections that begin with this token, once all are there; until they are forgotten. */
-  expect(token: string, count: number): { sockets: Promise<readonly Socket[]>; forget: () => void } {
-    const { promise, resolve } = Promise.withResolvers<readonly Socket[]>();
-    const expected: Expected = { sockets: Array.from({ length: count }), missing: count, settle: resolve };
-    this.#expected.set(token, expected);
+  /** Takes as many connections that begin with this token, and answers each once it is taken. */
+  expect(token: string, count: number): ExpectedStreams {
+    const sockets = Array.from<Socket | undefined>({ length: count });
+    this.#expected.set(token, sockets);
     const forget = (): void => {
       this.#expected.delete(token);
-      // Once all were there they are somebody's.
-      if (expected.missing > 0) for (const socket of expected.sockets) socket?.destroy();
+      for (const socket of sockets) socket?.destroy();
     };
-    return { sockets: promise, forget };
+    return { sockets, forget };
   }
 
   #greet(socket: Socket): void {
@@ -72,16 +71,14 @@ export class Connections {
   #take(greeting: string, socket: Socket): void {
     const token = greeting.slice(0, TOKEN_LENGTH);
     const index = Number(greeting.slice(TOKEN_LENGTH));
-    const expected = this.#expected.get(token);
-    if (expected === undefined || index >= expected.sockets.length || expected.sockets[index] !== undefined) {
+    const sockets = this.#expected.get(token);
+    if (sockets === undefined || index >= sockets.length || sockets[index] !== undefined) {
       socket.destroy();
       return;
     }
-    expected.sockets[index] = socket;
-    expected.missing -= 1;
-    if (expected.missing > 0) return;
-    this.#expected.delete(token);
-    expected.settle(expected.sockets as readonly Socket[]);
+    sockets[index] = socket;
+    if (!sockets.includes(undefined)) this.#expected.delete(token);
+    socket.write(TAKEN);
   }
 
   close(): void {

@@ -19,6 +19,8 @@ import {
 } from './messages.ts';
 
 const OUTPUT = 1;
+/** An executor that has no descriptors left may not answer. */
+const TAKEN_MS = 30_000;
 /** Where the executor takes the other ends of streams. */
 const place = process.argv[2]!;
 const living = new Map<number, ChildProcess>();
@@ -30,9 +32,9 @@ function tell(type: number, note: StartedNote | FailedNote | ExitedNote): void {
 
 async function start(order: StartOrder): Promise<void> {
   const { id } = order;
-  const streams: Socket[] = [];
+  const streams = Array.from({ length: order.streams }, () => new Socket());
   try {
-    for (let index = 0; index < order.streams; index += 1) streams.push(await connected(`${order.token}${index}`));
+    await Promise.all(streams.map((stream, index) => taken(stream, `${order.token}${index}`)));
     born(order, spawned(order, streams));
   } catch (error) {
     tell(NOTE.failed, { id, message: error instanceof Error ? error.message : String(error) });
@@ -45,24 +47,26 @@ interface Connected {
   readonly _handle: { setBlocking(blocking: boolean): void } | null;
 }
 
-/** A connection whose data nobody here reads: it is the new process's. */
-function connected(greeting: string): Promise<Socket> {
+/**
+ * Connects a stream of a new process. However soon that process ends, its streams are the executor's by then; what the
+ * executor sends after its answer is for the process alone.
+ */
+function taken(stream: Socket, greeting: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = new Socket();
-    socket.pause();
-    socket.once('error', reject);
-    socket.connect({ path: place }, () =>
-      socket.write(greeting, () => {
-        (socket as unknown as Connected)._handle?.setBlocking(true);
-        resolve(socket);
-      }),
-    );
+    const refused = (): void => reject(new Error('the executor did not take its streams'));
+    stream.once('error', refused).once('close', refused);
+    stream.setTimeout(TAKEN_MS, () => stream.destroy());
+    stream.once('data', () => {
+      stream.setTimeout(0).pause();
+      (stream as unknown as Connected)._handle?.setBlocking(true);
+      resolve();
+    });
+    stream.connect({ path: place }, () => stream.write(greeting));
   });
 }
 
 /** @throws Error where it cannot be started */
 function spawned(order: StartOrder, streams: readonly Socket[]): ChildProcess {
-  if (streams.some(({ destroyed }) => destroyed)) throw new Error('the executor did not take its streams');
   const files: number[] = [];
   try {
     // Each reader moves the place in an open file, so each process has its own.

@@ -49,3 +49,6 @@ export interface ExitedNote {
 
 /** Random characters of a token. */
 export const TOKEN_LENGTH = 32;
+
+/** What the executor answers to each connection that it has taken: the process is not started before. */
+export const TAKEN = '+';

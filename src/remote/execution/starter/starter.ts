@@ -5,7 +5,7 @@ import type { Clock } from '../../../runtime/clock.ts';
 import type { Logger } from '../../../runtime/log.ts';
 import { systemRandom } from '../../../runtime/random.ts';
 import { encodeFrame, FrameReader } from '../child/frames.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ExpectedStreams } from './connections.ts';
 import {
   type ExitedNote,
   type FailedNote,
@@ -44,16 +44,13 @@ export interface StarterOptions {
 }
 
 interface Starting {
-  readonly sockets: Promise<readonly Socket[]>;
-  readonly forget: () => void;
+  readonly streams: ExpectedStreams;
   readonly settle: (started: StartedProcess | Promise<StartedProcess>) => void;
 }
 
 /** It holds next to nothing, and what it holds is copied for each start. */
 const NODE_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'] as const;
 const NOTE_BYTES_MAX = 64 * 1024;
-/** A process whose streams are not there by then, since this one has no descriptors left, is ended. */
-const STREAMS_MS = 10_000;
 /** It ends by itself, unless somebody holds it up. */
 const CLOSE_MS = 5_000;
 
@@ -85,9 +82,9 @@ export class Starter {
     this.#ids += 1;
     const id = this.#ids;
     const token = Buffer.from(systemRandom.bytes(TOKEN_LENGTH / 2)).toString('hex');
-    const { sockets, forget } = this.#connections.expect(token, launch.streams);
+    const streams = this.#connections.expect(token, launch.streams);
     return new Promise((settle) => {
-      this.#starting.set(id, { sockets, forget, settle });
+      this.#starting.set(id, { streams, settle });
       this.#order(ORDER.start, { ...launch, id, token });
     });
   }
@@ -130,7 +127,8 @@ export class Starter {
     });
     const over = (why: string): void => this.#lose(child, `${why} ${said.trim()}`.trim());
     child.once('error', (error) => over(error.message));
-    child.once('exit', (exitCode, signal) => over(`it ended with ${signal ?? exitCode ?? 'nothing'}`));
+    // Not at its exit: what it told before may still have to be read.
+    child.once('close', (exitCode, signal) => over(`it ended with ${signal ?? exitCode ?? 'nothing'}`));
     // Absent where this process has no descriptors left.
     child.stdin?.on('error', () => undefined);
     child.stdout?.on('data', (chunk: Buffer) => reader.push(chunk));
@@ -143,9 +141,12 @@ export class Starter {
 
   /** This process goes on as long as one that it had started, or a start, may have something to tell. */
   #keepAlive(): void {
-    const notes = this.#process?.stdout as Socket | null | undefined;
-    if (this.#starting.size + this.#living.size > 0) notes?.ref();
-    else notes?.unref();
+    const child = this.#process;
+    const isAwaited = this.#starting.size + this.#living.size > 0;
+    for (const handle of [child, child?.stdout as Socket | null | undefined]) {
+      if (isAwaited) handle?.ref();
+      else handle?.unref();
+    }
   }
 
   #note(type: number, content: Buffer): void {
@@ -165,22 +166,16 @@ export class Starter {
     const kill = (): void => {
       if (this.#living.has(id)) this.#order(ORDER.kill, { id });
     };
-    const cancelLate = this.#options.clock.after(STREAMS_MS, kill);
-    const lost = exited.then(() => {
-      throw new Error('it ended before its streams were there');
-    });
-    const streams = Promise.race([starting.sockets, lost]).finally(() => {
-      cancelLate();
-      starting.forget();
-    });
-    starting.settle(streams.then((sockets) => ({ pid, streams: sockets, exited, kill })));
+    // It was started when all of them had been taken.
+    const streams = starting.streams.sockets as readonly Socket[];
+    starting.settle({ pid, streams, exited, kill });
   }
 
   #refuse(id: number, message: string): void {
     const starting = this.#starting.get(id);
     if (starting === undefined) return;
     this.#starting.delete(id);
-    starting.forget();
+    starting.streams.forget();
     starting.settle(Promise.reject(new Error(message)));
   }
 
