@@ -46,6 +46,13 @@ export class LaunchHealth {
     this.#ailing.delete(shapeKeyOf(requirements));
   }
 
+  /** Lets everything be tried at once: somebody may have mended what it failed of. */
+  clear(): void {
+    const retry_at = this.#clock.now();
+    // They stay, so that a failure which is told of from elsewhere counts as known.
+    for (const [key, ailing] of this.#ailing) this.#ailing.set(key, { ...ailing, failures: 0, retry_at });
+  }
+
   /** Null where the last launch for these succeeded, or where there was none of late. */
   of(requirements: Requirements): Ailing | null {
     const ailing = this.#ailing.get(shapeKeyOf(requirements));

@@ -2,6 +2,7 @@ import { backoffMs } from '../runtime/backoff.ts';
 import type { PoolContext } from './context.ts';
 import { within } from './deadline.ts';
 import type { LaunchHealth } from './launch-health.ts';
+import type { LaunchObstacle } from './pool-port.ts';
 import { LaunchFailure, type LaunchBatch, type LaunchFault, type LaunchResult } from './port/provider.ts';
 
 const BATCHES_A_PASS = 8;
@@ -11,19 +12,28 @@ const CALL_MS = 90_000;
 const THROTTLED_BACKOFF = { base_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0.5 };
 const UNCLEAR_BACKOFF = { base_ms: 500, factor: 2, max_ms: 30_000, jitter: 0.5 };
 const REASON_CHARS_MAX = 500;
+const DELAYED_MAX = 100;
 
 /** Makes the launches that are planned. A call that may have been made before is made again with the same words. */
 export class Launcher {
   readonly #context: PoolContext;
   readonly #health: LaunchHealth;
+  /** Launches that this process tries again, by batch. */
+  readonly #delayed = new Map<string, LaunchObstacle & { readonly retry_at: number }>();
 
   constructor(context: PoolContext, health: LaunchHealth) {
     this.#context = context;
     this.#health = health;
   }
 
+  /** What holds back launches that are planned already. */
+  get obstacles(): readonly LaunchObstacle[] {
+    return [...this.#delayed.values()];
+  }
+
   async runOnce(): Promise<'again' | 'idle'> {
     const { store, provider, policy } = this.#context;
+    this.#forgetTaken();
     const batches = await store.takeBatches(provider.name, BATCHES_A_PASS, LEASE_MS, policy.launch_rate);
     if (batches.length === 0) return 'idle';
     const outcomes = await Promise.allSettled(batches.map((batch) => this.#launch(batch)));
@@ -33,8 +43,15 @@ export class Launcher {
     return 'again';
   }
 
+  /** Another process may have made the try, or found that it is over. */
+  #forgetTaken(): void {
+    const before = this.#context.clock.now() - LEASE_MS;
+    for (const [id, { retry_at }] of this.#delayed) if (retry_at < before) this.#delayed.delete(id);
+  }
+
   async #launch(batch: LaunchBatch): Promise<void> {
     const { store, provider, clock } = this.#context;
+    this.#delayed.delete(batch.id);
     let result: LaunchResult;
     try {
       result = await within(clock, CALL_MS, `the provider ${provider.name}`, provider.launch(batch));
@@ -56,6 +73,8 @@ export class Launcher {
     if (retryAt === null) log.warn(fields, `A launch of ${batch.runner_ids.length} runners failed: ${REMEDIES[fault]}`);
     else log.info(fields, 'A launch is tried again');
     await store.launchFailed(batch.id, reason, retryAt);
+    if (retryAt !== null && this.#delayed.size < DELAYED_MAX)
+      this.#delayed.set(batch.id, { requirements: batch.requirements, reason, retry_at: retryAt });
     this.#count(fault, batch.runner_ids.length);
     if (retryAt === null) this.#health.failed(batch.requirements, reason, fault === 'refused' ? 'refused' : 'capacity');
   }

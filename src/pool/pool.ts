@@ -5,6 +5,7 @@ import { shapeKeyOf, type Demand } from '../domain/runner/requirements.ts';
 import type { Runner } from '../domain/runner/runner.ts';
 import { aliveIn, batchesOf } from './batches.ts';
 import type { PoolContext } from './context.ts';
+import { within } from './deadline.ts';
 import { historyOf } from './history.ts';
 import { PoolParts, type PoolOptions } from './parts.ts';
 import type { HoldOptions, PoolClass, PoolOperations, PoolStatus, Provisioned, Refreshed } from './pool-port.ts';
@@ -15,6 +16,8 @@ import { refresh } from './refresh.ts';
 const HOLDER_CHARS_MAX = 200;
 const IDS_MAX = 1_000;
 const PAGE_MAX = 1_000;
+/** How long whoever asks for runners waits for a backend that looks for idle ones. */
+const ANSWER_MS = 1_000;
 
 /**
  * The pool of one process: its parts, each in a loop of its own, and what people may ask of it. Any number of processes
@@ -74,7 +77,7 @@ export class Pool implements PoolOperations {
 
   status(): PoolStatus {
     const { backend, provider, policy } = this.#context;
-    const { health, provisioner, replenisher } = this.parts;
+    const { health, launcher, provisioner, replenisher } = this.parts;
     const failed = health.heldBack.map(({ requirements, reason, failures, retry_at }) => ({
       requirements,
       reason: `${failures === 1 ? 'the last launch' : `the last ${failures} launches`} failed: ${reason}`,
@@ -86,7 +89,7 @@ export class Pool implements PoolOperations {
       max_runners: policy.max_runners,
       policy,
       parts: this.parts.parts.map(({ status }) => status),
-      obstacles: [...failed, ...provisioner.obstacles, ...replenisher.obstacles],
+      obstacles: [...failed, ...launcher.obstacles, ...provisioner.obstacles, ...replenisher.obstacles],
     };
   }
 
@@ -184,9 +187,18 @@ export class Pool implements PoolOperations {
       throw new HeddleError('IDEMPOTENCY_MISMATCH', `The request ${id} asks for something else; give another id`);
     }
     if (known.state !== 'waiting') return known;
-    // Where somebody idle fits, whoever asks learns it at once; what fails here, the part that serves tells of.
-    await this.parts.server.serve([known]).catch(() => undefined);
+    await this.#serveNow(known);
     return this.request(id);
+  }
+
+  /** Serves a request where that takes a moment; a pickup that goes through queues goes on, and its caller waits no longer. */
+  async #serveNow(request: RunnerRequest): Promise<void> {
+    const { backend, clock } = this.#context;
+    const serving = this.parts.server.serve([request]);
+    // One statement of the store takes as long as it takes.
+    const answer = backend.driver === 'postgres' ? serving : within(clock, ANSWER_MS, 'the backend', serving);
+    // What fails here, the part that serves tells of.
+    await answer.catch(() => undefined);
   }
 
   async releaseHold(id: string): Promise<RequestWithRunners> {
@@ -204,14 +216,14 @@ export class Pool implements PoolOperations {
   async release(runnerIds: readonly string[]): Promise<number> {
     const held = (await this.#existing(idsOf(runnerIds))).filter(({ request_id }) => request_id !== null);
     const requests = [...new Set(held.flatMap(({ request_id }) => request_id ?? []))];
-    const tasks = (requests.length === 0 ? [] : await this.requests(requests)).filter(
-      ({ source }) => source === 'task',
-    );
+    const known = requests.length === 0 ? [] : await this.requests(requests);
+    const tasks = known.filter(({ source }) => source === 'task');
     if (tasks.length > 0) {
       const runs = tasks.slice(0, 10).map(({ run }) => run);
       const remedy = 'cancel the task, or terminate the runner, and the task gets another one';
       throw new HeddleError('CONFLICT', `Runners work for the tasks ${runs.join(', ')}; ${remedy}`);
     }
+    requireWhole(known, new Set(held.map(({ id }) => id)));
     // The request ends, so that it is not served again in place of who took its runners away.
     if (requests.length > 0) await this.#context.store.withdraw(requests, 'released by hand');
     this.wake();
@@ -232,6 +244,7 @@ export class Pool implements PoolOperations {
 
   async refresh(): Promise<Refreshed> {
     const refreshed = await refresh(this.#context, this.parts, this.#launches);
+    this.parts.wake('plan launches', 'keep runners idle');
     this.wake();
     return refreshed;
   }
@@ -245,6 +258,15 @@ export class Pool implements PoolOperations {
     const detail = `resource_class: must be a class of the pool, not ${JSON.stringify(name.slice(0, 64))}; known are ${known}`;
     return new HeddleError('VALIDATION_FAILED', undefined, { details: [detail] });
   }
+}
+
+/** @throws HeddleError CONFLICT where a hold has other runners, too: it is all or nothing until it is released */
+function requireWhole(holds: readonly RequestWithRunners[], released: ReadonlySet<string>): void {
+  const parted = holds.find(({ runners }) => runners.some(({ id }) => !released.has(id)));
+  if (parted === undefined) return;
+  const { id, run, runners } = parted;
+  const what = `The hold ${id} of ${run} has ${runners.length} runners, which are released together`;
+  throw new HeddleError('CONFLICT', `${what}; to release all of them: heddle pool let-go ${id}`);
 }
 
 function provisioned(runners: readonly Runner[], count: number, max: number): Provisioned {

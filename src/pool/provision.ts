@@ -7,7 +7,6 @@ import type { NewBatch, RunnerRequest, Shortage } from './port/store.ts';
 import { waitingPages } from './waiting-pages.ts';
 
 const PAGE = 500;
-const PAGES_MAX = 20;
 /** After so long without a clear answer whether somebody idle could serve it, a request counts as one that nobody can. */
 const UNCERTAIN_MS = 10_000;
 /** Who plans the same within so long plans it once. */
@@ -61,7 +60,10 @@ export class Provisioner {
     const room = Math.max(0, policy.max_runners - aliveIn(await store.census()));
     const pass: Pass = { now: clock.now(), room, shapes: new Map(), obstacles: [] };
     const known = new Map(shortages.map((shortage) => [shortage.shape_id, shortage]));
-    for await (const page of waitingPages(store, PAGE, PAGES_MAX)) {
+    // However many wait for what is not to be had, those behind them have their runners planned.
+    const plannable = lacking.filter(({ requirements }) => !this.#health.holdsBack(requirements));
+    const shapeIds = plannable.map(({ shape_id }) => shape_id);
+    for await (const page of waitingPages(store, PAGE, Number.POSITIVE_INFINITY, shapeIds)) {
       for (const request of page) this.#allot(request, known, pass);
       if (pass.room === 0) break;
     }
@@ -93,11 +95,20 @@ export class Provisioner {
     // It came after the shortages were counted: the next pass sees both.
     if (shortage === undefined) return null;
     this.#learn(request, shortage);
-    const heldBack = this.#health.holdsBack(shortage.requirements);
+    const heldBack = this.#health.holdsBack(shortage.requirements) || !this.#isOffered(shortage, pass);
     const unspoken = shortage.coming + (shortage.idle ?? 0);
     const plan = { shortage, unspoken, missing: 0, maker: request.id, heldBack };
     pass.shapes.set(request.shape_id, plan);
     return plan;
+  }
+
+  /** What is none of this pool's takes no room from the others. */
+  #isOffered({ requirements }: Shortage, { obstacles }: Pass): boolean {
+    const { resource_class } = requirements;
+    if (this.#context.policy.classes.some(({ name }) => name === resource_class)) return true;
+    const reason = `the class ${resource_class} is none of this pool: add it to HEDDLE_POOL_CLASSES, or end the request`;
+    obstacles.push({ requirements, reason, retry_at: null });
+    return false;
   }
 
   /** Takes note of a launch that failed in another process: nothing is on its way, and the request says why. */
@@ -130,11 +141,7 @@ export class Provisioner {
       if (missing === 0) continue;
       const { requirements, coming } = shortage;
       const key = `launch ${coming} ${slot}`;
-      const planned = batchesOf(this.#context, { requirements, count: missing, maker, key, coming });
-      if (planned === null) {
-        const reason = `the class ${requirements.resource_class} is none of this pool: add it to HEDDLE_POOL_CLASSES, or end the request`;
-        pass.obstacles.push({ requirements, reason, retry_at: null });
-      } else batches.push(...planned);
+      batches.push(...(batchesOf(this.#context, { requirements, count: missing, maker, key, coming }) ?? []));
     }
     if (pass.room === 0 && pass.obstacles.length === 0) pass.obstacles.push(this.#full());
     this.#obstacles = pass.obstacles;

@@ -9,7 +9,7 @@ import type { Refreshed } from './pool-port.ts';
  */
 export async function refresh(
   { provider }: PoolContext,
-  { sweeper, reaper, offerer }: PoolParts,
+  { health, sweeper, reaper, offerer }: PoolParts,
   launches: boolean,
 ): Promise<Refreshed> {
   const failures: string[] = [];
@@ -33,6 +33,7 @@ export async function refresh(
   const { orphans, vanished } = launches
     ? await attempt('the provider could not be listed', none, () => reaper.reconcile())
     : none;
+  health.clear();
   const offered = await attempt('the backend could not be told of idle runners', 0, () => offerer.offerAll());
   return { changes, ended, terminated, orphans, vanished, offered, failures };
 }

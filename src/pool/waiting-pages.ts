@@ -1,14 +1,16 @@
 import type { RunnerRequest, RunnerStore } from './port/store.ts';
 
-/** Requests that wait, page by page in the order of their turn; at most so many pages. */
+/** Requests that wait, of any shape or of these, page by page in the order of their turn; at most so many pages. */
 export async function* waitingPages(
   store: Pick<RunnerStore, 'waiting'>,
   pageSize: number,
   pagesMax: number,
+  shapeIds?: readonly number[],
 ): AsyncGenerator<readonly RunnerRequest[]> {
   let last: RunnerRequest | undefined;
   for (let page = 0; page < pagesMax; page += 1) {
-    const requests = await store.waiting(pageSize, last === undefined ? undefined : { rank: last.rank, id: last.id });
+    const after = last === undefined ? undefined : { rank: last.rank, id: last.id };
+    const requests = await store.waiting(pageSize, after, shapeIds);
     if (requests.length === 0) return;
     yield requests;
     if (requests.length < pageSize) return;

@@ -102,6 +102,40 @@ test('what is refused waits longer than what is not there', async () => {
   await scene.stop();
 });
 
+test('a launch that the provider throttles stands among what holds launches back, until it is made', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  scene.provider.troubles.push('throttled', 'throttled', 'throttled', 'throttled');
+  await pool.hold(demandOf(), HOLD);
+  await pool.parts.server.runOnce();
+  await pool.parts.provisioner.runOnce();
+  await pool.parts.launcher.runOnce();
+  const [obstacle] = pool.status().obstacles;
+  assert.match(obstacle?.reason ?? '', /throttled/);
+  assert.ok(obstacle!.retry_at! > scene.clock.now());
+  pool.start();
+  await scene.pass(MINUTE);
+  assert.deepEqual(pool.status().obstacles, []);
+  await scene.stop();
+});
+
+test('a refresh lets what failed be launched at once', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  scene.provider.troubles.push(...Array.from({ length: 5 }, () => 'refused' as const));
+  pool.start();
+  const { id } = await pool.hold(demandOf(), HOLD);
+  await scene.pass(10 * MINUTE);
+  scene.provider.troubles.length = 0;
+  const tried = scene.launches().length;
+  await scene.pass(MINUTE);
+  assert.equal(scene.launches().length, tried, 'it waits between launches that fail');
+  await pool.refresh();
+  await scene.pass(10 * SECOND);
+  assert.equal((await pool.request(id)).state, 'granted');
+  await scene.stop();
+});
+
 test('of a launch that brought fewer, what came is used, and the rest is planned anew', async () => {
   const scene = new Scene();
   const pool = scene.pool();

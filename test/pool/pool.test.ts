@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { HeddleError, type ErrorCode } from '../../src/domain/errors.ts';
+import { newCounts } from '../../src/pool/backends/queue-backend.ts';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
+import type { Served } from '../../src/pool/port/backend.ts';
 import type { Logger } from '../../src/runtime/log.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
@@ -182,6 +184,32 @@ test('runners are drained, ended and taken back by hand', async () => {
   assert.equal(await pool.terminate([other!]), 1);
   await scene.pass(10 * SECOND);
   assert.deepEqual(scene.provider.running, []);
+  await scene.stop();
+});
+
+test('one runner of a hold of several is not released alone, and all of them are', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  pool.start();
+  const { id } = await pool.hold(demandOf({ count: 2 }), HOLD);
+  await scene.pass(10 * SECOND);
+  const ids = (await pool.request(id)).runners.map((runner) => runner.id);
+  assert.match(await refusal(pool.release([ids[0]!]), 'CONFLICT'), new RegExp(`2 runners.*heddle pool let-go ${id}`));
+  assert.equal((await pool.request(id)).state, 'granted');
+  assert.equal(await pool.release(ids), 2);
+  assert.equal((await pool.request(id)).state, 'ended');
+  await scene.stop();
+});
+
+test('who asks is answered while a backend still looks through its queue', async () => {
+  const scene = new Scene();
+  const looks = Promise.withResolvers<Served[]>();
+  const backend = { ...scene.context().backend, driver: 'sqs-classic', serve: () => looks.promise } as const;
+  const pool = scene.pool({}, { backend: { ...backend, counts: newCounts(), offer: () => Promise.resolve() } });
+  const asking = pool.hold(demandOf(), HOLD);
+  await scene.pass(SECOND);
+  assert.equal((await asking).state, 'waiting');
+  looks.resolve([]);
   await scene.stop();
 });
 

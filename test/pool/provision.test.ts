@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { PostgresBackend } from '../../src/pool/backends/postgres.ts';
 import type { PoolBackend } from '../../src/pool/port/backend.ts';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
+import { newId } from '../../src/runtime/random.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
 const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
@@ -202,6 +203,21 @@ test('runners that somebody ends before they have spoken are no failed launch: t
     await scene.pass(5 * SECOND);
     assert.deepEqual(pool.status().obstacles, []);
   }
+  await scene.stop();
+});
+
+test('those behind more than ten thousand that get nothing have their runners planned', async () => {
+  const scene = new Scene();
+  const pool = scene.pool();
+  const words = { tenant: 'one', source: 'holder', run: 'one', attempt: null, expires_at: null } as const;
+  const asked = Array.from({ length: 10_500 }, () => {
+    return { ...demandOf({ resource_class: 'removed' }), id: newId(), ...words };
+  });
+  for (let at = 0; at < asked.length; at += 500) await scene.store.ask(asked.slice(at, at + 500));
+  const last = { ...demandOf(), id: newId(), ...words };
+  await scene.store.ask([last]);
+  await scene.store.noteExhausted([...asked, last].map(({ id }) => ({ request_id: id, exhaustion: 'global' })));
+  assert.equal(await pool.parts.provisioner.runOnce(), 1);
   await scene.stop();
 });
 

@@ -1,6 +1,7 @@
 /** Why runners end that somebody wanted to end: nothing is wrong with their launch. */
 export const END_REASONS = {
   drained: 'drained',
+  idle_too_long: 'idle too long',
   by_hand: 'by hand',
   server_stopped: 'its server stopped',
   class_changed: 'its class has changed',

@@ -108,13 +108,14 @@ function holdRoute(app: App, { pool, clock }: RouteContext): void {
     handler: async (request, reply) => {
       const { id, requirements, holder, tenant, expires_secs, wait_secs = 0 } = request.body;
       const gone = hangUpOf(reply);
+      const until = clock.monotonic() + wait_secs * 1_000;
       const asked = await pool.hold(demandOf(pool, requirements), {
         id: id?.toLowerCase() ?? null,
         holder: holder ?? `holder at ${request.ip}`,
         tenant: tenant ?? null,
         wait_ms: expires_secs === undefined ? null : expires_secs * 1_000,
       });
-      const latest = await waits.wait(asked, wait_secs * 1_000, gone);
+      const latest = await waits.wait(asked, Math.max(0, until - clock.monotonic()), gone);
       // Nobody else was ever told its id: runners that it got would be held for nobody.
       if (gone.aborted && id === undefined) await pool.releaseHold(latest.id);
       // A connection that is kept would keep the server from closing.

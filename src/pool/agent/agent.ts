@@ -1,3 +1,4 @@
+import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
@@ -14,7 +15,7 @@ export interface RunnerAgentOptions {
   readonly log: Logger;
   /** Between two signs of life, milliseconds; 5,000 by default. */
   readonly pulse_ms?: number;
-  /** How long after its threshold it ends itself where nobody was heard, milliseconds; 60,000 by default. */
+  /** How long after its threshold it ends itself where nobody has ended it, milliseconds; 60,000 by default. */
   readonly farewell_ms?: number;
   /** How long it tries to say its first word, milliseconds; 240,000 by default. */
   readonly register_ms?: number;
@@ -137,7 +138,16 @@ export class RunnerAgent {
       return 'idle';
     }
     this.#orders = orders;
-    return (await this.#obey(orders)) ? 'again' : 'idle';
+    const isOverdue = this.#drainIfOverdue(orders);
+    return (await this.#obey(orders)) || isOverdue ? 'again' : 'idle';
+  }
+
+  /** Servers end what is past its time; where none does, nobody would end this runner. */
+  #drainIfOverdue({ state, threshold, now, draining }: Orders): boolean {
+    const { farewell_ms = FAREWELL_MS } = this.#options;
+    if (draining || (state !== 'idle' && state !== 'created') || now < threshold + farewell_ms) return false;
+    this.#unsaid.drain ??= END_REASONS.idle_too_long;
+    return true;
   }
 
   /** Undefined where nobody answers. */

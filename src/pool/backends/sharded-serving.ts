@@ -37,6 +37,7 @@ export class ShardedServing {
   /** By shape. */
   #shardsOf = new Map<string, readonly string[]>();
   readonly #messagesMax: number;
+  readonly #endsAt: number;
   #rereadAtEnd = false;
 
   constructor(requests: readonly RunnerRequest[], options: ServingOptions) {
@@ -44,6 +45,7 @@ export class ShardedServing {
     this.#wishes = requests.map((request) => ({ request, shape: shapeKeyOf(request), held: [], served: null }));
     this.#supply = new Supply(options);
     this.#looks = new Looks({ ...options, supply: this.#supply });
+    this.#endsAt = options.clock.monotonic() + options.policy.look_ms;
     this.#messagesMax = options.policy.looks_max + 2 * requests.reduce((sum, { count }) => sum + count, 0);
   }
 
@@ -91,7 +93,7 @@ export class ShardedServing {
   async #look(): Promise<boolean> {
     const lacking = this.#lacking();
     if (lacking.length === 0) return false;
-    if (this.#looks.received >= this.#messagesMax) return false;
+    if (this.#looks.received >= this.#messagesMax || this.#options.clock.monotonic() >= this.#endsAt) return false;
     const open = this.#wantedOf(lacking, 'open', 1);
     if (open.size > 0) {
       await this.#looks.look(open);

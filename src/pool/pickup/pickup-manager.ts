@@ -30,12 +30,14 @@ export class PickupManager {
   readonly #options: PickupManagerOptions;
   /** How often each runner came by; bounded by the looks of a manager. */
   readonly #sightings = new Map<string, number>();
+  readonly #endsAt: number;
   #looks = 0;
   #requeued = 0;
   #exhaustion: Exhaustion | null = null;
 
   constructor(options: PickupManagerOptions) {
     this.#options = options;
+    this.#endsAt = options.clock.monotonic() + options.policy.look_ms;
   }
 
   /** Null as long as it is not exhausted. */
@@ -45,9 +47,9 @@ export class PickupManager {
 
   /** The next runner that fits, with its message held; null where the pool is exhausted for this request. */
   async next(): Promise<Candidate | null> {
-    const { messages, queue, policy } = this.#options;
+    const { messages, queue, policy, clock } = this.#options;
     while (this.#exhaustion === null) {
-      if (this.#looks >= policy.looks_max) {
+      if (this.#looks >= policy.looks_max || clock.monotonic() >= this.#endsAt) {
         this.#exhaustion = 'uncertain';
         break;
       }

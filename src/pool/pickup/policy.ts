@@ -12,6 +12,8 @@ export interface PickupPolicy {
   readonly confirm_ms: number;
   /** Messages that are looked at for one request before the pool counts as uncertain. */
   readonly looks_max: number;
+  /** How long one pickup looks before the pool counts as uncertain, milliseconds. */
+  readonly look_ms: number;
   /** Requests, or calls to the queue, under way at once. */
   readonly width: number;
 }
@@ -23,6 +25,7 @@ export const CLASSIC_POLICY: PickupPolicy = {
   visibility_ms: 30_000,
   confirm_ms: 0,
   looks_max: 2_000,
+  look_ms: 10_000,
   width: 16,
 };
 

@@ -59,6 +59,9 @@ export interface RunnerRequest extends NewRequest {
   readonly reason: string | null;
 }
 
+/** Where a request stands among those that wait. */
+export type Turn = Pick<RunnerRequest, 'rank' | 'id'>;
+
 /** A request with the runners that it has; none while it waits. */
 export interface RequestWithRunners extends RunnerRequest {
   readonly runners: readonly Runner[];
@@ -125,6 +128,8 @@ export interface Orders {
   /** Its state ends then, milliseconds since the epoch. */
   readonly threshold: number;
   readonly draining: boolean;
+  /** The moment of the store, milliseconds since the epoch: what `threshold` is held against. */
+  readonly now: number;
 }
 
 /**
@@ -173,8 +178,8 @@ export interface RunnerStore {
   request(id: string): Promise<RequestWithRunners | null>;
   /** Those of them that there are, in no order. */
   requests(ids: readonly string[]): Promise<RequestWithRunners[]>;
-  /** Requests that wait, in the order of their turn; of a longer list those after this one. */
-  waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]>;
+  /** Requests that wait, of any shape or of these, in the order of their turn; of a longer list those after this one. */
+  waiting(limit: number, after?: Turn, shapeIds?: readonly number[]): Promise<RunnerRequest[]>;
   /** Requests that have their runners, the latest grant first. */
   granted(limit: number): Promise<RunnerRequest[]>;
   /** Ends requests; their runners are released as by `release`. */

@@ -20,12 +20,12 @@ export function messageOf({ id, type, threshold }: RunnerRow): RunnerMessage {
   return { id, resource_class, usage_class, instance_type, cpu, memory_mib, threshold };
 }
 
-export function ordersOf(row: RunnerRow): Orders {
+export function ordersOf(row: RunnerRow, now: number): Orders {
   const { id, number, state, epoch, request, threshold, draining } = row;
   const held = isHeld(state) ? request : null;
   const isFirst = held?.source === 'task' && firstOf(held) === row;
   return {
-    ...{ runner_id: id, number, state, epoch, threshold, draining, request_id: held?.id ?? null },
+    ...{ runner_id: id, number, state, epoch, threshold, draining, now, request_id: held?.id ?? null },
     task_id: isFirst ? held.run : null,
     peers: held === null ? [] : [...held.runners].sort(byNumber).map(grantedOf),
   };

@@ -14,6 +14,7 @@ import type {
   RunnerFilter,
   RunnerRequest,
   RunnerStore,
+  Turn,
   Shortage,
   SweepResult,
 } from '../port/store.ts';
@@ -77,9 +78,10 @@ export class MemoryRunnerStore implements RunnerStore {
     );
   }
 
-  waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]> {
+  waiting(limit: number, after?: Turn, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
     return answered(() => {
-      const { items } = this.#tables.waiting;
+      const all = this.#tables.waiting.items;
+      const items = shapeIds === undefined ? all : all.filter(({ shape }) => shapeIds.includes(shape.id));
       const isLater = ({ rank, id }: RequestRow): boolean =>
         after === undefined || rank > after.rank || (rank === after.rank && id > after.id);
       const from = after === undefined ? 0 : items.findIndex(isLater);
@@ -197,7 +199,7 @@ export class MemoryRunnerStore implements RunnerStore {
       row.seen_at = this.#tables.now;
       if (row.state === 'created' && row.type !== null) this.#moves.arrive([row]);
       else this.#moves.offer([row]);
-      return ordersOf(row);
+      return ordersOf(row, this.#tables.now);
     });
   }
 
@@ -209,7 +211,7 @@ export class MemoryRunnerStore implements RunnerStore {
       row.seen_at = this.#tables.now;
       // It spoke before its launch was known.
       if (row.state === 'created' && row.type !== null && !isFirst) this.#moves.arrive([row]);
-      return ordersOf(row);
+      return ordersOf(row, this.#tables.now);
     });
   }
 

@@ -51,6 +51,7 @@ import {
   type RunnerStore,
   type Shortage,
   type SweepResult,
+  type Turn,
 } from '../port/store.ts';
 import { PostgresLaunches } from './postgres-launches.ts';
 import { runnerOfRow } from './runner-of-row.ts';
@@ -162,8 +163,8 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return rows.map((row) => ({ ...requestOf(row), runners: runnersOf.get(row.id) ?? [] }));
   }
 
-  async waiting(limit: number, after?: { readonly rank: number; readonly id: string }): Promise<RunnerRequest[]> {
-    return (await listWaiting(this.#database, limit, after)).map(requestOf);
+  async waiting(limit: number, after?: Turn, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
+    return (await listWaiting(this.#database, limit, after, shapeIds)).map(requestOf);
   }
 
   async granted(limit: number): Promise<RunnerRequest[]> {
@@ -222,7 +223,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   async register(registration: Registration): Promise<Orders | null> {
     const orders = await registerRunner(this.#database, registration, this.#moment());
     if (orders?.state !== 'idle' || !(await this.#offer([orders.runner_id]))) return orders;
-    return readOrders(this.#database, orders.runner_id);
+    return readOrders(this.#database, orders.runner_id, this.#moment().now);
   }
 
   pulse(runnerId: string): Promise<Orders | null> {

@@ -22,6 +22,7 @@ const WAITING: Statement = {
   name: 'runners.waiting',
   text: `select ${COLUMNS} from runner_request q join runner_shape s on s.id = q.shape_id
     where q.state = 0 and ($2::bigint is null or (q.rank, q.id) > ($2::bigint, $3::uuid))
+      and ($4::integer[] is null or q.shape_id = any($4))
     order by q.rank, q.id limit $1`,
 };
 
@@ -92,13 +93,15 @@ export function findRequests(queryable: Queryable, ids: readonly string[]): Prom
   return queryable.query(FIND, [uuidArray(ids)]);
 }
 
-/** In turn; after this turn where one is given. */
+/** In turn; after this turn where one is given, and of these shapes where they are given. */
 export function listWaiting(
   queryable: Queryable,
   limit: number,
   after: { readonly rank: number; readonly id: string } | undefined,
+  shapeIds: readonly number[] | undefined,
 ): Promise<RequestRow[]> {
-  return queryable.query(WAITING, [limit, after?.rank ?? null, after?.id ?? null]);
+  const shapes = shapeIds === undefined ? null : numberArray(shapeIds);
+  return queryable.query(WAITING, [limit, after?.rank ?? null, after?.id ?? null, shapes]);
 }
 
 /** The latest grant first. */

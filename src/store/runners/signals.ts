@@ -13,7 +13,7 @@ const BEAT: Statement = {
   text: `select s.orders, ${TOLD} from (select runner_beat($1::uuid, $2::timestamptz, $3::jsonb) as orders offset 0) s`,
 };
 
-const ORDERS: Statement = { name: 'runners.orders', text: `select runner_orders($1::uuid) as orders` };
+const ORDERS: Statement = { name: 'runners.orders', text: `select runner_orders($1::uuid, $2::timestamptz) as orders` };
 
 const CONFIRM: Statement = {
   name: 'runners.confirm',
@@ -38,7 +38,7 @@ const TERMINATE: Statement = {
 
 type Answer<Row> = Row & { readonly told: string | null };
 
-/** `threshold` is milliseconds since the epoch. */
+/** `threshold` and `now` are milliseconds since the epoch. */
 export interface OrdersRow {
   readonly runner_id: string;
   readonly number: number;
@@ -49,6 +49,7 @@ export interface OrdersRow {
   readonly peers: readonly GrantedRow[];
   readonly threshold: number;
   readonly draining: boolean;
+  readonly now: number;
 }
 
 export interface RegistrationRow {
@@ -79,8 +80,12 @@ export async function noteBeat(
   return row!.orders;
 }
 
-export async function readOrders(queryable: Queryable, runnerId: string): Promise<OrdersRow | null> {
-  return (await queryable.query<{ orders: OrdersRow | null }>(ORDERS, [runnerId]))[0]!.orders;
+export async function readOrders(
+  queryable: Queryable,
+  runnerId: string,
+  now: string | null,
+): Promise<OrdersRow | null> {
+  return (await queryable.query<{ orders: OrdersRow | null }>(ORDERS, [runnerId, now]))[0]!.orders;
 }
 
 export async function confirmRunner(

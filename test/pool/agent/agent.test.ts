@@ -20,6 +20,9 @@ class FakeLine implements AgentLine {
   confirms = true;
   /** Called at each sign of life, before it is answered. */
   onPulse: () => void = () => undefined;
+  onDrain: () => void = () => undefined;
+  /** Whether it is idle, so that a drain ends it at once. */
+  isEndedByDrain = false;
 
   constructor(orders: Orders | null) {
     this.orders = orders;
@@ -43,7 +46,8 @@ class FakeLine implements AgentLine {
     });
   drain: AgentLine['drain'] = (_ids, reason) =>
     this.#answer(`drain ${reason}`, () => {
-      this.orders = { ...this.orders!, draining: true };
+      this.orders = this.isEndedByDrain ? null : { ...this.orders!, draining: true };
+      this.onDrain();
       return 1;
     });
 
@@ -60,6 +64,7 @@ function ordersOf(words: Partial<Orders> = {}): Orders {
     ...{ runner_id: ID, number: 7, state: 'idle', epoch: 0, request_id: null, task_id: null, peers: [] },
     threshold: 1_700_000_300_000,
     draining: false,
+    now: 1_700_000_000_000,
     ...words,
   };
 }
@@ -289,7 +294,29 @@ test('one that nobody expects ends at once', async () => {
   assert.deepEqual(told, ['end: it is not expected any more']);
 });
 
-test('it ends a minute after its threshold where nobody is heard, and not while somebody is', async () => {
+test('where no server ends it, it ends itself a minute after its threshold by the clock of the database', async () => {
+  const threshold = 1_700_000_030_000;
+  const { clock, line, told } = sceneOf(ordersOf({ threshold }));
+  line.isEndedByDrain = true;
+  line.onPulse = () => void (line.orders &&= { ...line.orders, now: threshold + 59_999 });
+  await clock.advance(4 * PULSE_MS);
+  assert.deepEqual(told, []);
+  line.onPulse = () => void (line.orders &&= { ...line.orders, now: threshold + 60_000 });
+  await clock.advance(PULSE_MS);
+  await settled(clock);
+  assert.deepEqual(line.said.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
+  assert.deepEqual(told, ['end: it was ended']);
+});
+
+test('one that was claimed when it was about to end itself does its work first', async () => {
+  const { clock, line, agent, told } = sceneOf(ordersOf({ threshold: 0 }));
+  line.onDrain = () => (line.orders = claimed(1, { draining: true }));
+  await settled(clock);
+  assert.deepEqual(told, ['draining', 'claimed 1']);
+  await agent.stop();
+});
+
+test('it ends a minute after its threshold where nobody is heard', async () => {
   const { clock, line, agent, told } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await clock.advance(120_000);
   assert.deepEqual(told, []);

@@ -204,6 +204,19 @@ describe('the backend sqs-sharded', () => {
     assert.equal(served?.exhaustion, 'uncertain');
   });
 
+  test('a serving ends in uncertainty after so long, however few messages it has seen', async () => {
+    const { clock, serve, backend, book, watched } = open({ look_ms: 10_000 });
+    book.add(runnerOf());
+    // Messages of runners that are gone, from a queue service far away.
+    watched.beforeReceive = async () => {
+      await clock.advance(3_000);
+      await backend.offer(many(1));
+    };
+    const [served] = await serve(requestOf());
+    assert.equal(served?.exhaustion, 'uncertain');
+    assert.ok(watched.calls.filter((call) => call.startsWith('receive')).length < 10);
+  });
+
   test('a shard that was empty a moment ago is asked last', async () => {
     const { put, serve, calls } = open();
     await put(runnerOf());

@@ -177,6 +177,20 @@ describe('the pickup manager', () => {
     assert.equal(calls.filter((call) => call === RECEIVE).length, 7);
   });
 
+  test('a pool of nothing but strangers is uncertain after so long, however few were looked at', async () => {
+    const { manager, clock, calls, queue, put } = open({ usage_class: 'spot' }, { look_ms: 10_000 });
+    await put(...Array.from({ length: 20 }, () => runnerOf()));
+    const receive = queue.receive.bind(queue);
+    // A queue service far away: each look takes three seconds.
+    queue.receive = async (...call) => {
+      await clock.advance(3_000);
+      return receive(...call);
+    };
+    assert.equal(await manager.next(), null);
+    assert.equal(manager.exhaustion, 'uncertain');
+    assert.equal(calls.filter((call) => call === RECEIVE).length, 4);
+  });
+
   test('a runner that is requeued keeps all that its message said', async () => {
     const { manager, clock, queue, put } = open({ usage_class: 'spot' });
     const runner = runnerOf({ threshold: 1_800_000_000_000 });

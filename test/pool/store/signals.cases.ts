@@ -24,6 +24,7 @@ export const SIGNAL_CASES: readonly Case[] = [
         peers: [],
         threshold: runner.threshold,
         draining: false,
+        now: yard.now,
       });
       assert.deepEqual(await yard.register(id), orders);
     },

@@ -1,13 +1,14 @@
 -- What agents say, and what they are told. The settings of 30_claim.sql hold for the same reason.
 
 -- What an agent is told; null where its runner is over.
-create or replace function runner_orders(p_id uuid)
+create or replace function runner_orders(p_id uuid, p_now timestamptz)
 returns jsonb language sql stable as $$
   select jsonb_build_object('runner_id', r.id, 'number', r.number,
     'state', (array['created', 'idle', 'claimed', 'running'])[r.state + 1], 'epoch', r.epoch, 'request_id', r.request_id,
     'task_id', case when r.number = (select min(m.number) from runner m where m.request_id = r.request_id) then q.task_id end,
     'peers', case when r.request_id is null then '[]' else runner_peers(r.request_id) end,
-    'threshold', floor(extract(epoch from r.threshold) * 1000)::bigint, 'draining', r.draining)
+    'threshold', floor(extract(epoch from r.threshold) * 1000)::bigint, 'draining', r.draining,
+    'now', floor(extract(epoch from coalesce(p_now, clock_timestamp())) * 1000)::bigint)
   from runner r left join runner_request q on q.id = r.request_id
   where r.id = p_id and r.state + 0 < 4
 $$;
@@ -50,7 +51,7 @@ begin
   if v_runner.state = 0 and v_runner.type_id is not null then
     perform runner_arrive(array[v_runner.id], v_now, p_times);
   end if;
-  return runner_orders(v_runner.id);
+  return runner_orders(v_runner.id, v_now);
 end $$;
 
 -- A sign of life. One that spoke before its launch was known arrives; one that was silent may serve who waits.
@@ -78,7 +79,7 @@ begin
   elsif v_state = 1 and v_seen <= v_now - (p_times ->> 'fresh_ms')::double precision * interval '1 millisecond' then
     perform runner_tell_pool(p_times);
   end if;
-  return runner_orders(p_id);
+  return runner_orders(p_id, v_now);
 end $$;
 
 -- It has begun: from now on it has no end of its own.
