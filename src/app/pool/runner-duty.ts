@@ -1,6 +1,6 @@
 import { kindExecutor } from '../../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../dispatch/local-worker.ts';
-import { Switchboard } from '../../dispatch/switchboard.ts';
+import { Switchboard, type Executor } from '../../dispatch/switchboard.ts';
 import type { TransactionalEngine } from '../../engine/engine.ts';
 import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import type { Orders } from '../../pool/port/store.ts';
@@ -21,7 +21,14 @@ export interface RunnerDutyOptions {
   log: Logger;
   /** The task of this claim is settled: the runner is free. */
   onDone: (epoch: number) => void;
+  /** The handlers of a claim that was revoked have ended. */
+  onFree: () => void;
+  /** A handler goes on though its claim was revoked a while ago: this process is of no more use. */
+  onStuck: () => void;
 }
+
+/** Time that a handler has to end once its claim is revoked, milliseconds. */
+const HANDLER_GRACE_MS = 5_000;
 
 /** What a runner does for whom it was claimed: runs the task that stands in its lane, one at a time. */
 export class RunnerDuty {
@@ -32,12 +39,34 @@ export class RunnerDuty {
   /** What was taken away is handed back before anything else begins. */
   #handedBack: Promise<void> = Promise.resolve();
   #stopped = false;
+  readonly #underWay = new Set<Promise<unknown>>();
   /** Tasks that this runner has run to their end, or handed back. */
   settled = 0;
 
   constructor(options: RunnerDutyOptions) {
     this.#options = options;
-    for (const kind of options.kinds) this.#switchboard.register(kind.name, kindExecutor(kind, options.engine));
+    for (const kind of options.kinds)
+      this.#switchboard.register(kind.name, this.#noted(kindExecutor(kind, options.engine)));
+  }
+
+  /** Whether a handler is under way, of a claim that still stands or of an earlier one. */
+  get isBusy(): boolean {
+    return this.#underWay.size > 0;
+  }
+
+  /** An executor whose runs are known until they have really ended, whatever becomes of their tasks. */
+  #noted(executor: Executor): Executor {
+    return (task, context) => {
+      const result = executor(task, context);
+      if (!(result instanceof Promise)) return result;
+      this.#underWay.add(result);
+      const leave = (): void => {
+        this.#underWay.delete(result);
+        if (this.#claim === null && !this.isBusy) this.#options.onFree();
+      };
+      result.then(leave, leave);
+      return result;
+    };
   }
 
   /** It was claimed; where it is the first runner of a task it runs that, else it is at the disposal of others. */
@@ -56,6 +85,10 @@ export class RunnerDuty {
   /** The claim is over from outside: what still runs is aborted and handed back. */
   revoke(): Promise<void> {
     this.#claim = null;
+    const left = [...this.#underWay];
+    this.#options.clock.after(HANDLER_GRACE_MS, () => {
+      if (left.some((run) => this.#underWay.has(run))) this.#options.onStuck();
+    });
     return this.#stopWorker(0);
   }
 

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 
 import { createEngine } from '../../engine/engine.ts';
+import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import { RunnerAgent } from '../../pool/agent/agent.ts';
 import type { Registration } from '../../pool/port/store.ts';
 import { InstanceMetadata, METADATA_URL } from '../../pool/providers/ec2/instance-metadata.ts';
@@ -131,6 +132,8 @@ async function startAgent(
     intervalMs: settings.runnerPulseMs,
     ...common,
     onDone: (epoch) => void agent.finish(epoch),
+    onFree: () => agent.wake(),
+    onStuck: () => void endStuck(agent, onOver),
   });
   const line = new HeardLine(openRunnerStore(database, poolPolicyOf(settings)), systemClock, (orders) => {
     const { runner_id, number } = orders;
@@ -146,6 +149,7 @@ async function startAgent(
     log,
     pulse_ms: settings.runnerPulseMs,
     farewell_ms: settings.runnerFarewellMs,
+    isBusy: () => duty.isBusy,
     onClaimed: (orders) => duty.begin(orders),
     onRevoked: () => void duty.revoke(),
     onEnd: onOver,
@@ -167,6 +171,12 @@ async function startAgent(
     stopping.add(`the ${loop.name} loop`, () => loop.stop());
   }
   return { agent, duty };
+}
+
+/** Nobody else may share a process with a handler that does not end: the runner ends, and the handler with it. */
+async function endStuck(agent: RunnerAgent, onOver: (reason: string) => void): Promise<void> {
+  await Promise.race([agent.drain(END_REASONS.stuck), systemClock.sleep(FAREWELL_MS)]);
+  onOver(END_REASONS.stuck);
 }
 
 async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<Database> {

@@ -4,6 +4,7 @@ export const END_REASONS = {
   idle_too_long: 'idle too long',
   by_hand: 'by hand',
   server_stopped: 'its server stopped',
+  stuck: 'its handler did not end',
   class_changed: 'its class has changed',
 } as const;
 

@@ -19,6 +19,8 @@ export interface RunnerAgentOptions {
   readonly farewell_ms?: number;
   /** How long it tries to say its first word, milliseconds; 240,000 by default. */
   readonly register_ms?: number;
+  /** Whether work of an earlier claim still goes on: no claim is confirmed until it has ended. */
+  isBusy?(): boolean;
   /** It was claimed, and has confirmed it: the work begins. Called once for each claim. */
   onClaimed(orders: Orders): void;
   /** The claim of this epoch is not its own any more, before `finish`: the work is somebody else's. */
@@ -203,6 +205,7 @@ export class RunnerAgent {
       this.#options.onDraining?.(orders);
     }
     if (!isHeld || epoch <= this.#begun) return false;
+    if (this.#options.isBusy?.() === true) return false;
     // What runs already was confirmed before, by a word whose answer was lost.
     if (state === 'claimed') {
       const isOurs = await this.#hear(() => line.confirm(orders.runner_id, epoch));

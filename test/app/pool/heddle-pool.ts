@@ -59,9 +59,15 @@ export class HeddlePool {
   }
 
   /** Submits a task that needs `count` runners; returns its id. */
-  async submit(name: string, kind: 'pool-quick' | 'pool-patient', count = 1): Promise<string> {
+  async submit(
+    name: string,
+    kind: 'pool-quick' | 'pool-patient' | 'pool-stubborn',
+    count = 1,
+    more: { timeout?: number } = {},
+  ): Promise<string> {
     const requirements = { resource_class: 'large', count };
-    const { tasks } = await this.client.submit([{ name, kind, metadata: { directory: this.data.path }, requirements }]);
+    const metadata = { directory: this.data.path };
+    const { tasks } = await this.client.submit([{ name, kind, metadata, requirements, ...more }]);
     return tasks[0]!.id;
   }
 

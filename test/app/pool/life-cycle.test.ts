@@ -131,6 +131,21 @@ describe('runners that nobody needs', () => {
   });
 });
 
+describe('a runner whose handler goes on after its task has timed out', () => {
+  it('takes no other task, and ends with the handler', async (t) => {
+    const heddle = await HeddlePool.open({ HEDDLE_POOL_MAX_RUNNERS: '1' });
+    t.after(() => heddle.close());
+    const stubborn = await heddle.submit('stubborn', 'pool-stubborn', 1, { timeout: 1 });
+    const { pid } = await heddle.run('stubborn');
+    assert.equal((await heddle.ended(stubborn)).status, 'Failure');
+    const next = await heddle.submit('next', 'pool-quick');
+    assert.equal((await heddle.ended(next)).status, 'Success');
+    assert.notEqual((await heddle.run('next')).pid, pid);
+    assert.ok(!heddle.processes.includes(pid), 'the handler ended with its process');
+    assert.equal(await heddle.server.end('SIGTERM'), 0);
+  });
+});
+
 describe('runners whose machine loses its Heddle', () => {
   it('end by themselves when the database is gone', async (t) => {
     const heddle = new HeddlePool('');

@@ -294,6 +294,20 @@ test('one that nobody expects ends at once', async () => {
   assert.deepEqual(told, ['end: it is not expected any more']);
 });
 
+test('a claim is not confirmed before the work of the one before it has ended', async () => {
+  let busy = true;
+  const { clock, line, agent, told } = sceneOf(claimed(2), { isBusy: () => busy });
+  await settled(clock);
+  await clock.advance(PULSE_MS);
+  assert.deepEqual(told, []);
+  assert.ok(!line.said.includes('confirm 2'));
+  busy = false;
+  agent.wake();
+  await settled(clock);
+  assert.deepEqual(told, ['claimed 2']);
+  await agent.stop();
+});
+
 test('where no server ends it, it ends itself a minute after its threshold by the clock of the database', async () => {
   const threshold = 1_700_000_030_000;
   const { clock, line, told } = sceneOf(ordersOf({ threshold }));

@@ -38,3 +38,14 @@ export const patient = defineKind({
     return { pid: process.pid };
   },
 });
+
+/** Runs until a file `go-NAME` of its name is there, whatever its signal says. */
+export const stubborn = defineKind({
+  name: 'pool-stubborn',
+  input,
+  async run({ directory }, { task }) {
+    note(directory, { name: task.name, attempt: task.attempt, runners: task.runners.map(({ number }) => number) });
+    while (!existsSync(`${directory}/go-${task.name}`)) await sleep(20);
+    return { pid: process.pid };
+  },
+});
