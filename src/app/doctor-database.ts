@@ -4,6 +4,7 @@ import { silentLogger } from '../runtime/log.ts';
 import { systemRandom } from '../runtime/random.ts';
 import type { Database, Statement } from '../store/database.ts';
 import { TokenStore } from '../store/tokens.ts';
+import { oldestSnapshot } from '../store/upkeep.ts';
 import { fail, ok, warn, type Check } from './check.ts';
 import { openSmall, requireReachable } from './database-access.ts';
 import type { RunningDatabase } from './embedded.ts';
@@ -36,6 +37,7 @@ interface ServerFacts {
 const POSTGRES_MIN = 15;
 const SKEW_WARN_MS = 1_000;
 const SKEW_FAIL_MS = 60_000;
+const SNAPSHOT_WARN_SECS = 60;
 
 /** Looks at a database that should answer. Throws where it does not. */
 export async function checkDatabase(
@@ -53,6 +55,7 @@ export async function checkDatabase(
       checkDurability(facts!),
       checkConnections(facts!, settings),
       await checkClock(database),
+      await checkSnapshots(database),
     ];
     const schema = await checkSchema(database, settings);
     checks.push(schema);
@@ -108,6 +111,19 @@ async function checkClock(database: Database): Promise<Check> {
   if (skewMs < SKEW_WARN_MS) return ok('clock', told);
   const remedy = 'synchronise both machines (NTP): deadlines, tokens and signatures depend on it';
   return skewMs < SKEW_FAIL_MS ? warn('clock', told, remedy) : fail('clock', told, remedy);
+}
+
+async function checkSnapshots(database: Database): Promise<Check> {
+  const name = 'oldest transaction';
+  const oldest = await oldestSnapshot(database);
+  if (oldest === null) return ok(name, 'none is open');
+  const told = `${oldest.holder}, open for ${Math.round(oldest.seconds)} s`;
+  if (oldest.seconds < SNAPSHOT_WARN_SECS) return ok(name, told);
+  return warn(
+    name,
+    `${told}: dead rows of every table stay for as long, and claims become slow`,
+    'end it, for a session by select pg_terminate_backend(PID)',
+  );
 }
 
 async function checkSchema(database: Database, { databaseUrl }: SettingValues): Promise<Check> {

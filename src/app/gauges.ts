@@ -5,6 +5,8 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import type { Queryable } from '../store/database.ts';
+import { oldestSnapshot } from '../store/upkeep.ts';
 
 const REFRESH_MS = 15_000;
 const KINDS_MAX = 100;
@@ -13,6 +15,7 @@ interface GaugeOptions {
   engine: Pick<Engine, 'gauges'>;
   queue: Pick<MessageQueue, 'depth'>;
   metrics: Metrics;
+  database: Queryable;
   clock: Clock;
   log: Logger;
 }
@@ -27,8 +30,14 @@ export function gaugeLoop(options: GaugeOptions): Loop {
   return new Loop({ name: 'gauges', intervalMs: REFRESH_MS, clock, log, runOnce });
 }
 
-export async function setGauges({ engine, queue, metrics }: Omit<GaugeOptions, 'clock' | 'log'>): Promise<void> {
+export async function setGauges({
+  engine,
+  queue,
+  metrics,
+  database,
+}: Omit<GaugeOptions, 'clock' | 'log'>): Promise<void> {
   const { by_state, running_by_kind, ready_by_lane, deliveries, queued_kinds } = await engine.gauges(KINDS_MAX);
+  metrics.oldestSnapshotSeconds.set((await oldestSnapshot(database))?.seconds ?? 0);
   metrics.setTasksByState(by_state);
   metrics.runningTasksByKind.replace(running_by_kind);
   metrics.readyTasks.replace(ready_by_lane);

@@ -34,6 +34,7 @@ import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
 import { startKinds } from './kinds.ts';
+import { indexUpkeepLoop } from './index-upkeep.ts';
 import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
@@ -348,7 +349,8 @@ function startLoops(
   });
   const retentionMs = Math.max(1000, Math.min(RETENTION_INTERVAL_MS, (settings.archiveAfterSecs * 1000) / 2));
   const services = {
-    gauges: gaugeLoop({ ...common, queue }),
+    gauges: gaugeLoop({ ...common, queue, database: base.database }),
+    'index upkeep': indexUpkeepLoop(base),
     retention: retentionLoop({ ...common, intervalMs: retentionMs, limit: RETENTION_ROWS }),
   };
   for (const [name, service] of Object.entries(services)) {

@@ -16,6 +16,7 @@ import { registerModelsCommands } from './commands/models.ts';
 import { registerPoolCommands } from './commands/pool.ts';
 import { registerQueueCommands } from './commands/queue.ts';
 import { registerReconCommands } from './commands/recon.ts';
+import { registerRecoverCommand } from './commands/recover.ts';
 import { registerScanCommand } from './commands/scan.ts';
 import { registerServerCommand } from './commands/server.ts';
 import { registerTaskCommands } from './commands/task.ts';
@@ -34,6 +35,7 @@ export function createProgram(): Command {
   registerExecutorCommand(program);
   registerEventCommands(program);
   registerMigrateCommand(program);
+  registerRecoverCommand(program);
   registerDoctorCommand(program);
   registerConfigCommand(program);
   registerTokenCommand(program);

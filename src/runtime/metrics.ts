@@ -261,6 +261,11 @@ function heddleMetrics(make: MetricFactory, lanes: CappedLabel) {
       'heddle_claims_expired_total',
       'Claims that expired before the task was started, and attempts whose worker was lost',
     ),
+    oldestSnapshotSeconds: make.gauge(
+      'heddle_oldest_snapshot_seconds',
+      'Age of the oldest open transaction of the database, which keeps dead rows from being removed',
+      [],
+    ),
     notifications: make.counter('heddle_notifications_total', 'Notifications received from the database'),
   };
 }

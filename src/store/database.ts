@@ -2,6 +2,7 @@ import { DatabaseError, type QueryResult, type QueryResultRow } from 'pg';
 
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { eventLoopActiveMs } from '../runtime/event-loop.ts';
 import type { Logger } from '../runtime/log.ts';
 import { systemRandom, type Random } from '../runtime/random.ts';
 import { Listener } from './listener.ts';
@@ -95,6 +96,11 @@ const STATEMENT_TIMEOUT_MS = 60_000;
 const MAX_RERUNS = 8;
 const RERUN_BACKOFF = { base_ms: 2, factor: 2, max_ms: 250, jitter: 0.8 };
 const ACQUIRE_BACKOFF = { base_ms: 50, factor: 2, max_ms: 2_000, jitter: 0.5 };
+
+interface Moment {
+  at: number;
+  activeMs: number;
+}
 
 /** Opens a pool; it connects in the background, so an unreachable database shows with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -241,31 +247,38 @@ class PooledDatabase implements Database {
   }
 
   async #commit(lease: Lease): Promise<void> {
-    const startedAt = this.#options.clock.monotonic();
+    const sent = this.#now();
     const { command } = await send(lease, COMMIT.text);
-    this.#observe(COMMIT.name, startedAt);
+    this.#observe(COMMIT.name, sent);
     // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK and without an error.
     if (command !== 'COMMIT')
       throw new Error('The transaction was rolled back: one of its statements had failed unseen');
   }
 
   async #run<Row>(lease: Lease, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const startedAt = this.#options.clock.monotonic();
+    const sent = this.#now();
     try {
       const { name, text } = statement;
       return (await send(lease, { name, text, values: values as unknown[] })).rows as Row[];
     } finally {
-      this.#observe(statement.name, startedAt);
+      this.#observe(statement.name, sent);
     }
   }
 
-  #observe(name: string, startedAt: number): void {
+  #now(): Moment {
+    return { at: this.#options.clock.monotonic(), activeMs: eventLoopActiveMs() };
+  }
+
+  #observe(name: string, sent: Moment): void {
     const { clock, log, metrics, slowQueryMs } = this.#options;
-    const durationMs = clock.monotonic() - startedAt;
+    const durationMs = clock.monotonic() - sent.at;
     metrics?.queryDuration(name, durationMs / 1000);
     if (durationMs < slowQueryMs) return;
+    // The answer may have been there long before this process had a moment to read it: that is no slow query.
+    const waitedMs = durationMs - (eventLoopActiveMs() - sent.activeMs);
+    if (waitedMs < slowQueryMs) return;
     metrics?.slowQuery(name);
-    log.warn({ query: name, duration_ms: Math.round(durationMs) }, 'Slow query');
+    log.warn({ query: name, duration_ms: Math.round(waitedMs) }, 'Slow query');
   }
 }
 

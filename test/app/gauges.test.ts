@@ -6,12 +6,12 @@ import { createJobs } from '../../src/engine/schedule/jobs.ts';
 import { feed, MANAGER_QUEUE, newBench, run, workerSeen } from '../engine/manager/fixture.ts';
 
 test('the messages of the manager and of each kind with workers are told by state, dead letters among them', async () => {
-  const { engine, queue, manager, metrics } = await newBench();
+  const { database, engine, queue, manager, metrics } = await newBench();
   await feed(manager, workerSeen('render'));
   await queue.send(MANAGER_QUEUE, [{ body: 'a' }, { body: 'b' }, { body: 'c', delay_ms: 60_000 }]);
   const [taken] = await queue.receive(MANAGER_QUEUE, { max: 1, wait_ms: 0, visibility_ms: 60_000 });
   await queue.bury(MANAGER_QUEUE, [{ receipt: taken!.receipt, reason: 'no JSON' }]);
-  await setGauges({ engine, queue, metrics });
+  await setGauges({ engine, queue, metrics, database });
   const told = (await metrics.registry.metrics())
     .split('\n')
     .filter((line) => line.startsWith('heddle_queue_messages{') && !line.endsWith(' 0'));

@@ -5,6 +5,7 @@ import type { HeddleError } from '../../src/domain/errors.ts';
 import type { Database, Queryable, Statement } from '../../src/store/database.ts';
 import { createTestDatabase, openTestDatabase } from '../support/postgres.ts';
 import { eventually } from '../support/eventually.ts';
+import { threadMs } from '../support/processor-time.ts';
 
 const ADD_ACCOUNTS: Statement = {
   name: 'add_accounts',
@@ -207,6 +208,18 @@ describe('statements', () => {
     await measured.transaction((tx) => tx.query({ name: 'nap', text: 'select pg_sleep(0.06)' }));
     assert.deepEqual(durations, ['own_pid', 'nap', 'commit']);
     assert.ok(slow.includes('nap') && !slow.includes('commit'));
+    await measured.close();
+  });
+
+  test('are not slow because this process was busy when their answers came', async () => {
+    const slow: string[] = [];
+    const metrics = { queryDuration: () => undefined, slowQuery: (name: string) => slow.push(name) };
+    const measured = openTestDatabase(url, { slowQueryMs: 1_000, metrics });
+    await measured.query(OWN_PID);
+    const answer = measured.query(OWN_PID);
+    for (const startedMs = threadMs(); threadMs() - startedMs < 1_500;);
+    await answer;
+    assert.deepEqual(slow, []);
     await measured.close();
   });
 });

@@ -306,7 +306,7 @@ begin
   if v_deliver then
     insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
       next_try_at, traceparent, created_at)
-    select gen_random_uuid(), t.id, t.workflow_id, t.attempt, 'start', 0, a.value ->> 'origin', a.value,
+    select delivery_id(t.id, t.attempt, 'start', 0), t.id, t.workflow_id, t.attempt, 'start', 0, a.value ->> 'origin', a.value,
       t.id || ':start' || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,
       'due', v_now, w.traceparent, v_now
     from task t join task_spec sp on sp.task_id = t.id

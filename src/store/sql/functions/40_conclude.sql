@@ -270,7 +270,7 @@ declare
 begin
   insert into delivery as d (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key,
     state, next_try_at, traceparent, created_at)
-  select gen_random_uuid(), t.id, t.workflow_id, t.attempt, a.trigger, a.ordinal, a.action ->> 'origin', a.action,
+  select delivery_id(t.id, t.attempt, a.trigger, a.ordinal), t.id, t.workflow_id, t.attempt, a.trigger, a.ordinal, a.action ->> 'origin', a.action,
     t.id || case a.trigger when 'cancel' then ':cancel' else ':end:' || a.trigger end
       || case when a.ordinal > 0 then ':action-' || a.ordinal + 1 else '' end
       || case when t.attempt > 1 then ':attempt-' || t.attempt else '' end,

@@ -178,6 +178,23 @@ begin
     'lanes', v_lanes || make_ready(array(select t.id from task t where t.id = any(p_ids) and (t.state + 0) = 1), p_now));
 end $$;
 
+-- Gives back attempts that were opened before a moment: of a restored database nobody knows what became of them. Those
+-- whose start is still to be delivered need nothing. Returns how many, at most p_limit; again until it is 0.
+create or replace function recover_attempts(p_before timestamptz, p_limit integer)
+returns integer language plpgsql as $$
+declare
+  v_ids uuid[];
+begin
+  v_ids := array(select t.id from lease l cross join unnest(l.task_ids) u(id) join task t on t.id = u.id
+    where l.claimed_at < p_before and t.lease_id = l.id and (t.state + 0) in (2, 3, 5)
+      and not exists (select 1 from delivery d
+        where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')
+    order by t.id limit p_limit for no key update of t skip locked);
+  if cardinality(v_ids) = 0 then return 0; end if;
+  perform give_back(v_ids, clock_timestamp());
+  return cardinality(v_ids);
+end $$;
+
 -- The sweeper looks at a lease by a lower bound of its deadlines; where these tasks' deadlines come sooner, so does the look.
 create or replace function check_leases_sooner(p_tasks uuid[])
 returns void language plpgsql as $$

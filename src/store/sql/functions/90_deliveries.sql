@@ -1,3 +1,11 @@
+-- The id of a delivery, which receivers get as webhook-id: the same whenever the same delivery is written, also in a
+-- database that was restored to an earlier moment, so that receivers who saw it know it again.
+create or replace function delivery_id(p_task uuid, p_attempt integer, p_trigger text, p_ordinal integer)
+returns uuid language sql immutable strict parallel safe as $$
+  select substr(encode(sha256(convert_to(p_task || '/' || p_attempt || '/' || p_trigger || '/' || p_ordinal, 'UTF8')),
+    'hex'), 1, 32)::uuid
+$$;
+
 -- Takes due deliveries for one try each: at most p_per_origin of an origin, oldest first, none of a saturated origin.
 -- Until the lease ends nobody else takes them; a process that dies leaves them to be tried again.
 create or replace function claim_deliveries(p_holder text, p_limit integer, p_per_origin integer, p_saturated text[],
@@ -169,7 +177,7 @@ declare
 begin
   insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
     next_try_at, traceparent, created_at)
-  select gen_random_uuid(), x.t, x.w, x.a, 'notify', x.o, x.c ->> 'origin', x.c, x.k, 'due', p_now, w.traceparent, p_now
+  select delivery_id(x.t, x.a, 'notify', x.o), x.t, x.w, x.a, 'notify', x.o, x.c ->> 'origin', x.c, x.k, 'due', p_now, w.traceparent, p_now
   from jsonb_to_recordset(p_notices) as x(t uuid, w uuid, a integer, o smallint, c jsonb, k text)
   left join workflow w on w.id = x.w
   order by x.t, x.o
