@@ -2,7 +2,9 @@ import { run } from 'node:test';
 import type { EventData } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { patience } from '../test/support/patience.ts';
 import { IdleProcessors } from './idle-processors.ts';
+import { endProcesses, MARK_VARIABLE } from './test-processes.ts';
 
 export interface Counts {
   passed: number;
@@ -16,6 +18,8 @@ export interface FileResult extends Counts {
   duration_ms: number;
   /** What the report of node:test does not say: a file without tests, one that ended early. */
   problem: string | null;
+  /** The commands of processes that outlived the file and were killed. */
+  left: readonly string[];
   /** The events of node:test, for a reporter. */
   events: TestEvent[];
 }
@@ -28,11 +32,13 @@ export interface TestEvent {
 
 export interface RunOptions {
   root: string;
+  /** What the environment of this run's processes says. */
+  mark: string;
   /** As many files run at any time. */
   concurrency: number;
   /** So many run where those before them mostly wait. */
   concurrency_max: number;
-  /** A file that takes longer is killed and counts as failed. */
+  /** A file that takes longer, on a machine with nothing else to do, is killed and counts as failed. */
   file_timeout_ms: number;
   signal: AbortSignal;
 }
@@ -71,19 +77,34 @@ export async function* runFiles(files: readonly string[], options: RunOptions): 
 /** A run of its own for each file, since only a run can be aborted, not one file of a run. */
 async function runFile(path: string, options: RunOptions): Promise<FileResult> {
   const file = `${options.root}/${path}`;
-  const result: FileResult = { path, passed: 0, failed: 0, skipped: 0, duration_ms: 0, problem: null, events: [] };
+  const result: FileResult = {
+    path,
+    passed: 0,
+    failed: 0,
+    skipped: 0,
+    duration_ms: 0,
+    problem: null,
+    left: [],
+    events: [],
+  };
   const startedAt = performance.now();
   const timeout = new AbortController();
-  const timer = setTimeout(() => {
-    result.problem = `took more than ${options.file_timeout_ms / 1000} s and was killed; does something keep it alive?`;
+  const timeoutMs = options.file_timeout_ms * patience();
+  const giveUp = (): void => {
+    const tookMs = performance.now() - startedAt;
+    if (tookMs < options.file_timeout_ms * patience()) return void (timer = setTimeout(giveUp, IDLE_CHECK_MS));
+    result.problem = `took more than ${Math.round(tookMs / 1000)} s and was killed; does something keep it alive?`;
     timeout.abort(new Error(result.problem));
-  }, options.file_timeout_ms);
+  };
+  let timer = setTimeout(giveUp, timeoutMs);
+  const mark = `${options.mark}${path}`;
   let complete = false;
   const stream = run({
     files: [file],
     cwd: options.root,
     // A test that hangs fails a little before its file is killed, so that the report can name it.
-    timeout: options.file_timeout_ms * 0.9,
+    timeout: timeoutMs * 0.9,
+    env: { ...process.env, [MARK_VARIABLE]: mark },
     signal: AbortSignal.any([options.signal, timeout.signal]),
   });
   for await (const event of stream as AsyncIterable<TestEvent>) {
@@ -92,6 +113,7 @@ async function runFile(path: string, options: RunOptions): Promise<FileResult> {
     if (event.type === 'test:pass' || event.type === 'test:fail') count(result, event, file);
   }
   clearTimeout(timer);
+  result.left = await endProcesses(mark);
   result.duration_ms = performance.now() - startedAt;
   judge(result, complete);
   return result;

@@ -2,24 +2,29 @@
  * `npm test [-- [--only-tests] [PATTERN...]]`: the tests of `test/`, on one PostgreSQL for all, and beside them the static
  * checks, which are printed when the tests have ended. A pattern is a part of a file's path (`engine/claim`); with
  * patterns, only those files run. The last line of the output is the summary; a static check that fails counts as one
- * failure in it. A few files that failed run once more, alone; the summary names those that then passed, since they are
- * not to be trusted.
+ * failure in it. A few files that failed run once more, alone; the summary names those that then passed as flaky, and
+ * with `CI` set they fail the run. What the tests started ends with them, however the run ends.
  */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
+
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { spec } from 'node:test/reporters';
 
 import { keepCompiledCode } from '../src/app/compile-cache.ts';
 import { type CheckResult, runStaticChecks } from './static-checks.ts';
 import { type Counts, type FileResult, runFiles, slowest } from './test-files.ts';
+import { endProcesses, MARK_VARIABLE } from './test-processes.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const NODE_MIN = [22, 19] as const;
 const CONCURRENCY = 2;
 /** While processors are idle, because tests wait for timers and for processes they have killed. */
 const CONCURRENCY_MAX = 4;
+const MARK = `${randomUUID()}/`;
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const SLOWEST_SHOWN = 8;
 /** More files than these that fail are no accident of a busy machine. */
@@ -33,7 +38,7 @@ const DATABASE_MODULE = 'test/support/postgres.ts';
 
 interface Totals extends Counts {
   /** Paths of files that failed at first and passed when they ran again. */
-  readonly unstable: readonly string[];
+  readonly flaky: readonly string[];
 }
 
 interface TestServer {
@@ -79,16 +84,16 @@ async function startDatabase(files: readonly string[]): Promise<TestServer | nul
 async function runTests(files: readonly string[], signal: AbortSignal): Promise<Totals> {
   const results = await runAndReport(files, [CONCURRENCY, CONCURRENCY_MAX], signal);
   const failed = results.filter((result) => result.failed > 0).map(({ path }) => path);
-  const unstable: string[] = [];
+  const flaky: string[] = [];
   if (failed.length > 0 && failed.length <= RERUN_FILES_MAX && !signal.aborted) {
     banner(`once more, alone: ${failed.join(', ')}`);
     for (const again of await runAndReport(failed, [1, 1], signal)) {
       results[results.findIndex(({ path }) => path === again.path)] = again;
-      if (again.failed === 0) unstable.push(again.path);
+      if (again.failed === 0) flaky.push(again.path);
     }
   }
   const total = (field: keyof Counts): number => results.reduce((sum, result) => sum + result[field], 0);
-  return { passed: total('passed'), failed: total('failed'), skipped: total('skipped'), unstable };
+  return { passed: total('passed'), failed: total('failed'), skipped: total('skipped'), flaky };
 }
 
 /** Prints the report of node:test, file by file. */
@@ -101,6 +106,7 @@ async function runAndReport(
   const [usual, max] = concurrency;
   const options = {
     root: ROOT,
+    mark: MARK,
     concurrency: usual,
     concurrency_max: max,
     file_timeout_ms: FILE_TIMEOUT_MS,
@@ -117,6 +123,8 @@ async function runAndReport(
   await finished(report);
   printSlowest(results);
   for (const { path, problem } of results) if (problem !== null) console.log(`\n${path}: ${problem}`);
+  for (const { path, left } of results)
+    for (const command of left) console.log(`\n${path}: ended a process that it left behind: ${command}`);
   return results;
 }
 
@@ -136,9 +144,9 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-function summaryLine({ passed, failed, skipped, unstable }: Totals): string {
+function summaryLine({ passed, failed, skipped, flaky }: Totals): string {
   const line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
-  return unstable.length === 0 ? line : `${line}; failed at first and passed alone: ${unstable.join(', ')}`;
+  return flaky.length === 0 ? line : `${line}; flaky (failed, then passed alone): ${flaky.join(', ')}`;
 }
 
 async function runTestStage(patterns: readonly string[], signal: AbortSignal): Promise<Totals> {
@@ -146,7 +154,7 @@ async function runTestStage(patterns: readonly string[], signal: AbortSignal): P
   const files = selectFiles(patterns);
   if (files.length === 0) {
     console.error(`No test file matches: ${patterns.join(' ')}`);
-    return { passed: 0, failed: 0, skipped: 0, unstable: [] };
+    return { passed: 0, failed: 0, skipped: 0, flaky: [] };
   }
   const database = await startDatabase(files);
   try {
@@ -154,6 +162,16 @@ async function runTestStage(patterns: readonly string[], signal: AbortSignal): P
   } finally {
     await database?.stop();
   }
+}
+
+/** A process that ends what this one leaves where it is killed. */
+function startKeeper(): void {
+  const args = [join(import.meta.dirname, 'test-keeper.ts'), MARK];
+  const keeper = spawn(process.execPath, args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  keeper.unref();
+  (keeper.stdin as Writable & { unref(): void }).unref();
+  // Set afterwards, so that the keeper itself does not count.
+  process.env[MARK_VARIABLE] = MARK;
 }
 
 /** Aborts at the first Ctrl-C or SIGTERM; whoever listens ends its children, and the database is stopped. */
@@ -172,15 +190,18 @@ async function main(args: readonly string[]): Promise<number> {
   const signal = abortOnSignal();
   const patterns = args.filter((arg) => !arg.startsWith('--')).map((part) => part.replace(/^\.\//, ''));
   keepCompiledCode(process.env);
+  startKeeper();
   const checks = runStaticChecks(args.includes('--only-tests') ? [] : STATIC_CHECKS, ROOT, signal);
   const counts = await runTestStage(patterns, signal);
   for (const check of await checks) {
     printCheck(check);
     if (!check.passed) counts.failed += 1;
   }
+  await endProcesses(MARK, 0);
   console.log(`\n${summaryLine(counts)}`);
   if (signal.aborted) return 130; // what a shell says of a process that Ctrl-C ended
-  return counts.failed > 0 || counts.passed === 0 ? 1 : 0;
+  const flaky = counts.flaky.length > 0 && Boolean(process.env['CI']);
+  return counts.failed > 0 || counts.passed === 0 || flaky ? 1 : 0;
 }
 
 process.exitCode = await main(process.argv.slice(2));

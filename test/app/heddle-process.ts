@@ -15,7 +15,7 @@ export type Environment = Readonly<Record<string, string>>;
 
 /** What the test process itself was given must not decide what is tested. */
 function environmentOf(own: Environment): Record<string, string> {
-  const inherited = ['PATH', 'HOME', 'TMPDIR'].flatMap((name) => {
+  const inherited = ['PATH', 'HOME', 'TMPDIR', 'HEDDLE_TEST_RUN'].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });

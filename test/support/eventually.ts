@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { patience } from './patience.ts';
+
 const PAUSE_MS = { first: 2, max: 25 };
 
 /**
  * Polls until `probe` answers something other than undefined or false, and returns it; fails after `deadlineMs`, which
- * is for what never comes: a busy machine may take many times what a quiet one takes.
+ * is for what never comes, and the longer the busier the machine is.
  */
 export async function eventually<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
@@ -16,7 +18,7 @@ export async function eventually<T>(
     const found = await probe();
     if (found !== undefined && found !== false) return found;
     const waitedMs = performance.now() - startedAt;
-    if (waitedMs > deadlineMs) throw new Error(`Not within ${deadlineMs} ms: ${what}`);
+    if (waitedMs > deadlineMs * patience()) throw new Error(`Not within ${Math.round(waitedMs)} ms: ${what}`);
     // A share of the wait so far: a long one takes little processor time from what is waited for.
     await sleep(Math.min(PAUSE_MS.max, PAUSE_MS.first + waitedMs / 20));
   }
