@@ -1,4 +1,5 @@
 import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
+import { ACCESS_SETTINGS } from './access-settings.ts';
 import { DATABASE_SETTING_GROUPS } from './database-settings.ts';
 import { EXECUTOR_SETTING_GROUPS } from './executor-settings.ts';
 import { MAIL_SETTING_GROUPS } from './mail-settings.ts';
@@ -160,17 +161,7 @@ export const SETTING_GROUPS = {
       max: 1024 * 1024 * 1024,
       description: 'Largest request body; larger ones are answered 413',
     }),
-    requireTokens: kind.onOff({
-      name: 'HEDDLE_REQUIRE_TOKENS',
-      fallback: false,
-      description:
-        'Whether bearer tokens are required on loopback too (behind a proxy, say); beyond loopback they always are',
-    }),
-    metricsPublic: kind.onOff({
-      name: 'HEDDLE_METRICS_PUBLIC',
-      fallback: true,
-      description: 'Whether `/metrics` answers without a token',
-    }),
+    ...ACCESS_SETTINGS,
   },
   Webhooks: {
     webhookSecrets: kind.signingKeys({

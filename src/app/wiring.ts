@@ -304,6 +304,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
       resourceClasses: poolPolicyOf(settings).classes,
       pageDirectory: PAGE_DIRECTORY,
       version: VERSION,
+      ...(isLoopback(settings.host) ? { allowedHosts: namesOf(settings, hostUrl) } : {}),
     },
   });
   stopping.add('the HTTP server', () => app.close());
@@ -312,6 +313,11 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   } catch (error) {
     throw listenFailure(error, settings.host, port);
   }
+}
+
+/** By which the server is called, beside the names of loopback. */
+function namesOf({ host, allowedRequestHosts }: SettingValues, hostUrl: string): string[] {
+  return [host, new URL(hostUrl).hostname, ...allowedRequestHosts];
 }
 
 function startLoops(

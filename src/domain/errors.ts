@@ -10,6 +10,8 @@ export const ERROR_CATALOGUE = {
   SSRF_BLOCKED: { status: 400, retryable: false, title: 'A webhook address is not allowed' },
   UNAUTHENTICATED: { status: 401, retryable: false, title: 'A valid bearer token is required' },
   FORBIDDEN: { status: 403, retryable: false, title: 'The token does not grant this operation' },
+  HOST_NOT_ALLOWED: { status: 403, retryable: false, title: 'The server does not answer by this name' },
+  CROSS_ORIGIN: { status: 403, retryable: false, title: 'Pages of other sites may not send this request' },
   INVALID_HANDLE: { status: 403, retryable: false, title: 'The handle is forged, expired or of an older attempt' },
   NOT_FOUND: { status: 404, retryable: false, title: 'No such resource' },
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'This method is not offered here' },

@@ -58,6 +58,8 @@ export interface HttpConfig {
   /** Where the built page lies; null where there is none. */
   pageDirectory: string | null;
   version: string;
+  /** Names in `Host` that are answered without a token, beside those of loopback; absent: any, as beyond loopback. */
+  allowedHosts?: readonly string[];
   /** Milliseconds after a task's end during which its handles still answer. Default one hour. */
   handleGraceMs?: number;
   /** Event streams that may be open at once. Default 256. */

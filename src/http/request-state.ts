@@ -28,6 +28,8 @@ declare module 'fastify' {
     scope?: TokenScope | null;
     /** Whether a task's signed handle stands in for a token. */
     handle?: boolean;
+    /** Whether pages of other sites may not even read it. */
+    sameOrigin?: boolean;
     /** What paths into the body start with. */
     bodyRoot?: string;
     /** Levels of nesting that the body may have, where they are more than usual. */

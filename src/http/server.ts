@@ -5,6 +5,7 @@ import { HeddleError } from '../domain/errors.ts';
 import { guardRequests, TokenGate } from './auth.ts';
 import { readBodies } from './body.ts';
 import { answerBrokenRequests } from './broken-requests.ts';
+import { refuseForeignRequests } from './foreign-requests.ts';
 import { Handles } from './handles.ts';
 import { EventStreams } from './live/event-streams.ts';
 import { observeRequests } from './observe.ts';
@@ -75,6 +76,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   observeRequests(app, dependencies);
   addSecurityHeaders(app);
   refuseWhileClosing(app, context.streams);
+  refuseForeignRequests(app, config);
   guardRequests(app, new TokenGate(dependencies.tokens, clock), context.handles, config);
   readBodies(app);
   answerProblems(app, log, config.bodyLimitBytes);

@@ -17,9 +17,9 @@ const ARGUMENTS = [
 const UNWANTED = /^--(disable-web-security|allow-running-insecure-content|headless|single-process|no-zygote)/;
 
 /** Starts a real headless Chromium; where it cannot start, the error names the system libraries that are missing. */
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = await sparticuz.executablePath();
-  const args = [...sparticuz.args.filter((argument) => !UNWANTED.test(argument)), ...ARGUMENTS];
+  const args = [...sparticuz.args.filter((argument) => !UNWANTED.test(argument)), ...ARGUMENTS, ...more];
   try {
     return await playwright.launch({ executablePath, args, headless: true });
   } catch (error) {

@@ -17,6 +17,8 @@ export interface ListenersOptions {
   manager: RemoteManager;
   tls: ListenerTls | null;
   registry: Registry;
+  /** Names by which the HTTP listener may be called, beside those of loopback. */
+  allowedHosts: readonly string[];
   clock: Clock;
   log: Logger;
 }
@@ -28,14 +30,14 @@ export interface ListenersOptions {
  */
 export async function openListeners(
   wanted: readonly ListenerSetting[],
-  { registry, ...options }: ListenersOptions,
+  { registry, allowedHosts, ...options }: ListenersOptions,
 ): Promise<Listener[]> {
   const opened: Listener[] = [];
   try {
     for (const { protocol, host, port } of wanted) {
       const common = { ...options, host, port };
       opened.push(
-        await open[protocol](common, registry).catch((error: unknown) => {
+        await open[protocol](common, registry, allowedHosts).catch((error: unknown) => {
           throw listenFailure(error, protocol, `${host}:${port}`);
         }),
       );
@@ -53,8 +55,9 @@ const open = {
   grpc: openGrpcListener,
   xmlrpc: openXmlRpcListener,
   tcp: openTcpListener,
-  http: (common: Common, registry: Registry) => openHttpListener({ ...common, registry }),
-} satisfies Record<Ingress, (common: Common, registry: Registry) => Promise<Listener>>;
+  http: (common: Common, registry: Registry, allowedHosts: readonly string[]) =>
+    openHttpListener({ ...common, registry, allowedHosts }),
+} satisfies Record<Ingress, (common: Common, registry: Registry, allowedHosts: readonly string[]) => Promise<Listener>>;
 
 function listenFailure(error: unknown, protocol: string, address: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException;

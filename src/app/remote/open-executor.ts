@@ -85,7 +85,8 @@ export async function openExecutor(start: Start): Promise<Executor> {
     revoked,
     listening: () => listeners.map((each) => each.protocol),
   });
-  const options = { manager, tls, registry: metrics.registry, clock, log };
+  const allowedHosts = settings.allowedRequestHosts;
+  const options = { manager, tls, registry: metrics.registry, allowedHosts, clock, log };
   const opened = await openListeners(listenerSettings(settings), options);
   listeners.push(...opened);
   const closeListeners = () => Promise.all(opened.map((listener) => listener.close(1_000)));

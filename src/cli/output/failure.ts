@@ -66,6 +66,12 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
         exit_code: CLIENT_EXIT.denied,
         next: 'make a token on the server (heddle token create --name NAME --scope SCOPE), and give it with --token or HEDDLE_TOKEN',
       };
+    case 'HOST_NOT_ALLOWED':
+      return {
+        exit_code: CLIENT_EXIT.denied,
+        next: 'give the address of the server instead of this name, or add the name to HEDDLE_ALLOWED_HOSTS of the server',
+      };
+    case 'CROSS_ORIGIN':
     case 'FORBIDDEN':
       return { exit_code: CLIENT_EXIT.denied, next: 'use a token whose scopes include this operation' };
     case 'REQUEST_TIMEOUT':

@@ -26,7 +26,7 @@ export function eventRoutes(app: App, { engine, streams }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/v1/batches/:batch_id/events',
-    config: { scope: 'read' },
+    config: { scope: 'read', sameOrigin: true },
     exposeHeadRoute: false,
     schema: {
       ...documented({
@@ -51,7 +51,7 @@ export function eventRoutes(app: App, { engine, streams }: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/v1/workflows/:workflow_id/events',
-    config: { scope: 'read' },
+    config: { scope: 'read', sameOrigin: true },
     exposeHeadRoute: false,
     schema: {
       ...documented({

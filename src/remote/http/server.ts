@@ -4,6 +4,7 @@ import { TLSSocket } from 'node:tls';
 
 import type { Registry } from 'prom-client';
 
+import { isCrossOrigin, KnownHosts } from '../../runtime/web-origin.ts';
 import { addressOf } from '../connections.ts';
 import { BoundedHttpServer } from '../http-server.ts';
 import {
@@ -21,6 +22,8 @@ export { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 export interface HttpListenerOptions extends ListenerOptions<HttpLimits> {
   /** What `GET /metrics` shows. */
   readonly registry: Registry;
+  /** Names in `Host` that are answered without TLS, beside those of loopback. */
+  readonly allowedHosts?: readonly string[];
 }
 
 /** Longest that a poll may wait in the manager, which is no stall of its connection. */
@@ -45,12 +48,15 @@ class HttpListener implements Listener {
   readonly #options: HttpListenerOptions;
   readonly #limits: HttpLimits;
   readonly #http: BoundedHttpServer;
+  /** Null with TLS: a name that leads here by deceit has no certificate. */
+  readonly #knownHosts: KnownHosts | null;
   readonly #connections = new WeakMap<Socket, Connection>();
 
   constructor(options: HttpListenerOptions) {
     this.#options = options;
     this.#limits = { ...HTTP_LIMITS, ...options.limits };
-    const { tls, clock, log } = options;
+    const { tls, clock, log, allowedHosts = [] } = options;
+    this.#knownHosts = tls === null ? new KnownHosts(allowedHosts) : null;
     const bounds = { limits: this.#limits, headerBytesMax: this.#limits.header_bytes_max, requireHostHeader: true };
     this.#http = new BoundedHttpServer({ protocol: this.protocol, tls, ...bounds, clock, log });
     this.#http.server.on('request', (request, response) => this.#onRequest(request, response));
@@ -77,6 +83,11 @@ class HttpListener implements Listener {
       request.socket.destroy();
       return;
     }
+    if (this.#isForeign(request)) {
+      response.shouldKeepAlive = false;
+      send(response, 403, {}, Buffer.from('pages of other sites may not call this executor\n'));
+      return;
+    }
     connection.inFlight += 1;
     response.once('close', () => (connection.inFlight -= 1));
     // One for each request: the connection outlives a caller who gives up a poll.
@@ -88,6 +99,11 @@ class HttpListener implements Listener {
       this.#options.log.error({ err: error, listener: 'http' }, 'a request could not be answered');
       send(response, 500, {}, Buffer.from('the executor failed; its log names the reason\n'));
     });
+  }
+
+  /** Whether a web page sends it: through a name of its own that leads here, or from another origin. */
+  #isForeign({ headers }: IncomingMessage): boolean {
+    return this.#knownHosts?.has(headers.host) === false || isCrossOrigin(headers, null);
   }
 
   #connectionOf(socket: Socket): Connection {

@@ -175,7 +175,7 @@ test('odd addresses and methods lead nowhere', async (t) => {
   for (const [line, status] of cases) {
     const answer = await raw(
       connectPlain(port, '127.0.0.1'),
-      `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+      `${line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`,
     );
     assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), JSON.stringify(line));
   }
@@ -185,7 +185,7 @@ test('odd addresses and methods lead nowhere', async (t) => {
 test('oversize headers and bodies, smuggled lengths and slow senders are cut off', async (t) => {
   const { manager, port, url } = await setUp(t, { header_ms: 300, body_ms: 300, body_bytes_max: 1_000 });
   const send = (text: string): Promise<string> => raw(connectPlain(port, '127.0.0.1'), text);
-  const start = `POST /poll/${ID} HTTP/1.1\r\nhost: x\r\n`;
+  const start = `POST /poll/${ID} HTTP/1.1\r\nhost: localhost\r\n`;
   const envelope = Object.entries(headersOf(seal('poll', {})))
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
@@ -222,11 +222,28 @@ test('a caller who goes away is told to the manager, and others are served meanw
   waiting.resolve(undefined);
 });
 
+test('answers to no web page: neither under a name of its own that leads here, nor from elsewhere', async (t) => {
+  const { port } = await setUp(t);
+  const get = (...headers: string[]): Promise<string> =>
+    raw(
+      connectPlain(port, '127.0.0.1'),
+      ['GET /metrics HTTP/1.1', 'connection: close', ...headers, '', ''].join('\r\n'),
+    );
+  for (const host of [`127.0.0.1:${port}`, 'localhost', `[::1]:${port}`, '127.0.0.2']) {
+    assert.match(await get(`host: ${host}`), /^HTTP\/1.1 200 /);
+  }
+  for (const host of ['evil.test', `evil.test:${port}`, '127.0.0.1.evil.test', 'localhost.evil.test', '192.168.0.1']) {
+    assert.match(await get(`host: ${host}`), /^HTTP\/1.1 403 /);
+  }
+  assert.match(await get('host: localhost', 'sec-fetch-site: cross-site'), /^HTTP\/1.1 403 /);
+  assert.match(await get('host: localhost', 'origin: http://localhost:1'), /^HTTP\/1.1 403 /);
+});
+
 test('with TLS: only version 1.3, only known certificates, and nothing in plain text', async (t) => {
   const { authority, server, client, stranger } = await certificates();
   const tls = { cert: server.pem, key: server.key, ca: authority.pem };
   const { manager, port } = await setUp(t, {}, tls);
-  const get = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+  const get = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n';
   const over = (more: object): Promise<string> =>
     raw(connectTls({ port, host: '127.0.0.1', ca: authority.pem, ...more }), get);
   assert.match(await over({ cert: client.pem, key: client.key }), /^HTTP\/1.1 200 /);
