@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { HeddleError } from '../domain/errors.ts';
 import { parseStrictJson } from '../runtime/json/parse.ts';
+import { limitsOf } from './body-limits.ts';
 
 /**
  * Reads bodies strictly. A fault is kept until the hooks before validation, so that it answers like any other and the
@@ -17,8 +18,8 @@ export function readBodies(app: FastifyInstance): void {
       return;
     }
     try {
-      const { bodyRoot = '', bodyDepth } = request.routeOptions.config;
-      done(null, parseStrictJson(body, bodyRoot, bodyDepth));
+      const { bodyRoot = '', bodyDepth, body: limits } = request.routeOptions.config;
+      done(null, parseStrictJson(body, bodyRoot, bodyDepth, limitsOf(limits)));
     } catch (error) {
       if (!(error instanceof HeddleError)) throw error;
       state.bodyFault = error;

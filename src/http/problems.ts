@@ -12,9 +12,9 @@ interface FrameworkError {
 }
 
 /** Answers every failure as a problem document; what is unexpected is logged with its reason and told without it. */
-export function answerProblems(app: FastifyInstance, log: Logger, bodyLimitBytes: number): void {
+export function answerProblems(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error: Error, request, reply) => {
-    const known = asHeddleError(error, bodyLimitBytes);
+    const known = asHeddleError(error, request.routeOptions.bodyLimit);
     if (known.code === 'INTERNAL')
       log.error({ err: error, route: routeOf(request), method: request.method }, 'a request failed');
     return sendProblem(request, reply, known);
@@ -41,13 +41,13 @@ export function answerBadAddress(request: FastifyRequest, reply: FastifyReply): 
     .send(JSON.stringify(problemOf(error, undefined)));
 }
 
-function asHeddleError(error: Error, bodyLimitBytes: number): HeddleError {
+function asHeddleError(error: Error, bodyLimitBytes: number | undefined): HeddleError {
   if (error instanceof HeddleError) return error;
   const { code, statusCode, message } = error as FrameworkError;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new HeddleError('BODY_TOO_LARGE', undefined, {
-        details: [`body: must have at most ${bodyLimitBytes} bytes; send the tasks in several requests`],
+        details: [`body: must have at most ${bodyLimitBytes} bytes; send less at once`],
       });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new HeddleError('UNSUPPORTED_MEDIA_TYPE', undefined, {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { grants, type TokenScope } from '../domain/token.ts';
 import type { HeddleError } from '../domain/errors.ts';
+import type { BodyLimits } from './body-limits.ts';
 
 /** What one request carries from hook to hook. */
 export interface RequestState {
@@ -32,6 +33,8 @@ declare module 'fastify' {
     sameOrigin?: boolean;
     /** What paths into the body start with. */
     bodyRoot?: string;
+    /** What the body may hold, where that is more than one thing. */
+    body?: BodyLimits;
     /** Levels of nesting that the body may have, where they are more than usual. */
     bodyDepth?: number;
   }

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
 import { HeddleError } from '../domain/errors.ts';
 import { guardRequests, TokenGate } from './auth.ts';
+import { limitBodies } from './body-limits.ts';
 import { readBodies } from './body.ts';
 import { answerBrokenRequests } from './broken-requests.ts';
 import { refuseForeignRequests } from './foreign-requests.ts';
@@ -79,7 +80,8 @@ export function buildServer(dependencies: ServerDependencies): App {
   refuseForeignRequests(app, config);
   guardRequests(app, new TokenGate(dependencies.tokens, clock), context.handles, config);
   readBodies(app);
-  answerProblems(app, log, config.bodyLimitBytes);
+  limitBodies(app, config.bodyLimitBytes);
+  answerProblems(app, log);
   answerUnmatched(app);
 
   app.register(async (scope) => {

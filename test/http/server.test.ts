@@ -143,6 +143,39 @@ test('a database that is away is 503 with Retry-After on every route; an unexpec
   assert.doesNotMatch(broken.body, /hunter2/);
 });
 
+test('bodies of many small values are refused before anything of them is built, by every route', async (context) => {
+  const { app } = await serverFor(context);
+  const many = (count: number, one: (index: number) => string): string =>
+    Array.from({ length: count }, (_, i) => one(i)).join();
+  const attacks = {
+    elements: `[${many(1_000_000, () => '{}')}]`,
+    values: `{"root":{"children":[${many(2_000_000, () => '1')}]}}`,
+    names: `{${many(150_000, (i) => `"k${i}":1`)}}`,
+    small: `{"kinds":[${many(100_000, () => '1')}]}`,
+    large: `{"metadata":{"a":"${'x'.repeat(600 * 1024)}"}}`,
+  };
+  const handed: [keyof typeof attacks, 'PATCH' | 'POST' | 'PUT', string, RegExp][] = [
+    ['elements', 'POST', '/task', /^tasks: must have at most 100000 elements/],
+    ['values', 'POST', '/task', /^body: must hold at most 2000000 values/],
+    ['values', 'POST', '/v1/workflows', /^body: must hold at most 2000000 values/],
+    ['names', 'POST', '/v1/jobs', /^body: must hold at most 100000 different names/],
+    ['names', 'POST', `/v1/work/${ID}/children`, /^body: must hold at most 100000 different names/],
+    ['names', 'POST', `/v1/work/${ID}/complete`, /^body: must hold at most 50000 different names/],
+    ['small', 'POST', '/v1/work/claim', /^body: must hold at most 100000 values/],
+    ['small', 'PATCH', `/task/${ID}`, /^body: must hold at most 100000 values/],
+    ['small', 'PUT', `/task/${ID}`, /^body: must hold at most 100000 values/],
+    ['small', 'PUT', '/v1/actions/x', /^body: must hold at most 100000 values/],
+    ['large', 'PATCH', `/task/${ID}`, /^body: must have at most 524288 bytes/],
+    ['large', 'POST', '/v1/work/claim', /^body: must have at most 524288 bytes/],
+    ['large', 'POST', `/v1/work/${ID}/heartbeat`, /^body: must have at most 524288 bytes/],
+  ];
+  for (const [attack, method, url, expected] of handed) {
+    const payload = attacks[attack];
+    const answer = await app.inject({ method, url, headers: { 'content-type': 'application/json' }, payload });
+    assert.match(answer.json<Problem>().details[0]!, expected, `${attack}: ${method} ${url}`);
+  }
+});
+
 test('health tells of the pool, and degrades; readiness is stricter; liveness needs no database', async (context) => {
   let healthy = true;
   const stats = { size: 10, idle: 5, waiting: 0 };

@@ -85,14 +85,57 @@ describe('strict JSON', () => {
   });
 
   test('members and depth are counted outside of strings only', () => {
-    assert.deepEqual(scanJson(Buffer.from('{"a:{[":[{"b":"\\"}]:"}],"c":1}')), {
-      members: 3,
-      depth: 3,
-      hasUnicodeEscape: false,
-    });
+    const { members, depth, hasUnicodeEscape } = scanJson(Buffer.from('{"a:{[":[{"b":"\\"}]:"}],"c":1}'));
+    assert.deepEqual({ members, depth, hasUnicodeEscape }, { members: 3, depth: 3, hasUnicodeEscape: false });
   });
 
   test('many faults are bounded', () => {
     assert.equal(refusal(`[${'1e999,'.repeat(500)}1]`).details.length, 100);
+  });
+});
+
+describe('a text of many small values', () => {
+  const limits = { values: 1000, outermost: 100, names: 200 };
+  const unlimited = { values: 1e9, outermost: 1e9, names: 1e9 };
+  const many = (count: number, one: (index: number) => string): string =>
+    Array.from({ length: count }, (_, i) => one(i)).join();
+
+  test('is scanned up to a limit, and nothing of it is built', () => {
+    const attacks: [exceeded: string, text: string, visited: number][] = [
+      ['outermost', `[${many(5000, () => '{}')}]`, 202],
+      ['values', `{"a":[${many(5000, () => '{}')}]}`, 1001],
+      ['values', `{"a":[${many(5000, () => '1')}]}`, 1001],
+      ['values', `{"a":${'['.repeat(5000)}`, 1001],
+      ['names', `{"a":{${many(5000, (i) => `"k${i}":1`)}}}`, 210],
+      ['names', `{"a":[${many(5000, (i) => `{"k${i}":1}`)}]}`, 420],
+    ];
+    for (const [exceeded, text, visited] of attacks) {
+      const scan = scanJson(Buffer.from(text), limits);
+      assert.equal(scan.exceeded, exceeded, text.slice(0, 20));
+      assert.ok(scan.values <= visited, `${exceeded}: ${scan.values} values were visited`);
+      assert.throws(() => parseStrictJson(Buffer.from(text), '', 1e6, limits), /Validation failed/);
+    }
+  });
+
+  test('is taken up to the limits, whatever stands in its strings', () => {
+    const strings = `[${many(100, () => '"a,b:{}[],\\",,,"')}]`;
+    assert.equal(scanJson(Buffer.from(strings), limits).exceeded, null);
+    const names = `{"a":[${many(150, () => `{${many(2, (i) => `"k${i}":1`)}}`)}]}`;
+    assert.deepEqual(parseStrictJson(Buffer.from(names), '', 64, limits), JSON.parse(names));
+  });
+
+  test('counts no fewer values than there are, and about as many names', () => {
+    const count = (value: unknown): number =>
+      1 +
+      (typeof value === 'object' && value !== null
+        ? Object.values(value).reduce((n: number, v) => n + count(v), 0)
+        : 0);
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        assert.ok(scanJson(Buffer.from(text), unlimited).values >= count(JSON.parse(text)), text);
+      }),
+    );
+    const { names } = scanJson(Buffer.from(`{${many(10_000, (i) => `"k${i}":{"same":1}`)}}`), unlimited);
+    assert.ok(names > 9500 && names <= 10_001, `${names} of 10,001`);
   });
 });

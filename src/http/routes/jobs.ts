@@ -6,6 +6,7 @@ import { placeOf } from '../../domain/parse/path.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
 import { requireKnownClasses } from '../../engine/runners/check.ts';
 import { redactRequests } from '../../runtime/redact.ts';
+import { MANY_NODES } from '../body-limits.ts';
 import { seesSecrets } from '../request-state.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { requireJobFields } from '../submit/job-fields.ts';
@@ -82,7 +83,7 @@ function createRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/jobs',
-    config: { scope: 'operate', bodyDepth },
+    config: { scope: 'operate', bodyDepth, body: MANY_NODES },
     schema: {
       ...documented({
         summary: 'Create a job',
@@ -204,7 +205,7 @@ function changeRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'PATCH',
     url: '/v1/jobs/:job',
-    config: { scope: 'operate', bodyDepth },
+    config: { scope: 'operate', bodyDepth, body: MANY_NODES },
     schema: {
       ...documented({
         summary: 'Change a job',

@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 
 import type { Submission, SubmitResult } from '../../engine/port.ts';
 import { isTerminal } from '../../domain/task-state.ts';
+import { MANY_TASKS } from '../body-limits.ts';
 import { buildSubmission, readIdempotencyKey } from '../submit/submission.ts';
 import { TASKS_PATH } from '../submit/read-tasks.ts';
 import { NewTaskList } from '../wire/new-task.ts';
@@ -22,7 +23,7 @@ export function submitRoutes(app: App, context: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/task',
-    config: { scope: 'submit', bodyRoot: TASKS_PATH },
+    config: { scope: 'submit', bodyRoot: TASKS_PATH, body: MANY_TASKS },
     schema: {
       ...documented({
         summary: 'Create tasks',

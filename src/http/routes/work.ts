@@ -11,6 +11,7 @@ import type { NewNode } from '../../domain/workflow.ts';
 import { requireKnownClasses } from '../../engine/runners/check.ts';
 import type { Heartbeat, HeartbeatResult, Report, TransitionOutcome } from '../../engine/port.ts';
 import { Coalescer } from '../../runtime/coalescer.ts';
+import { MANY_NODES, ONE_RESULT } from '../body-limits.ts';
 import { hangUpOf } from '../live/hang-up.ts';
 import { WorkClaims } from '../live/work-claims.ts';
 import { Uuid } from '../wire/basics.ts';
@@ -177,7 +178,7 @@ function completeRoute(app: App, { operations }: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/complete',
-    config: onTask.config,
+    config: { ...onTask.config, body: ONE_RESULT },
     schema: {
       ...describe({
         summary: 'Say that a task is done',
@@ -258,7 +259,7 @@ function childrenRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/children',
-    config: { ...onTask.config, bodyDepth: CHILDREN_DEPTH_MAX },
+    config: { ...onTask.config, bodyDepth: CHILDREN_DEPTH_MAX, body: MANY_NODES },
     schema: {
       ...describe({
         summary: 'Add nodes to a workflow, as its generator',

@@ -10,6 +10,7 @@ import { requireSoundFlow } from '../../engine/flow/check.ts';
 import { requireTemplates } from '../../engine/notices/check.ts';
 import { requireKnownClasses } from '../../engine/runners/check.ts';
 import type { Engine } from '../../engine/port.ts';
+import { MANY_NODES } from '../body-limits.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { Count } from '../wire/basics.ts';
@@ -40,7 +41,7 @@ function submitRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/workflows',
-    config: { scope: 'submit', bodyDepth: BODY_DEPTH_MAX },
+    config: { scope: 'submit', bodyDepth: BODY_DEPTH_MAX, body: MANY_NODES },
     schema: {
       ...documented({
         summary: 'Submit a workflow',

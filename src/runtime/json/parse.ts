@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { HeddleError } from '../../domain/errors.ts';
 import { describeFaults, inspectValue } from './inspect.ts';
 import { locateTextFaults, positionOfSyntaxError } from './locate.ts';
-import { scanJson } from './scan.ts';
+import { scanJson, type JsonScan, type ScanLimits } from './scan.ts';
 
 /** Nesting that a request may have; deeper documents are refused before anything walks them. */
 export const MAX_JSON_DEPTH = 64;
@@ -16,11 +16,18 @@ export const MAX_DETAILS = 100;
  *
  * @param rootPath what paths start with: `tasks` for an array of them, empty for an object
  * @param depthMax levels of nesting that the document may have
+ * @param limits what it may hold; refused before anything of it is built
  */
-export function parseStrictJson(bytes: Buffer, rootPath: string, depthMax = MAX_JSON_DEPTH): unknown {
+export function parseStrictJson(
+  bytes: Buffer,
+  rootPath: string,
+  depthMax = MAX_JSON_DEPTH,
+  limits: ScanLimits = {},
+): unknown {
   if (bytes.length === 0) throw malformed('body: is empty; send a JSON document');
   if (!isUtf8(bytes)) throw malformed('body: is not valid UTF-8; encode it as UTF-8');
-  const scan = scanJson(bytes);
+  const scan = scanJson(bytes, limits);
+  if (scan.exceeded !== null) throw tooMuch(scan.exceeded, limits, rootPath);
   const text = bytes.toString('utf8');
   if (scan.depth > depthMax) {
     const { tooDeep } = locateTextFaults(text, rootPath, depthMax, 0);
@@ -44,6 +51,14 @@ function parse(text: string): unknown {
     const { line, column } = positionOfSyntaxError(text);
     throw malformed(`body: is not valid JSON at line ${line}, column ${column}`);
   }
+}
+
+function tooMuch(exceeded: NonNullable<JsonScan['exceeded']>, limits: ScanLimits, rootPath: string): HeddleError {
+  const most = limits[exceeded]!;
+  if (exceeded === 'outermost')
+    return refused([`${rootPath || 'body'}: must have at most ${most} elements; send them in several requests`]);
+  const what = exceeded === 'values' ? 'values' : 'different names of members';
+  return refused([`body: must hold at most ${most} ${what}; send it in several requests`]);
 }
 
 const PATH_SHOWN = 160;
