@@ -8,7 +8,7 @@ import { systemRandom } from '../runtime/random.ts';
 import { systemClock } from './clock.ts';
 import { CommandFailure } from './failure.ts';
 import { aimsOf, type Aims } from './recon/aims.ts';
-import { countWords, planOf } from './recon/plan.ts';
+import { countWords, hostRateNotice, planOf } from './recon/plan.ts';
 import { dnsRecords, tcpRecords, tlsRecords } from './recon/probes.ts';
 import { RecordWriter } from './recon/record-writer.ts';
 import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } from './recon/request.ts';
@@ -56,6 +56,8 @@ async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted
       terminal.notice('nothing is left to probe: the lists are empty, or everything in them is excluded');
     return exitOf(aims, 0, false);
   }
+  const limit = request.quiet ? null : hostRateNotice(request, aims);
+  if (limit !== null) told.add(limit);
   const run = new Run(request, terminal, told, interrupted);
   return run.start(aims, { seed, words });
 }

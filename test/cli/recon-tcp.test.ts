@@ -23,6 +23,20 @@ describe('tcp', () => {
     assert.match(ran.stderr, /^3 ports in [\d.]+ s: 2 open, \d+ packets\n$/);
   });
 
+  test('says that the rate to one host bounds it, where it does; one word lifts both', async () => {
+    const ports = ['127.0.0.1', '-p', String(near.web.port), '--json'];
+    const [bounded, both, hostOnly, plain, quiet] = await Promise.all([
+      near.tcp(...ports, '--rate', '0'),
+      near.tcp(...ports, '--unlimited'),
+      near.tcp(...ports, '--unlimited', '--host-rate', '50'),
+      near.tcp(...ports),
+      near.tcp(...ports, '--rate', '0', '--quiet'),
+    ]);
+    assert.match(bounded.stderr, /^limited to 1,000\/s to one host by --host-rate; --unlimited/);
+    assert.match(hostOnly.stderr, /^limited to 50\/s to one host by --host-rate/);
+    for (const { stderr } of [both, plain, quiet]) assert.doesNotMatch(stderr, /limited to/);
+  });
+
   test('a table otherwise; closed ports with --all-states; hosts with their own ports, URLs, and lists', async () => {
     near.directory.write(
       'hosts.txt',

@@ -33,6 +33,16 @@ export function planOf(request: ReconRequest, aims: Aims, seed: number, words: n
   };
 }
 
+/** What holds a run below the rate that was asked for, where the rate to each host does; null where it does not. */
+export function hostRateNotice(request: ReconRequest, { targets }: Aims): string | null {
+  const { rate, hostRate } = request;
+  // Queries go to resolvers; how many the system has is not known here.
+  const hosts = request.probe === 'dns' ? Math.max(1, request.resolvers.length) : targets.size;
+  if (hostRate * hosts >= rate) return null;
+  const host = request.probe === 'dns' ? 'resolver' : 'host';
+  return `limited to ${hostRate.toLocaleString('en-US')}/s to one ${host} by --host-rate; --unlimited lifts both limits`;
+}
+
 /** How many endpoints, or questions, there are; null where nobody counted the words. */
 function endpointsOf(request: ReconRequest, { targets, ports }: Aims, words: number | null): number | null {
   if (request.probe !== 'dns') {

@@ -179,7 +179,8 @@ function addPaceOptions(command: Command, packets: string): Command {
   return command
     .optionsGroup('How it is probed:')
     .option('--rate <count>', `${packets} a second; 0 is no limit`, amount(0, RATE_MAX), DEFAULTS.rate)
-    .option('--host-rate <count>', 'the same to one host; 0 is no limit', amount(0, RATE_MAX), DEFAULTS.host_rate);
+    .option('--host-rate <count>', 'the same to one host; 0 is no limit', amount(0, RATE_MAX), DEFAULTS.host_rate)
+    .addOption(new Option('--unlimited', 'the same as --rate 0 --host-rate 0').implies({ rate: 0, hostRate: 0 }));
 }
 
 function addOutputOptions(command: Command): Command {
