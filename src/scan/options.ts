@@ -8,8 +8,10 @@ export type SourceSpec =
    */
   | { type: 'path'; path: string; follow_links?: boolean; git_objects?: boolean; slice?: PathSlice }
   | { type: 'stdin'; name: string }
-  /** Every blob of the history once, with its first commit. `revisions` as git's `rev-list` takes them; default: all references. */
+  /** Every blob of the history once, with its first commit, and the messages of commits and tags. `revisions` as git's `rev-list` takes them; default: all references. */
   | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string }
+  /** What the next commit changes, as the index has it. `index_file` where it is not the repository's own, as in some hooks. */
+  | { type: 'staged'; repository: string; index_file?: string }
   /** `endpoint` for services that speak the S3 API elsewhere. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
   /**

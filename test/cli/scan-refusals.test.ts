@@ -50,6 +50,7 @@ const refusals: [string, string[], RegExp][] = [
   ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
   ['revisions without a history', ['--revisions', 'main'], /--revisions needs --git/],
   ['a repository by its address', ['--git', 'https://example.com/a.git'], /clone it first/],
+  ['the index and a history', ['--staged', '--git', '.'], /--staged and --git contradict each other/],
   ['standard input twice', ['-', '--files-from', '-'], /both read standard input/],
   ['a directory to write to', ['--output', at('clean')], /--output .*clean: it is a directory; name a file in it/],
   ['a file in no directory', ['--output', at('no/where')], /there is no directory .*no; make it first/],

@@ -13,6 +13,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
@@ -59,6 +60,26 @@ describe('exit codes', () => {
     ]);
     assert.deepEqual([found.code, incomplete.code, both.code, tolerated.code], [1, 3, 1, 0]);
     assert.match(incomplete.stdout, /damaged archives: 1/);
+  });
+
+  test('a staged secret counts, whatever the working tree says; one that is not staged does not', async () => {
+    const repository = new ScanDirectory({ 'a.env': `TOKEN=${token(1)}\n` });
+    const git = (...args: string[]): void => void execFileSync('git', ['-C', repository.path, ...args]);
+    git('init', '-q');
+    git('add', 'a.env');
+    repository.write('a.env', 'clean\n');
+    repository.write('b.env', `TOKEN=${token(2)}\n`);
+    const found = await repository.scan(['--staged', '--json']);
+    assert.deepEqual([found.code, findingsOf(found).map(({ path }) => path)], [1, ['a.env']]);
+    git('add', 'a.env');
+    assert.equal((await repository.scan(['--staged'])).code, 0);
+    repository.remove();
+  });
+
+  test('the repository offers that to pre-commit', () => {
+    const hooks = readFileSync(join(import.meta.dirname, '../../.pre-commit-hooks.yaml'), 'utf8');
+    assert.match(hooks, /^ {2}entry: heddle scan --staged$/m);
+    assert.match(hooks, /^ {2}pass_filenames: false$/m);
   });
 
   test('2 where the scan could not be done, before anything that was found', async () => {

@@ -89,6 +89,30 @@ test('an object that is replaced while it is read is told, with what was found u
   assert.equal(summary.outcome, 'incomplete');
 });
 
+test('a secret in a message is found there, and shown with no other finding of the commit', async (t) => {
+  const repository = join(temporaryFolder(t), 'repository');
+  const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', '-c', 'commit.gpgsign=false'];
+  const git = (...args: string[]): string =>
+    execFileSync('git', ['-C', repository, ...identity, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
+  write(join(repository, 'a'), 'MADEUP-000001\n');
+  git('init', '-q', '-b', 'main');
+  git('add', '-A');
+  const long = `${'x'.repeat(190)} MADEUP-000004`;
+  git('commit', '-q', '-m', 'use MADEUP-000002 and MADEUP-000003', '-m', 'and MADEUP-000009');
+  write(join(repository, 'b'), 'MADEUP-000005\n');
+  git('add', '-A');
+  git('commit', '-q', '-m', long);
+  git('tag', '-a', 'v1', '-m', 'MADEUP-000006');
+  const { findings } = await scan(optionsFor('', { sources: [{ type: 'git', repository }], threads: 2 }));
+  assert.deepEqual(
+    findings.map(({ path, secret }) => `${path.replace(/:.*/, '')} ${secret.slice(-1)}`),
+    ['tag 6', 'commit 2', 'commit 3', 'commit 9', 'a 1', 'commit 4', 'b 5'],
+  );
+  const subjects = findings.map(({ commit }) => commit?.subject);
+  assert.doesNotMatch(subjects.join(), /MADEUP-?00000[234]|MADEUP-00/);
+  assert.match(subjects[4]!, /^use MA\*\*\* and MA\*\*\*$/);
+});
+
 test('a history tells each secret once, with its first commit, and goes on by its state', async (t) => {
   const folder = temporaryFolder(t);
   const repository = join(folder, 'repository');

@@ -12,6 +12,8 @@ export interface ScanRequest {
   /** Walk the object stores of git repositories in directories. */
   gitObjects: boolean;
   git: readonly string[];
+  /** What is staged for the next commit, in the repositories that `paths` name. */
+  staged: boolean;
   revisions: readonly string[];
   since?: string | undefined;
   s3: { endpoint?: string | undefined; region?: string | undefined; pathStyle: boolean };

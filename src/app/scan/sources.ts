@@ -1,4 +1,5 @@
 import { readFileSync, statSync, type Stats } from 'node:fs';
+import { resolve } from 'node:path';
 
 import type { SourceSpec } from '../../scan/options.ts';
 import { refused, systemFault } from './exit.ts';
@@ -19,6 +20,7 @@ export type ReadText = (path: string) => Buffer;
 /** Where to scan; what is missing or makes no sense is refused before anything is read. */
 export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole): ScanSources {
   refuseContradictions(request);
+  if (request.staged) return stagedSources(request.paths.length === 0 ? ['.'] : request.paths);
   const named = [...new Set(request.paths)];
   const nothing = named.length === 0 && request.git.length === 0 && request.filesFrom === undefined;
   const specs: SourceSpec[] = [];
@@ -36,7 +38,23 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
   return { specs, directories };
 }
 
-function refuseContradictions({ paths, git, revisions, since, s3, filesFrom, nullSeparated }: ScanRequest): void {
+/** A commit of some files only has an index of its own, which git names to its hooks. */
+function stagedSources(repositories: readonly string[]): ScanSources {
+  const { GIT_INDEX_FILE: index } = process.env;
+  const specs = repositories.map((repository): SourceSpec => {
+    if (!statusOf(repository).isDirectory())
+      throw refused(`--staged ${repository}: is no directory; name a repository`);
+    const isHere = resolve(repository) === resolve('.');
+    return { type: 'staged', repository, ...(isHere && index ? { index_file: resolve(index) } : {}) };
+  });
+  return { specs, directories: repositories };
+}
+
+function refuseContradictions(request: ScanRequest): void {
+  const { paths, git, revisions, since, s3, filesFrom, nullSeparated, staged } = request;
+  if (staged && (git.length > 0 || filesFrom !== undefined)) {
+    throw refused(`--staged and ${git.length > 0 ? '--git' : '--files-from'} contradict each other; give one of them`);
+  }
   if (filesFrom === STDIN && paths.includes(STDIN)) {
     throw refused('--files-from - and the path - both read standard input; name a file for one of them');
   }

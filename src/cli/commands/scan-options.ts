@@ -17,6 +17,7 @@ export interface ScanFlags {
   git?: string[];
   revisions?: string[];
   since?: string;
+  staged?: boolean;
   s3Endpoint?: string;
   s3Region?: string;
   s3PathStyle?: boolean;
@@ -72,6 +73,7 @@ function addSourceOptions(command: Command): void {
   command
     .optionsGroup('What is scanned:')
     .option('--git <repository>', 'every blob of its history once; may be repeated', repeated)
+    .option('--staged', 'what is staged for the next commit in the repository here, or in those that are named')
     .option('--revisions <range>', 'of that history only this, such as main..HEAD; may be repeated', repeated)
     .option('--since <date>', 'of that history only commits after this, as git reads dates', nonEmpty)
     .option('--files-from <file>', 'the files that this list names, one a line; - reads standard input', nonEmpty)
@@ -167,6 +169,7 @@ export function requestOf(paths: readonly string[], flags: ScanFlags, format: Re
     followLinks: flags.followLinks === true,
     gitObjects: flags.gitObjects === true,
     git: flags.git ?? [],
+    staged: flags.staged === true,
     revisions: flags.revisions ?? [],
     since: flags.since,
     s3: { endpoint: flags.s3Endpoint, region: flags.s3Region, pathStyle: flags.s3PathStyle === true },

@@ -13,7 +13,7 @@ import { addScanOptions, requestOf, type ScanFlags } from './scan-options.ts';
 const HELP = `
 Examples:
   heddle scan .                                   this directory, archives included
-  git diff --cached --name-only -z | heddle scan -0 --files-from -
+  heddle scan --staged                            what the next commit would add
   heddle scan --git . --report sarif=secrets.sarif
   heddle scan s3://bucket/prefix --state scan.state
 A path named "rules" is written ./rules.

@@ -57,6 +57,7 @@ function partsOf(spec: SourceSpec, options: PartitionOptions, tasksMax: number):
     case 'list':
       return partsOfList(spec, options, tasksMax);
     case 'git':
+    case 'staged':
     case 's3':
     case 'stdin':
       // A history is read as one; pages of a bucket are named by tokens that nobody can compare.

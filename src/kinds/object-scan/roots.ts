@@ -33,6 +33,7 @@ export class ScanRoots {
           this.requirePath(source.path);
           break;
         case 'git':
+        case 'staged':
           this.requirePath(source.repository);
           break;
         case 'list':

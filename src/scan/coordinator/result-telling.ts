@@ -1,4 +1,5 @@
 import type { Finding, Problem } from '../result.ts';
+import { SubjectCleaner } from '../report/subject-cleaner.ts';
 import type { ScanObserver } from './observer.ts';
 
 /** Tells the observer what comes out, in order, and counts it. What the observer throws goes to `failed`. */
@@ -7,6 +8,7 @@ export class ResultTelling {
   problems = 0;
   /** Problems for which something was not scanned. */
   gaps = 0;
+  readonly #subjects = new SubjectCleaner();
   readonly #observer: ScanObserver;
   readonly #failed: (error: unknown) => void;
 
@@ -17,7 +19,8 @@ export class ResultTelling {
 
   finding(finding: Finding): void | Promise<void> {
     this.findings += 1;
-    return this.guarded(() => this.#observer.onFinding(finding));
+    const clean = this.#subjects.clean(finding);
+    return this.guarded(() => this.#observer.onFinding(clean));
   }
 
   problem(problem: Problem): void | Promise<void> {

@@ -18,6 +18,7 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
     case 'stdin':
       return import('./stdin.ts').then(({ StdinOpener }) => new StdinOpener());
     case 'git':
+    case 'staged':
       return import('./git/blob-opener.ts').then(({ BlobOpener }) => BlobOpener.open(spec));
     case 's3':
       return import('./s3/object-opener.ts').then(({ S3Opener }) => S3Opener.open(spec));

@@ -31,6 +31,8 @@ export function openSource(
       return import('./stdin.ts').then(({ StdinSource }) => new StdinSource(spec.name));
     case 'git':
       return import('./git/git.ts').then(({ GitSource }) => new GitSource(spec));
+    case 'staged':
+      return import('./git/staged.ts').then(({ StagedSource }) => StagedSource.open(spec));
     case 's3':
       return import('./s3/s3.ts').then(({ S3Source }) => S3Source.open(spec));
   }

@@ -54,7 +54,17 @@ function commit(repository: string, message: string, tree: Tree): string {
 
 type GitOptions = Omit<Extract<SourceSpec, { type: 'git' }>, 'type' | 'repository'>;
 
+/** Without what commits and tags say. */
 async function list(repository: string, options: GitOptions = {}) {
+  const { objects, ...rest } = await listWhole(repository, options);
+  return { ...rest, objects: objects.filter(({ path }) => !isMessage(path)) };
+}
+
+function isMessage(path: string): boolean {
+  return /^(commit|tag):[0-9a-f]{40,64}$/.test(path);
+}
+
+async function listWhole(repository: string, options: GitOptions = {}) {
   const source = await openSource({ type: 'git', repository, ...options });
   try {
     return await listAll(source);
@@ -95,7 +105,30 @@ describe('git source', () => {
     .split('\n')
     .filter((line) => line.includes(' blob '))
     .map((line) => line.slice(0, 40));
-  conforms({ name: 'git', open: () => openSource({ type: 'git', repository }), objects: blobs.length });
+  const commits = git(repository, 'rev-list', '--all', 'HEAD').split('\n').length;
+  conforms({ name: 'git', open: () => openSource({ type: 'git', repository }), objects: blobs.length + commits });
+
+  it('has each commit before its blobs, and annotated tags, as they were written', async () => {
+    const tagged = newRepository();
+    const id = commit(tagged, 'subject\n\nthe body', { a: '1' });
+    git(tagged, 'tag', '-a', 'v1', '-m', 'what the tag says');
+    git(tagged, 'tag', 'plain');
+    const tag = git(tagged, 'rev-parse', 'v1');
+    const { objects } = await listWhole(tagged);
+    assert.deepEqual(
+      objects.map(({ path, commit: of }) => [path, of?.id]),
+      [
+        [`tag:${tag}`, undefined],
+        [`commit:${id}`, id],
+        ['a', id],
+      ],
+    );
+    const opener = await openOpener({ type: 'git', repository: tagged });
+    assert.match(await readAndClose(await opener.open(objects[0]!)), /\n\nwhat the tag says\n$/);
+    assert.match(await readAndClose(await opener.open(objects[1]!)), /\n\nsubject\n\nthe body\n$/);
+    await opener.close();
+    assert.equal((await listWhole(tagged, { revisions: ['v1^{commit}'] })).objects.length, 2);
+  });
 
   it('has every blob of every branch once, with the oldest commit', async () => {
     const { objects, problems } = await list(repository);
@@ -284,6 +317,41 @@ describe('git source', () => {
     const children = execFileSync('ps', ['-o', 'comm=', '--ppid', String(process.pid)], { encoding: 'utf8' });
     assert.doesNotMatch(children, /git/);
   });
+});
+
+describe('what is staged', () => {
+  const staged = async (repository: string, index_file?: string) => {
+    const spec: SourceSpec = { type: 'staged', repository, ...(index_file === undefined ? {} : { index_file }) };
+    const { objects, problems } = await listAll(await openSource(spec));
+    const opener = await openOpener(spec);
+    const contents: string[] = [];
+    for (const object of objects) contents.push(`${object.path} ${await readAndClose(await opener.open(object))}`);
+    await opener.close();
+    return { contents, problems };
+  };
+  const repository = newRepository();
+
+  it('is what the index has, whatever the working tree has, also before the first commit', async () => {
+    makeTree(repository, { a: 'staged', 'sub/b': 'as it is', 'new\nline': 'odd' });
+    git(repository, 'add', '-A');
+    makeTree(repository, { a: 'cleaned up', c: 'not staged' });
+    const before = ['a staged', 'new\nline odd', 'sub/b as it is'];
+    assert.deepEqual((await staged(repository)).contents, before);
+    assert.deepEqual((await staged(join(repository, 'sub'))).contents, before);
+    git(repository, 'commit', '-q', '-m', 'first');
+    assert.deepEqual((await staged(repository)).contents, []);
+    git(repository, 'add', 'a');
+    git(repository, 'rm', '-q', '--cached', 'sub/b');
+    assert.deepEqual((await staged(repository)).contents, ['a cleaned up']);
+  });
+
+  it('is what another index has, as in the hooks of a commit of some files', async () => {
+    const index = join(root, 'other-index');
+    execFileSync('git', ['-C', repository, 'read-tree', 'HEAD'], { env: { ...process.env, GIT_INDEX_FILE: index } });
+    assert.deepEqual((await staged(repository, index)).contents, []);
+  });
+
+  conforms({ name: 'staged', open: () => openSource({ type: 'staged', repository }), objects: 1 });
 });
 
 describe('git blobs', () => {

@@ -1,13 +1,14 @@
 import type { Problem } from '../../result.ts';
 import { ObjectFault, type ObjectOpener, type ObjectReader } from '../port.ts';
 import { type GitChild, startGit } from './command.ts';
-import { inspectRepository, type GitSpec } from './repository.ts';
+import { inspectRepository } from './repository.ts';
 
 /** Of a blob that is closed early, this much is read and thrown away; beyond it git is started anew. */
 const DISCARD_BYTES_MAX = 4 * 1024 * 1024;
 const HEADER_BYTES_MAX = 1024;
+const READ_TYPES: readonly string[] = ['blob', 'commit', 'tag'];
 
-/** Reads blobs by their ids, one after another, from one `git cat-file`. */
+/** Reads blobs by their ids, and what commits and tags say, one after another, from one `git cat-file`. */
 export class BlobOpener implements ObjectOpener {
   readonly #repository: string;
   #batch: BlobStream | null = null;
@@ -18,9 +19,9 @@ export class BlobOpener implements ObjectOpener {
     this.#repository = repository;
   }
 
-  static async open(spec: GitSpec): Promise<BlobOpener> {
-    await inspectRepository(spec);
-    return new BlobOpener(spec.repository);
+  static async open({ repository }: { repository: string }): Promise<BlobOpener> {
+    await inspectRepository(repository);
+    return new BlobOpener(repository);
   }
 
   /** Waits while another blob is being read; git is asked at once, so that it works ahead. */
@@ -147,7 +148,7 @@ class BlobStream {
     }
     const [, type, size] = line.split(' ');
     if (type === 'missing') return null;
-    if (type !== 'blob') throw new Error(`the object is no blob: ${line}`);
+    if (type === undefined || !READ_TYPES.includes(type)) throw new Error(`the object has no content to scan: ${line}`);
     return Number(size);
   }
 

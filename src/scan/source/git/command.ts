@@ -63,9 +63,13 @@ export interface GitChild {
 }
 
 /** Starts git. What goes wrong at the start is told by `ended`. */
-export function startGit(repository: string, args: readonly string[]): GitChild {
+export function startGit(
+  repository: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): GitChild {
   const child = spawn('git', ['--no-pager', '--no-replace-objects', ...SETTINGS, '-C', repository, ...args], {
-    env: childEnvironment(VARIABLES),
+    env: childEnvironment({ ...VARIABLES, ...variables }),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let text = '';
@@ -98,14 +102,18 @@ export function startGit(repository: string, args: readonly string[]): GitChild 
  * @returns what it wrote
  * @throws Error that says what is wrong and what to do
  */
-export async function runGit(repository: string, args: readonly string[]): Promise<string> {
-  const child = startGit(repository, args);
+export async function runGit(
+  repository: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Buffer> {
+  const child = startGit(repository, args, variables);
   child.process.stdin.end();
   const pieces: Buffer[] = [];
   child.process.stdout.on('data', (chunk: Buffer) => pieces.push(chunk));
   const failure = await child.ended;
   if (failure !== null) throw new Error(failure);
-  return Buffer.concat(pieces).toString('utf8');
+  return Buffer.concat(pieces);
 }
 
 function startFailureOf(error: NodeJS.ErrnoException): string {

@@ -2,7 +2,8 @@ import { EnumCursor, type CursorState } from '../../graph/cursor.ts';
 import type { Problem } from '../../result.ts';
 import type { DiscoveredObject, EnumerationBatch, ObjectSource } from '../port.ts';
 import { type GitChild, startGit } from './command.ts';
-import { type Change, COMMIT_FORMAT, HistoryParser } from './history.ts';
+import { type Change, COMMIT_FORMAT, HistoryParser, type HistorySink } from './history.ts';
+import { commitPath, tagObjects } from './messages.ts';
 import { IdSet } from './id-set.ts';
 import {
   digestOf,
@@ -13,10 +14,11 @@ import {
   type Selection,
 } from './repository.ts';
 
-const SUBMODULE_MODE = '160000';
+export const SUBMODULE_MODE = '160000';
 
 /**
- * Every blob of a history, once: with the oldest commit that has it and its path there. Parents come before their
+ * Every blob of a history, once: with the oldest commit that has it and its path there; and what commits and tags say,
+ * each as an object of its own, a commit's before its blobs. Parents come before their
  * children, so the order depends only on the commits. Merges are compared with all their parents at once: what none of
  * them has, the merge brought in.
  */
@@ -76,11 +78,21 @@ class Listing {
   readonly #seen: IdSet;
   readonly #digits: number;
   readonly #submodules = new Set<string>();
+  readonly #sink: HistorySink = {
+    commit: (commit) => this.#add({ path: commitPath(commit.id), locator: commit.id, size_hint: -1, commit }),
+    change: (change) => this.#look(change),
+  };
   #found: Found[] = [];
   #next = 0;
   #skip: number;
 
-  private constructor(spec: GitSpec, facts: RepositoryFacts, selection: Selection, skip: number) {
+  private constructor(
+    spec: GitSpec,
+    facts: RepositoryFacts,
+    selection: Selection,
+    tags: readonly DiscoveredObject[],
+    skip: number,
+  ) {
     this.token = tokenOf(selection);
     this.#skip = skip;
     this.taken = skip;
@@ -90,6 +102,7 @@ class Listing {
     this.#child = startGit(spec.repository, logArguments(selection));
     this.#child.process.stdin.end(selection.revisions.map((revision) => `${revision}\n`).join(''));
     this.#chunks = this.#child.process.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    for (const tag of tags) this.#add(tag);
     if (facts.is_shallow && skip === 0) this.#found.push({ object: null, problem: shallow(spec.repository) });
   }
 
@@ -97,11 +110,12 @@ class Listing {
   static async open(spec: GitSpec, state: CursorState | null): Promise<Listing | null> {
     if (state !== null && state.type !== 'token')
       throw new Error(`git:${spec.repository}: the cursor is of another source (${state.type})`);
-    const facts = await inspectRepository(spec);
+    const facts = await inspectRepository(spec.repository);
     const selection = await resolveSelection(spec);
     // Told no revision, git would take HEAD, which leads nowhere.
     if (selection.revisions.length === 0) return null;
-    if (state === null) return new Listing(spec, facts, selection, 0);
+    const tags = await tagObjects(spec.repository, selection.revisions);
+    if (state === null) return new Listing(spec, facts, selection, tags, 0);
     const since = /since=(\d+)/.exec(state.token ?? '')?.[1];
     const pinned = { ...selection, since: since === undefined ? null : Number(since) };
     if (state.token !== tokenOf(pinned)) {
@@ -109,7 +123,7 @@ class Listing {
         `${spec.repository} has other branches or tags than when the scan began, so it cannot go on; begin anew`,
       );
     }
-    return new Listing(spec, facts, pinned, state.skip);
+    return new Listing(spec, facts, pinned, tags, state.skip);
   }
 
   async take(limit: number): Promise<{ objects: DiscoveredObject[]; problems: Problem[]; isDone: boolean }> {
@@ -131,7 +145,7 @@ class Listing {
       }
       this.#found = [];
       this.#next = 0;
-      this.#parser.push(chunk.value, (change) => this.#look(change));
+      this.#parser.push(chunk.value, this.#sink);
     }
     this.taken += objects.length;
     return { objects, problems, isDone: false };
@@ -150,13 +164,13 @@ class Listing {
       return;
     }
     if (!this.#seen.addHex(text, start)) return;
-    if (this.#skip > 0) {
-      this.#skip -= 1;
-      return;
-    }
     const locator = Buffer.from(text.buffer, text.byteOffset + start, this.#digits).toString('latin1');
-    const object = { path: path.toString('utf8'), locator, size_hint: -1, commit };
-    this.#found.push({ object, problem: null });
+    this.#add({ path: path.toString('utf8'), locator, size_hint: -1, commit });
+  }
+
+  #add(object: DiscoveredObject): void {
+    if (this.#skip > 0) this.#skip -= 1;
+    else this.#found.push({ object, problem: null });
   }
 }
 
@@ -190,7 +204,8 @@ function logArguments({ since }: Selection): string[] {
   ];
 }
 
-function submodule(path: string): Problem {
+/** A submodule's content is not here. */
+export function submodule(path: string): Problem {
   const message = 'a submodule, whose content is in a repository of its own';
   return { code: 'link_not_followed', path, message, extent: 'notice' };
 }

@@ -20,6 +20,12 @@ export interface Change {
   path: Buffer;
 }
 
+/** Takes what a history consists of, in its order: each commit before its changes. */
+export interface HistorySink {
+  commit(commit: Commit): void;
+  change(change: Change): void;
+}
+
 /**
  * Reads what `git log -z --raw --no-abbrev` writes: everything ends with a zero byte; what begins with colons, one for
  * each parent, is a change and is followed by its path, anything else is the first field of a commit.
@@ -36,22 +42,22 @@ export class HistoryParser {
     this.#digits = digits;
   }
 
-  push(chunk: Buffer, take: (change: Change) => void): void {
+  push(chunk: Buffer, sink: HistorySink): void {
     const text = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let from = 0;
     for (let end = text.indexOf(0); end !== -1; end = text.indexOf(0, from)) {
-      this.#token(text.subarray(from, end), take);
+      this.#token(text.subarray(from, end), sink);
       from = end + 1;
     }
     // A copy, so that the chunk does not live on for a few bytes.
     this.#rest = from === text.length ? Buffer.alloc(0) : Buffer.from(text.subarray(from));
   }
 
-  #token(token: Buffer, take: (change: Change) => void): void {
+  #token(token: Buffer, sink: HistorySink): void {
     if (this.#meta !== null) {
       const change = this.#changeOf(this.#meta, token);
       this.#meta = null;
-      take(change);
+      sink.change(change);
       return;
     }
     if (this.#fields.length === 0) {
@@ -70,6 +76,7 @@ export class HistoryParser {
     const [id, author, email, date, subject] = this.#fields as [string, string, string, string, string];
     this.#commit = { id, author, email, date, subject: subject.slice(0, SUBJECT_LENGTH_MAX) };
     this.#fields = [];
+    sink.commit(this.#commit);
   }
 
   /** `:MODE MODE ID ID STATUS`, and with more parents one more colon, mode and id each; the last ones are the result. */

@@ -19,10 +19,10 @@ export interface RepositoryFacts {
 }
 
 /** Asks git what kind of repository it is; rejects where it is none. */
-export async function inspectRepository(spec: GitSpec): Promise<RepositoryFacts> {
-  if (spec.repository === '' || spec.repository.includes('\0')) throw new Error('git: name a repository');
+export async function inspectRepository(repository: string): Promise<RepositoryFacts> {
+  if (repository === '' || repository.includes('\0')) throw new Error('git: name a repository');
   const args = ['rev-parse', '--show-object-format', '--is-shallow-repository'];
-  const [format, shallow] = (await runGit(spec.repository, args)).split('\n');
+  const [format, shallow] = (await runGit(repository, args)).toString().split('\n');
   return { digits: format === 'sha256' ? 64 : 40, is_shallow: shallow === 'true' };
 }
 
@@ -66,6 +66,9 @@ async function resolveTime(repository: string, since: string): Promise<number> {
   return seconds!;
 }
 
-function linesOf(text: string): string[] {
-  return text.split('\n').filter((line) => line !== '');
+function linesOf(text: Buffer | string): string[] {
+  return text
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '');
 }

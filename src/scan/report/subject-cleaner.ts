@@ -1,0 +1,50 @@
+import type { Finding } from '../result.ts';
+import { commitPath } from '../source/git/messages.ts';
+import { redactSecret } from './redact.ts';
+
+/**
+ * Takes secrets out of the subjects of commits, whichever finding they come with: those that were found in the message
+ * itself. Findings come in the order of the listing, a commit's message before its blobs, so one commit is remembered.
+ */
+export class SubjectCleaner {
+  #commit = '';
+  #subject = '';
+
+  clean(finding: Finding): Finding {
+    const { commit, path } = finding;
+    if (commit === undefined) return finding;
+    if (path === commitPath(commit.id)) {
+      const before = this.#commit === commit.id ? this.#subject : commit.subject;
+      this.#commit = commit.id;
+      this.#subject = withoutSecret(before, finding);
+      // The message may hold more secrets than were found so far.
+      return { ...finding, commit: { ...commit, subject: redactSecret('') } };
+    }
+    if (this.#commit !== commit.id) return finding;
+    return { ...finding, commit: { ...commit, subject: this.#subject } };
+  }
+}
+
+function withoutSecret(subject: string, { secret, encodings }: Finding): string {
+  if (secret === '') return subject;
+  const shown = redactSecret(secret);
+  // What it was decoded from is not known any more.
+  if (encodings.length > 0) return shown;
+  // Git makes one line of the first paragraph.
+  const line = secret.replaceAll(/\s*\n\s*/g, ' ');
+  if (subject.includes(line)) return subject.replaceAll(line, () => shown);
+  return withoutCutSecret(subject, line, shown);
+}
+
+/** Subjects are cut where they are long, which may leave the beginning of a secret at their end. */
+function withoutCutSecret(subject: string, secret: string, shown: string): string {
+  for (let length = Math.min(secret.length, subject.length); length > 0; length -= 1) {
+    if (subject.endsWith(secret.slice(0, length))) {
+      return length < SECRET_PART_MIN ? subject : subject.slice(0, -length) + shown;
+    }
+  }
+  return subject;
+}
+
+/** Fewer characters at the end of a subject are chance. */
+const SECRET_PART_MIN = 5;
