@@ -1,5 +1,5 @@
 import { FILTER_SPAN_MAX } from './regex/anchor.ts';
-import type { RegexMatch } from './regex/compiled-regex.ts';
+import type { CompiledRegex, RegexMatch } from './regex/compiled-regex.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import { BLOCK_STARTS } from './rules/rule-plan.ts';
 import { type Candidate, candidateOf } from './matches.ts';
@@ -138,24 +138,39 @@ export class Layer {
   #searchAll(rule: CompiledRule, from: number, lastStart: number, to: number): void {
     const offset = Math.max(0, from - 1);
     const text = this.#text(offset, to);
-    const found = this.#gate.timed(rule, () => {
-      const matches: RegexMatch[] = [];
-      for (let at = from - offset; at <= text.length;) {
-        const match = rule.regex.search(text, at, lastStart - offset);
-        if (match === null) break;
-        if (match.end > match.start) matches.push(match);
-        at = Math.max(match.end, match.start + 1);
-      }
-      return matches;
-    });
+    const found = this.#gate.timed(rule, () => matchesIn(rule.regex, text, from - offset, lastStart - offset));
     for (const match of found) this.#take(rule, text, match, offset);
   }
 
   #take(rule: CompiledRule, text: string, match: RegexMatch, offset: number): void {
     this.#matchedTo.set(rule, offset + match.end);
+    if (rule.each !== null) {
+      this.#takeEach(rule, rule.each, text.slice(match.start, match.end), offset + match.start);
+      return;
+    }
     const candidate = candidateOf(rule, text, match, offset);
     if (candidate !== null) this.#accept(candidate);
   }
+
+  /** The match is a block that holds any number of secrets. */
+  #takeEach(rule: CompiledRule, each: CompiledRegex, block: string, offset: number): void {
+    for (const match of this.#gate.timed(rule, () => matchesIn(each, block, 0, block.length))) {
+      const candidate = candidateOf(rule, block, match, offset);
+      if (candidate !== null) this.#accept(candidate);
+    }
+  }
+}
+
+/** Matches one after another, from `from` on, that begin no later than `lastStart`. */
+function matchesIn(regex: CompiledRegex, text: string, from: number, lastStart: number): RegexMatch[] {
+  const matches: RegexMatch[] = [];
+  for (let at = from; at <= text.length;) {
+    const match = regex.search(text, at, lastStart);
+    if (match === null) break;
+    if (match.end > match.start) matches.push(match);
+    at = Math.max(match.end, match.start + 1);
+  }
+  return matches;
 }
 
 function makeFilter({ placement }: CompiledRule): RegExp {

@@ -26,6 +26,11 @@ id = "lines"
 regex = '''(?m)^begin\\s[^e]{0,30}end$'''
 keywords = ["begin"]
 [[rules]]
+id = "block"
+regex = '''begin(?:\\s[^\\n]{1,12}){1,4}'''
+each = '''([a-f0-9]{5})\\b'''
+keywords = ["begin"]
+[[rules]]
 id = "backtracking"
 regex = '''na(?:a{1,3}|aa){1,9}b'''
 keywords = ["na"]

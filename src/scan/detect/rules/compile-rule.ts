@@ -1,7 +1,7 @@
 import { spanOf, spansLines } from '../regex/analyse.ts';
 import { filterSource, findAnchor } from '../regex/anchor.ts';
-import type { RegexNode } from '../regex/ast.ts';
-import { planRegex } from '../regex/compiled-regex.ts';
+import type { ParsedRegex, RegexNode } from '../regex/ast.ts';
+import { planRegex, type RegexPlan } from '../regex/compiled-regex.ts';
 import { planNamed, parseRuleRegex, planShortRegex } from './compile-regex.ts';
 import { ruleError } from './fields.ts';
 import {
@@ -33,8 +33,11 @@ export function compileRule(rule: Rule): RulePlan {
   const where = whereOf(rule);
   const pattern = rule.regex ?? '';
   const parsed = parseRuleRegex(where, 'regex', pattern);
-  if (rule.secret_group > parsed.groups) {
-    throw ruleError(where, `secretGroup is ${rule.secret_group}, but its regex has ${parsed.groups} groups`);
+  const parsedEach = rule.each === undefined ? null : parseRuleRegex(where, 'each', rule.each);
+  const { groups } = parsedEach ?? parsed;
+  if (rule.secret_group > groups) {
+    const field = parsedEach === null ? 'regex' : 'each';
+    throw ruleError(where, `secretGroup is ${rule.secret_group}, but its ${field} has ${groups} groups`);
   }
   const { node } = parsed;
   const span = Math.min(spanOf(node).max, spansLines(node) ? LINES_SPAN_MAX : boundedSpan(spanOf(node).max));
@@ -43,12 +46,18 @@ export function compileRule(rule: Rule): RulePlan {
   return {
     rule,
     regex: planNamed(where, 'regex', pattern, () => planRegex(pattern, parsed, before + after + 2, starts)),
+    each: parsedEach === null ? null : planEach(where, rule.each ?? '', parsedEach, before + after),
     placement,
     before,
     after,
     path: rule.path === undefined ? null : planShortRegex(where, 'path', rule.path),
     allowlists: rule.allowlists.map((list) => compileAllowlist(list, where)),
   };
+}
+
+/** A block is searched from its beginning to its end. */
+function planEach(where: string, pattern: string, parsed: ParsedRegex, blockMax: number): RegexPlan {
+  return planNamed(where, 'each', pattern, () => planRegex(pattern, parsed, blockMax + 2, blockMax));
 }
 
 export function compileAllowlist(list: Allowlist, where: string): AllowlistPlan {

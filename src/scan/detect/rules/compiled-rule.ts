@@ -9,6 +9,8 @@ import type { Rule } from './rule.ts';
 export interface CompiledRule {
   rule: Rule;
   regex: CompiledRegex;
+  /** Finds the secrets within a match of `regex`; null where the match itself is one. */
+  each: CompiledRegex | null;
   /** Where the pattern can be cut at its anchor: quicker. */
   halves: (() => HalvedRegex) | null;
   placement: Placement;
@@ -32,11 +34,12 @@ export function readyPathRule({ rule, path, allowlists }: PathRulePlan): PathRul
 }
 
 export function readyRule(plan: RulePlan): CompiledRule {
-  const { rule, regex, placement, before, after, path, allowlists } = plan;
+  const { rule, regex, each, placement, before, after, path, allowlists } = plan;
   const isCut = placement.type === 'anchored' && placement.cut;
   return {
     rule,
     regex: new CompiledRegex(regex),
+    each: each === null ? null : new CompiledRegex(each),
     halves: isCut ? once(() => halvesOf(plan)) : null,
     placement,
     before,

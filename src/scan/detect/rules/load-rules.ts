@@ -91,6 +91,9 @@ function override(base: Rule, rule: Rule): Rule {
     ...(rule.entropy !== 0 && { entropy: rule.entropy }),
     ...(rule.secret_group !== 0 && { secret_group: rule.secret_group }),
     ...(rule.regex !== undefined && { regex: rule.regex, source: rule.source }),
+    // Another block has other secrets within.
+    ...(rule.regex !== undefined && { each: rule.each }),
+    ...(rule.each !== undefined && { each: rule.each, source: rule.source }),
     ...(rule.path !== undefined && { path: rule.path, source: rule.source }),
     tags: [...new Set([...base.tags, ...rule.tags])],
     keywords: [...new Set([...base.keywords, ...rule.keywords])],

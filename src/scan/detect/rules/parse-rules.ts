@@ -66,6 +66,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   const reader = new FieldReader(table, where);
   reader.string('id');
   const regex = reader.string('regex');
+  const each = reader.string('each');
   const path = reader.string('path');
   const rule: Rule = {
     id,
@@ -84,8 +85,11 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     skip_report: reader.boolean('skipReport') ?? false,
     source,
     ...(regex !== undefined && regex !== '' && { regex }),
+    ...(each !== undefined && each !== '' && { each }),
     ...(path !== undefined && path !== '' && { path }),
   };
+  if (rule.each !== undefined && rule.regex === undefined && rule.path !== undefined)
+    throw ruleError(where, 'it has each, but no regex; give it the pattern of the block');
   if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; take it out');
   warnings.push(...reader.unknown());
   return rule;

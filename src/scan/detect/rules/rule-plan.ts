@@ -29,6 +29,8 @@ export type Placement =
 export interface RulePlan {
   rule: Rule;
   regex: RegexPlan;
+  /** What is found within a match of `regex`; null where the match itself is. */
+  each: RegexPlan | null;
   placement: Placement;
   /** Bytes before the hit at which a match may begin, and from the hit on that it may look at. */
   before: number;

@@ -15,6 +15,8 @@ export interface Rule {
   keywords: readonly string[];
   /** None: the rule looks at paths only. */
   regex?: string;
+  /** Within a match of `regex`, a block: each match of this is a finding, and the block itself is none. */
+  each?: string;
   /** The group that holds the secret; 0: the first one that took part, or the whole match. */
   secret_group: number;
   /** Bits a character that a secret must exceed; 0: any. */
