@@ -32,6 +32,8 @@ const UNSUPPORTED: readonly (readonly [string, readonly number[]])[] = [
   ['Snappy', [0xff, 0x06, 0x00, 0x00, 0x73, 0x4e, 0x61, 0x50, 0x70, 0x59]],
   ['SquashFS', [0x68, 0x73, 0x71, 0x73]],
   ['RPM package', [0xed, 0xab, 0xee, 0xdb]],
+  ['LZ4 (legacy)', [0x02, 0x21, 0x4c, 0x18]],
+  ['XAR', [0x78, 0x61, 0x72, 0x21]],
 ];
 
 /**
@@ -49,9 +51,22 @@ export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | n
   return null;
 }
 
-/** The name of a known archive format that cannot be read here; null for everything else. */
-export function detectUnsupported(head: Uint8Array): string | null {
-  if (isLzma(head)) return 'LZMA';
+/** Signatures that stand behind the program of a self-extracting archive. */
+const EMBEDDED: readonly (readonly [string, string])[] = [
+  ['7z', '7z\xbc\xaf\x27\x1c\x00'],
+  ['RAR', 'Rar!\x1a\x07'],
+];
+
+/**
+ * The name of a known archive format that cannot be read here; null for everything else.
+ *
+ * @param head as much of the object's beginning as is at hand: what follows a program is looked for in all of it
+ */
+export function detectUnsupported(head: Uint8Array, path = ''): string | null {
+  if (isLzma(head) || (/\.(?:lzma|tlz)$/i.test(path) && isAnyLzma(head))) return 'LZMA';
+  if (isSkippableFrame(head)) return 'LZ4 or Zstandard behind a skippable frame';
+  if (isLha(head)) return 'LHA';
+  if (isProgram(head)) return embeddedIn(head);
   return UNSUPPORTED.find(([, magic]) => startsWith(head, magic))?.[0] ?? null;
 }
 
@@ -60,6 +75,47 @@ function isLzma(head: Uint8Array): boolean {
   if (head.length < 18 || head[0] !== 0x5d || head[1] !== 0 || head[2] !== 0 || head[13] !== 0) return false;
   const size = head.subarray(5, 13);
   return size.every((byte) => byte === 0xff) || size.subarray(5).every((byte) => byte === 0);
+}
+
+/** Any parameters, where the name says that it is one: less than five times nine times five of them, and a zero. */
+function isAnyLzma(head: Uint8Array): boolean {
+  return head.length >= 14 && head[0]! < 225 && head[13] === 0;
+}
+
+/** `-lh5-` and its kin, behind the size and the checksum of the header. */
+function isLha(head: Uint8Array): boolean {
+  return (
+    /^-l[hz][0-9a-z]-$/.test(Buffer.from(head.subarray(2, 7)).toString('latin1')) &&
+    head[20] !== undefined &&
+    head[20] <= 3
+  );
+}
+
+function isProgram(head: Uint8Array): boolean {
+  return startsWith(head, [0x4d, 0x5a]) || startsWith(head, [0x7f, 0x45, 0x4c, 0x46]);
+}
+
+function embeddedIn(head: Uint8Array): string | null {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.length);
+  const found = EMBEDDED.find(([, signature]) => bytes.includes(signature, 2, 'latin1'));
+  if (found !== undefined) return `${found[0]}, self-extracting`;
+  for (let at = bytes.indexOf('PK\x03\x04', 2, 'latin1'); at >= 0; at = bytes.indexOf('PK\x03\x04', at + 1, 'latin1')) {
+    if (isEntryHeader(bytes, at)) return 'zip, self-extracting (as .zip or .sfx it is read)';
+  }
+  return null;
+}
+
+/** Programs that read zip files hold the signature, too: what follows must be that of an entry with a name. */
+function isEntryHeader(bytes: Buffer, at: number): boolean {
+  if (at + 30 > bytes.length) return false;
+  const [version, method, length] = [
+    bytes.readUInt16LE(at + 4),
+    bytes.readUInt16LE(at + 8),
+    bytes.readUInt16LE(at + 26),
+  ];
+  if (version < 10 || version > 63 || method > 99 || length === 0 || length > 255) return false;
+  const name = bytes.subarray(at + 30, at + 30 + length);
+  return name.length === length && name.every((byte) => byte >= 0x20 && byte !== 0x7f);
 }
 
 function startsWith(head: Uint8Array, magic: readonly number[]): boolean {

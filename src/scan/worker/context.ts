@@ -15,7 +15,7 @@ import type { ObjectReading, ReadingOwner, RootObject } from './object-reading.t
 export interface ArchiveFormats {
   detect(path: string, head: Uint8Array): ArchiveFormat | null;
   /** The name of a format that is known and not read; null for anything else. */
-  detectUnsupported(head: Uint8Array): string | null;
+  detectUnsupported(head: Uint8Array, path: string): string | null;
   open(format: ArchiveFormat, reader: ObjectReader, context: ArchiveContext): ArchiveReader | Promise<ArchiveReader>;
 }
 

@@ -192,7 +192,7 @@ export class ChunkFetcher {
     const { formats } = this.#context;
     reading.format = formats.detect(reading.path, head);
     if (reading.format !== null) return;
-    const name = formats.detectUnsupported(head);
+    const name = formats.detectUnsupported(head, reading.path);
     if (name === null) return;
     const message = `archives of the format ${name} are not opened; its bytes were scanned as they are`;
     this.#context.report(reading.root, { code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });

@@ -153,10 +153,24 @@ suite('tar', () => {
     assert.deepEqual(briefly(read.problems), ['malformed_archive partial a.tar']);
   });
 
-  test('missing blocks at the end are no loss, missing content is', async () => {
+  test('an archive that was cut is never taken for whole, wherever the cut is', async () => {
     const whole = buildTar([{ name: 'a', content: 'x'.repeat(700) }], false);
-    const padded = await readArchive('a.tar', whole.subarray(0, BLOCK + 700));
-    assert.deepEqual(padded.problems, []);
+    const header = buildTar([{ name: 'pax', type: 'x', content: paxRecord('size', '4') }], false);
+    const cuts = {
+      'behind an entry': whole,
+      'within the padding of an entry': whole.subarray(0, BLOCK + 700),
+      'behind an extended header': Buffer.concat([whole, header]),
+      'behind an extended header, and zeros': Buffer.concat([whole, header, Buffer.alloc(2 * BLOCK)]),
+    };
+    for (const [cut, bytes] of Object.entries(cuts)) {
+      for (const access of ['range', 'carry'] as const) {
+        const read = await readArchive('a.tar', bytes, { access });
+        assert.equal(contents(read)['a'], 'x'.repeat(700), cut);
+        assert.ok(briefly(read.problems).includes('malformed_archive partial a.tar'), cut);
+      }
+    }
+    const marked = await readArchive('a.tar', Buffer.concat([whole, Buffer.alloc(BLOCK)]));
+    assert.deepEqual(marked.problems, [], 'one block of zeros is an end');
     const cut = await readArchive('a.tar', whole.subarray(0, BLOCK + 600));
     assert.deepEqual(briefly(cut.problems), ['malformed_archive partial a.tar!a', 'malformed_archive partial a.tar']);
     assert.equal(contents(cut)['a'], 'x'.repeat(600));

@@ -170,3 +170,30 @@ test('checksums are looked at: content that came out whole, and its checksum doe
     assert.deepEqual(Object.values(contents(read)), [LIST]);
   }
 });
+
+test('what is not opened is never passed over in silence: variants of formats, and archives behind a program', () => {
+  const entry = Buffer.from('504b0304140000000800000000000000000000000000000000000500000061', 'hex');
+  const program = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(4000, 0x90)]);
+  const lha = Buffer.concat([Buffer.from([0x20, 0x10]), Buffer.from('-lh5-'), Buffer.alloc(30)]);
+  const cases: readonly (readonly [string, Buffer, RegExp | null])[] = [
+    ['a.lz4', Buffer.from('02214c18aaaaaaaa', 'hex'), /^LZ4/],
+    ['a.lz4', Buffer.from('532a4d1804000000aaaaaaaa', 'hex'), /skippable frame/],
+    ['a.lzma', Buffer.from('6c000001000000000000000000000505', 'hex'), /^LZMA$/],
+    ['a.bin', Buffer.from('6c000001000000000000000000000505', 'hex'), null],
+    ['a.pkg', Buffer.from('xar!\0\x1c\0\x01'), /^XAR$/],
+    ['a.lzh', lha, /^LHA$/],
+    ['setup.exe', Buffer.concat([program, entry, Buffer.from('bcde.txt')]), /^zip, self-extracting/],
+    ['setup.exe', Buffer.concat([program, Buffer.from('377abcaf271c0004', 'hex')]), /^7z, self-extracting/],
+    ['setup.exe', Buffer.concat([program, Buffer.from('526172211a0700', 'hex')]), /^RAR, self-extracting/],
+    [
+      'unzip',
+      Buffer.concat([Buffer.from('\x7fELF'), program, Buffer.from('PK\x03\x04PK\x01\x02'), Buffer.alloc(64)]),
+      null,
+    ],
+  ];
+  for (const [name, bytes, expected] of cases) {
+    const found = detectUnsupported(bytes, name);
+    if (expected === null) assert.equal(found, null, name);
+    else assert.match(found ?? 'nothing', expected, name);
+  }
+});

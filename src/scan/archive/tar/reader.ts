@@ -53,6 +53,7 @@ export class TarReader implements ArchiveReader {
     for (let extensions = 0; extensions < EXTENSIONS_MAX; extensions++) {
       const header = await this.#readHeader();
       if (header === null) {
+        if (extensions > 0) this.#report('the archive ends after an extended header, without the entry that it is for');
         this.#done = true;
         return null;
       }
@@ -116,7 +117,11 @@ export class TarReader implements ArchiveReader {
     for (;;) {
       const block = await source.peek(BLOCK_BYTES);
       if (block.length < BLOCK_BYTES) {
-        if (block.length === 0 || isZero(block)) return null;
+        if (block.length === 0 || isZero(block)) {
+          // One of the two blocks of zeros at the end is enough: some programs write no more.
+          if (zeros === 0) this.#report('the archive ends without its end mark; what followed is missing');
+          return null;
+        }
         throw this.#damage('the archive ends within a header');
       }
       if (isZero(block)) {
