@@ -17,7 +17,6 @@ import { databaseOptions } from './database-options.ts';
 import { ConfigurationError } from './failure.ts';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
 import { deskOf } from './pool/desk.ts';
-import { poolPolicyOf } from './pool/policy.ts';
 import { openRunnerStore } from './pool/runner-store.ts';
 import { processLog, type LogSink } from './process-log.ts';
 import { requireSchema } from './schema-state.ts';
@@ -107,7 +106,7 @@ async function open({ environment = process.env, logSink }: HandlerOptions): Pro
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;
     // What it asks for the servers hand out and launch.
-    const desk = deskOf(openRunnerStore(database, poolPolicyOf(settings)));
+    const desk = deskOf(openRunnerStore(database));
     return {
       manager: createManager({ ...common, database, queue, engine, jobs, desk, newId, holder }),
       opened,

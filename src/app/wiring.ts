@@ -6,6 +6,7 @@ import { retentionLoop } from '../dispatch/retention-loop.ts';
 import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-schedule.ts';
 import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
 import { StartLoop } from '../dispatch/start-loop.ts';
+import type { ResourceClass } from '../domain/runner/resource-class.ts';
 import { createSharedData } from '../engine/data/shared-data.ts';
 import { createEngine, type TransactionalEngine } from '../engine/engine.ts';
 import { createManager } from '../engine/manager/manager.ts';
@@ -39,7 +40,7 @@ import { freePort, isLoopback, listenFailure, localUrl } from './listener.ts';
 import { mailServerOf } from './mail.ts';
 import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
-import { poolPolicyOf } from './pool/policy.ts';
+import { settlePolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { startReconRetention } from './recon-retention.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
@@ -105,8 +106,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   };
   const tokensRequired = await requireTokens(settings, stores.tokens, clock);
   const { queue } = await startQueue(base);
-  const engine = startEngine(base, queue);
-  const { pool, desk } = await startPool({ ...base, queue });
+  const { classes } = await settlePolicy(database, settings, log);
+  const engine = startEngine(base, queue, classes);
+  const { pool, desk } = await startPool({ ...base, queue, classes });
   const jobs: JobContext = { database, queue, log, newId, now: () => null };
   // Known before the server is built, because handles name it.
   const port = await freePort(settings);
@@ -122,7 +124,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   startReconRetention(base, [findings, models]);
   const executors = watchExecutors(base);
   const parts = { engine, jobs: createJobs(jobs), findings, models, executors, pool, ...stores };
-  await startHttp(base, { ...parts, queue, hostUrl, port, policy, tokensRequired });
+  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
   // Who may reach a loopback listener may read the working directory anyway.
@@ -194,7 +196,7 @@ async function startBase(options: SystemOptions): Promise<Base> {
   return { ...options, metrics, tracing, breaker, database };
 }
 
-function startEngine(base: Base, queue: MessageQueue): TransactionalEngine {
+function startEngine(base: Base, queue: MessageQueue, classes: readonly ResourceClass[]): TransactionalEngine {
   const { database, clock, random, log, metrics, settings, stopping } = base;
   const engine = createEngine({
     database,
@@ -207,7 +209,7 @@ function startEngine(base: Base, queue: MessageQueue): TransactionalEngine {
     workerLeaseMs: settings.workerLeaseSecs * 1000,
     archiveAfterMs: settings.archiveAfterSecs * 1000,
     deleteAfterMs: settings.deleteAfterSecs * 1000,
-    resourceClasses: poolPolicyOf(settings).classes,
+    resourceClasses: classes,
   });
   stopping.add('the engine', () => engine.close());
   return engine;
@@ -271,6 +273,7 @@ interface HttpParts {
   executors: ConfiguredExecutors | null;
   pool: StartedPool['pool'];
   queue: MessageQueue;
+  classes: readonly ResourceClass[];
   tokens: TokenStore;
   definitions: DefinitionStore;
   secrets: SecretStore;
@@ -282,7 +285,7 @@ interface HttpParts {
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { executors, queue, hostUrl, port, policy, tokensRequired, ...handed } = parts;
+  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, ...handed } = parts;
   const app: App = buildServer({
     ...handed,
     executors: { list: () => executors?.list() ?? [] },
@@ -301,7 +304,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
       authRequired: tokensRequired,
       metricsPublic: settings.metricsPublic,
       ssrf: (url) => validateWebhookUrl(url, policy),
-      resourceClasses: poolPolicyOf(settings).classes,
+      resourceClasses: classes,
       pageDirectory: PAGE_DIRECTORY,
       version: VERSION,
       ...(isLoopback(settings.host) ? { allowedHosts: namesOf(settings, hostUrl) } : {}),

@@ -23,10 +23,10 @@ import { untilInterrupted } from '../signals.ts';
 import { StopSequence } from '../stop-sequence.ts';
 import { warnOfUnknown } from '../unknown-variables.ts';
 import { aloneLoop, HeardLine } from './heard-line.ts';
-import { poolPolicyOf } from './policy.ts';
 import { RunnerDuty } from './runner-duty.ts';
 import { kindsOfRunner } from './runner-kinds.ts';
 import { openRunnerStore } from './runner-store.ts';
+import { readPolicy } from './shared-policy.ts';
 
 /** What a runner's process tells of its life. */
 export type RunnerEvent =
@@ -123,19 +123,20 @@ async function startAgent(
   const database = await openRunnerDatabase(start);
   const engine = createEngine({ database, ...common, workerLeaseMs: settings.workerLeaseSecs * 1_000 });
   stopping.add('the engine', () => engine.close());
+  const { times } = await readPolicy(database, settings);
   const kinds = await kindsOfRunner({ settings, development, database, engine, log, stopping });
   const duty = new RunnerDuty({
     engine,
     kinds,
     holder: `${hostname()}/${process.pid}`,
     leaseMs: settings.workerLeaseSecs * 1_000,
-    intervalMs: settings.runnerPulseMs,
+    intervalMs: times.pulse_ms,
     ...common,
     onDone: (epoch) => void agent.finish(epoch),
     onFree: () => agent.wake(),
     onStuck: () => void endStuck(agent, onOver),
   });
-  const line = new HeardLine(openRunnerStore(database, poolPolicyOf(settings)), systemClock, (orders) => {
+  const line = new HeardLine(openRunnerStore(database), systemClock, (orders) => {
     const { runner_id, number } = orders;
     log.info({ runner: runner_id, number }, `This is runner ${number}`);
     const names = kinds.map(({ name }) => name);
@@ -147,8 +148,8 @@ async function startAgent(
     registration: await registrationOf(start, metadata),
     clock: systemClock,
     log,
-    pulse_ms: settings.runnerPulseMs,
-    farewell_ms: settings.runnerFarewellMs,
+    pulse_ms: times.pulse_ms,
+    farewell_ms: times.farewell_ms,
     isBusy: () => duty.isBusy,
     onClaimed: (orders) => duty.begin(orders),
     onRevoked: () => void duty.revoke(),
@@ -160,7 +161,7 @@ async function startAgent(
   stopping.add('the wakes of the runner', unlisten);
   agent.start();
   stopping.add('the agent', () => agent.stop());
-  const alone = { line, server: record?.server ?? null, aloneMs: settings.runnerAloneMs, onAlone: onOver };
+  const alone = { line, server: record?.server ?? null, aloneMs: times.alone_ms, onAlone: onOver };
   const loops = [
     aloneLoop({ ...alone, clock: systemClock, log }),
     ...(start.home === null ? [] : [logLoop(start.home, log)]),

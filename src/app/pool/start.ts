@@ -27,6 +27,8 @@ import { openRunnerStore } from './runner-store.ts';
 
 export interface StartPoolOptions {
   settings: SettingValues;
+  /** The classes of the policy in the database. */
+  classes: PoolPolicy['classes'];
   databaseUrl: string;
   development: boolean;
   /** What flags of the command line said, by variable. */
@@ -52,8 +54,8 @@ const CENSUS_MS = 15_000;
 /** Starts the pool of this process; `stopping` ends its runners and then the pool. */
 export async function startPool(options: StartPoolOptions): Promise<StartedPool> {
   const { settings, database, metrics, clock, random, log, stopping } = options;
-  const policy = poolPolicyOf(settings);
-  const store = openRunnerStore(database, policy);
+  const policy = { ...poolPolicyOf(settings), classes: options.classes };
+  const store = openRunnerStore(database);
   const changed = await store.refit();
   if (changed > 0)
     log.warn({ runners: changed }, 'Runners are drained that are not what HEDDLE_POOL_CLASSES says of their classes');

@@ -58,10 +58,11 @@ import { runnerOfRow } from './runner-of-row.ts';
 
 export interface PostgresStoreOptions {
   readonly database: Database;
-  readonly classes: readonly ResourceClass[];
-  readonly times: PoolTimes;
+  /** Where these three are left out, the policy in the database holds, as every process reads it. */
+  readonly classes?: readonly ResourceClass[];
+  readonly times?: PoolTimes;
   /** Claims after which a runner ends; null: any number. */
-  readonly max_uses: number | null;
+  readonly max_uses?: number | null;
   /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
   readonly now: () => string | null;
   /** So many tenants, shapes and types stay whether anybody needs them or not; 1,000 by default. */

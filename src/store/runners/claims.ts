@@ -5,13 +5,13 @@ import { TOLD, type QuietMoment } from './told.ts';
 const CLAIM_IDLE: Statement = {
   name: 'runners.claim_idle',
   text: `select s.request_id, s.runners, s.exhaustion, ${TOLD}
-    from (select 1) x left join lateral runner_claim_idle($1, $2::uuid[], $3::timestamptz, $4::jsonb) s on true`,
+    from (select 1) x left join lateral runner_claim_idle($1, $2::uuid[], $3::timestamptz, runner_times($4::jsonb)) s on true`,
 };
 
 const CLAIM: Statement = {
   name: 'runners.claim',
   text: `select s.claimed, ${TOLD}
-    from (select runner_claim($1::uuid, $2::uuid[], $3::timestamptz, $4::jsonb) as claimed offset 0) s`,
+    from (select runner_claim($1::uuid, $2::uuid[], $3::timestamptz, runner_times($4::jsonb)) as claimed offset 0) s`,
 };
 
 const HEADS: Statement = {

@@ -4,6 +4,7 @@ import { USAGE_CLASS_CODES, USAGE_CLASSES, type ResourceClass } from '../../doma
 import type { RunnerType } from '../../domain/runner/runner.ts';
 import type { Queryable, Statement } from '../database.ts';
 import { numberArray } from '../transitions.ts';
+import { readClasses } from './policy.ts';
 
 /** Held until the transaction ends: of a shape and a type that are new at the same moment, the later one sees the other. */
 const LOCK: Statement = { name: 'runners.lock_fits', text: `select pg_advisory_xact_lock(7302, 1)` };
@@ -90,14 +91,15 @@ interface TypeRow extends Omit<RunnerType, 'usage_class'> {
  */
 export class Fits {
   static readonly cacheMax = 10_000;
-  readonly #classes: ReadonlyMap<string, ResourceClass>;
+  readonly #classes: Classes | null;
   readonly #shapes = new Map<string, number>();
   readonly #types = new Map<string, number>();
   /** What these have written may be rolled back. */
   readonly #writers = new WeakSet<Queryable>();
 
-  constructor(classes: readonly ResourceClass[]) {
-    this.#classes = new Map(classes.map((resourceClass) => [resourceClass.name, resourceClass]));
+  /** @param classes where absent, those of the database's policy hold */
+  constructor(classes?: readonly ResourceClass[]) {
+    this.#classes = classes === undefined ? null : byName(classes);
   }
 
   /** One for each, in order, where all of them are remembered; else null. */
@@ -118,7 +120,7 @@ export class Fits {
       await addShapes(
         tx,
         missing.map((key) => [key, byKey.get(key)!]),
-        this.#classes,
+        await this.#classesIn(tx),
       );
     });
     return keys.map((key) => ids.get(key)!);
@@ -137,7 +139,7 @@ export class Fits {
       await addTypes(
         tx,
         missing.map((key) => byKey.get(key)!),
-        this.#classes,
+        await this.#classesIn(tx),
       );
     });
     return keys.map((key) => ids.get(key)!);
@@ -180,16 +182,21 @@ export class Fits {
    */
   async refit(tx: Queryable): Promise<{ unsound: string[] }> {
     await tx.query(LOCK);
+    const classes = await this.#classesIn(tx);
     const rows = await tx.query<TypeRow & { fits: boolean }>(ALL_TYPES);
-    const isSound = (row: TypeRow): boolean => faultOf(typeOf(row), this.#classes.get(row.resource_class)) === null;
+    const isSound = (row: TypeRow): boolean => faultOf(typeOf(row), classes.get(row.resource_class)) === null;
     const back = rows.filter((row) => !row.fits && isSound(row));
     if (back.length > 0) {
       const shapes = await tx.query<ShapeRow>(SHAPES_OF_CLASSES, [classesOf(back)]);
-      await addFits(tx, shapes, back, this.#classes);
+      await addFits(tx, shapes, back, classes);
     }
     const unsound = rows.filter((row) => !isSound(row)).map(({ id }) => id);
     const runners = unsound.length === 0 ? [] : await tx.query<{ id: string }>(UNFIT, [numberArray(unsound)]);
     return { unsound: runners.map(({ id }) => id) };
+  }
+
+  async #classesIn(tx: Queryable): Promise<Classes> {
+    return this.#classes ?? byName(await readClasses(tx));
   }
 
   #remember(cache: Map<string, number>, ids: ReadonlyMap<string, number>): void {
@@ -235,6 +242,10 @@ async function addFits(
   );
   if (pairs.length === 0) return;
   await tx.query(ADD_FITS, [numberArray(pairs.map(([shape]) => shape)), numberArray(pairs.map(([, type]) => type))]);
+}
+
+function byName(classes: readonly ResourceClass[]): Classes {
+  return new Map(classes.map((resourceClass) => [resourceClass.name, resourceClass]));
 }
 
 function classesOf(of: readonly { readonly resource_class: string }[]): string[] {

@@ -5,7 +5,7 @@ import type { RunnerMoment } from './moment.ts';
 
 const PLAN: Statement = {
   name: 'runners.plan',
-  text: `select runner_plan($1::jsonb, $2, $3::timestamptz, $4::jsonb) as planned`,
+  text: `select runner_plan($1::jsonb, $2, $3::timestamptz, runner_times($4::jsonb)) as planned`,
 };
 
 const FIND_BATCHES: Statement = {
@@ -26,12 +26,12 @@ const CLASS_OF_BATCH: Statement = {
 
 const LAUNCHED: Statement = {
   name: 'runners.launched',
-  text: `select runner_launched($1, $2::jsonb, $3, $4::timestamptz, $5::jsonb)`,
+  text: `select runner_launched($1, $2::jsonb, $3, $4::timestamptz, runner_times($5::jsonb))`,
 };
 
 const LAUNCH_FAILED: Statement = {
   name: 'runners.launch_failed',
-  text: `select runner_launch_failed($1, $2, $3::timestamptz, $4::timestamptz, $5::jsonb)`,
+  text: `select runner_launch_failed($1, $2, $3::timestamptz, $4::timestamptz, runner_times($5::jsonb))`,
 };
 
 /** Created runners count for the shape that they were planned for, whoever gets them in the end. */
@@ -42,9 +42,9 @@ const SHORTAGES: Statement = {
       (select count(*) from (
         select 1 from runner_fit f join runner r on r.type_id = f.type_id
         where f.shape_id = w.shape_id and r.state = 1 and r.threshold > n.now and not r.draining
-          and exists (select 1 from runner_pulse l where l.runner_id = r.id and after_ms(l.seen_at, $2::jsonb, 'fresh_ms') > n.now)
+          and exists (select 1 from runner_pulse l where l.runner_id = r.id and after_ms(l.seen_at, n.times, 'fresh_ms') > n.now)
         limit w.wanted) i) as idle
-    from (select coalesce($1::timestamptz, clock_timestamp()) as now) n
+    from (select coalesce($1::timestamptz, clock_timestamp()) as now, runner_times($2::jsonb) as times) n
     cross join lateral (
       select q.shape_id, sum(q.count) as wanted, min(q.created_at) as since
       from runner_request q where q.state = 0 and (q.expires_at is null or q.expires_at > n.now)

@@ -2,6 +2,6 @@
 export interface RunnerMoment {
   /** ISO time; null: the database's clock. */
   readonly now: string | null;
-  /** PoolTimes and `max_uses` as JSON text. */
+  /** PoolTimes and `max_uses` as JSON text, where they are not to be those of the database's policy. */
   readonly times: string;
 }

@@ -7,7 +7,7 @@ const ASK: Statement = {
   name: 'runners.ask',
   text: `select s.asked, ${TOLD} from (
     select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[], $7::integer[],
-      $8::timestamptz[], $9::timestamptz, $10::jsonb) as asked offset 0) s`,
+      $8::timestamptz[], $9::timestamptz, runner_times($10::jsonb)) as asked offset 0) s`,
 };
 
 const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.rank, q.state, q.source, q.run, q.attempt,
@@ -35,7 +35,7 @@ const GRANTED: Statement = {
 const WITHDRAW: Statement = {
   name: 'runners.withdraw',
   text: `select s.idle, ${TOLD} from (
-    select runner_withdraw($1::uuid[], $2, $3::timestamptz, $4::jsonb) as idle offset 0) s`,
+    select runner_withdraw($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as idle offset 0) s`,
 };
 
 const NOTE_EXHAUSTED: Statement = {

@@ -5,12 +5,12 @@ import { TOLD, type QuietMoment } from './told.ts';
 
 const REGISTER: Statement = {
   name: 'runners.register',
-  text: `select s.orders, ${TOLD} from (select runner_register($1::uuid, $2::uuid, $3, $4, $5::timestamptz, $6::jsonb) as orders offset 0) s`,
+  text: `select s.orders, ${TOLD} from (select runner_register($1::uuid, $2::uuid, $3, $4, $5::timestamptz, runner_times($6::jsonb)) as orders offset 0) s`,
 };
 
 const BEAT: Statement = {
   name: 'runners.beat',
-  text: `select s.orders, ${TOLD} from (select runner_beat($1::uuid, $2::timestamptz, $3::jsonb) as orders offset 0) s`,
+  text: `select s.orders, ${TOLD} from (select runner_beat($1::uuid, $2::timestamptz, runner_times($3::jsonb)) as orders offset 0) s`,
 };
 
 const ORDERS: Statement = { name: 'runners.orders', text: `select runner_orders($1::uuid, $2::timestamptz) as orders` };
@@ -23,17 +23,17 @@ const CONFIRM: Statement = {
 const RELEASE: Statement = {
   name: 'runners.release',
   text: `select s.o_released as released, s.o_idle as idle, ${TOLD}
-    from runner_release($1::uuid, $2, $3::timestamptz, $4::jsonb) s`,
+    from runner_release($1::uuid, $2, $3::timestamptz, runner_times($4::jsonb)) s`,
 };
 
 const DRAIN: Statement = {
   name: 'runners.drain',
-  text: `select s.n, ${TOLD} from (select runner_drain($1::uuid[], $2, $3::timestamptz, $4::jsonb) as n offset 0) s`,
+  text: `select s.n, ${TOLD} from (select runner_drain($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as n offset 0) s`,
 };
 
 const TERMINATE: Statement = {
   name: 'runners.terminate',
-  text: `select s.n, ${TOLD} from (select runner_terminate($1::uuid[], $2, $3::timestamptz, $4::jsonb) as n offset 0) s`,
+  text: `select s.n, ${TOLD} from (select runner_terminate($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as n offset 0) s`,
 };
 
 type Answer<Row> = Row & { readonly told: string | null };

@@ -4,7 +4,7 @@ import type { RunnerMoment } from './moment.ts';
 
 const SWEEP: Statement = {
   name: 'runners.sweep',
-  text: `select runner_sweep($1, $2::jsonb, $3::timestamptz, $4::jsonb) as swept`,
+  text: `select runner_sweep($1, $2::jsonb, $3::timestamptz, runner_times($4::jsonb)) as swept`,
 };
 
 const LEAVING: Statement = {
@@ -23,7 +23,7 @@ const GONE: Statement = {
 
 const RECONCILE: Statement = {
   name: 'runners.reconcile',
-  text: `select runner_reconcile($1, $2::text[], $3::uuid[], $4::uuid[], $5::integer[], $6, $7::timestamptz, $8::jsonb) as found`,
+  text: `select runner_reconcile($1, $2::text[], $3::uuid[], $4::uuid[], $5::integer[], $6, $7::timestamptz, runner_times($8::jsonb)) as found`,
 };
 
 const FORGET: Statement = { name: 'runners.forget', text: `select runner_forget($1::timestamptz, $2) as n` };

@@ -3,12 +3,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 
-import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
+import { loadConfiguration } from '../../../src/app/config.ts';
+import { openRunnerStore } from '../../../src/app/pool/runner-store.ts';
+import { settlePolicy } from '../../../src/app/pool/shared-policy.ts';
+import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { HeddleProcess } from '../heddle-process.ts';
-import { POLICY } from './processes/yard-settings.ts';
 
 const INSTANCE = 'i-0123456789abcdef0';
 const DEADLINE_MS = 90_000;
@@ -38,8 +40,11 @@ describe('a runner on EC2', () => {
 
   it('learns which one it is, serves, and takes nothing more once its machine is about to be taken away', async (t) => {
     const { url, database } = await createTestDatabase();
-    const { classes, times, max_uses } = POLICY;
-    const store = new PostgresRunnerStore({ database, classes, times, max_uses, now: () => null });
+    // The machine is told where the database is, and nothing of the servers' other settings.
+    const environment = { HEDDLE_POOL_IDLE_SECS: '4000', HEDDLE_POOL_PULSE_SECS: '0.5' };
+    const { values } = loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() });
+    await settlePolicy(database, values, silentLogger);
+    const store = openRunnerStore(database);
     const runnerId = newId();
     const requirements = {
       resource_class: 'large',
@@ -59,7 +64,6 @@ describe('a runner on EC2', () => {
     const runner = new HeddleProcess(['worker', '--runner', 'ec2', '--json'], {
       DATABASE_URL: url,
       AWS_EC2_METADATA_SERVICE_ENDPOINT: `http://127.0.0.1:${port}/`,
-      HEDDLE_POOL_PULSE_SECS: '0.5',
     });
     t.after(() => runner.child.kill('SIGKILL'));
     const ready = await runner.event<{ event: 'ready'; runner: string }>('ready', DEADLINE_MS);
@@ -69,6 +73,8 @@ describe('a runner on EC2', () => {
       return `${row!.state} ${row!.address ?? ''}`;
     };
     await eventually(async () => (await stateOf()) === 'idle 10.0.0.7', 'it is idle', DEADLINE_MS);
+    const [idle] = await store.list({ ids: [runnerId] }, { offset: 0, limit: 1 });
+    assert.equal(idle!.threshold - idle!.state_since, 4_000_000, 'it stays as long as the servers say');
     notice = JSON.stringify({ action: 'terminate', time: '2030-01-01T00:00:00Z' });
     assert.equal(await runner.exited, 0, runner.stderr);
     const [row] = await store.list({ ids: [runnerId] }, { offset: 0, limit: 1 });
