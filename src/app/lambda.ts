@@ -2,7 +2,6 @@ import type { Message } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 
 import { MANAGER_QUEUE } from '../domain/message.ts';
-import { createEngine } from '../engine/engine.ts';
 import { createManager, type Manager, type ManagerRun } from '../engine/manager/manager.ts';
 import { openQueue, type OpenedQueue } from '../queue/open.ts';
 import type { ReceivedMessage } from '../queue/port.ts';
@@ -10,21 +9,27 @@ import { SqsQueue } from '../queue/sqs.ts';
 import { readReceipt } from '../queue/sqs-envelope.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
+import { createMetrics } from '../runtime/metrics.ts';
 import { newId, systemRandom } from '../runtime/random.ts';
-import { openDatabase } from '../store/database.ts';
+import type { Tracing } from '../runtime/trace.ts';
+import { readClasses } from '../store/runners/policy.ts';
 import { loadConfiguration } from './config.ts';
-import { databaseOptions } from './database-options.ts';
+import { EmbeddedMetrics } from './embedded-metrics.ts';
 import { ConfigurationError } from './failure.ts';
 import { inboxKeepMs, settleFailed } from './manager-loop.ts';
 import { deskOf } from './pool/desk.ts';
 import { openRunnerStore } from './pool/runner-store.ts';
+import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
+import { openProcessDatabase, openProcessEngine, openProcessTracing } from './process-parts.ts';
 import { requireSchema } from './schema-state.ts';
 
 export interface HandlerOptions {
   /** The variables that configure it; those of the process by default. */
   environment?: Readonly<Record<string, string | undefined>>;
   logSink?: LogSink;
+  /** Takes metrics, a line of CloudWatch's embedded metric format each; standard output by default. */
+  metricSink?: LogSink;
 }
 
 /** An event of SQS, or any other: a schedule's. */
@@ -41,7 +46,12 @@ interface Parts {
   manager: Manager;
   opened: OpenedQueue;
   inboxKeepMs: number;
+  tracing: Tracing;
   log: Logger;
+  /** Reads what servers may have changed since the last invocation. */
+  refresh(): Promise<void>;
+  /** Delivers spans and metrics: nothing runs here between two invocations. */
+  flush(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -70,7 +80,16 @@ export function createHandler(options: HandlerOptions = {}): ManagerHandler {
   };
   const handle = async (event: ManagerEvent): Promise<SQSBatchResponse | undefined> => {
     const opened = await parts();
-    return isSqsEvent(event) ? handleMessages(opened, event.Records) : handleSchedule(opened);
+    await opened.refresh();
+    const messages = isSqsEvent(event) ? event.Records.length : 0;
+    const span = { kind: 'consumer' as const, parent: null, attributes: { 'heddle.messages': messages } };
+    try {
+      return await opened.tracing.span('manager batch', span, () =>
+        isSqsEvent(event) ? handleMessages(opened, event.Records) : handleSchedule(opened),
+      );
+    } finally {
+      await opened.flush();
+    }
   };
   const close = async (): Promise<void> => {
     const closing = opening;
@@ -84,38 +103,48 @@ function isSqsEvent(event: ManagerEvent): event is SQSEvent {
   return 'Records' in event && Array.isArray(event['Records']);
 }
 
-async function open({ environment = process.env, logSink }: HandlerOptions): Promise<Parts> {
+async function open({ environment = process.env, logSink, metricSink }: HandlerOptions): Promise<Parts> {
   const { values: settings } = loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() });
   const url = settings.databaseUrl;
   if (url === null) throw new ConfigurationError(['DATABASE_URL: is required by the function']);
   const log = processLog(settings, logSink);
   const common = { clock: systemClock, random: systemRandom, log };
-  const database = openDatabase({
-    ...common,
-    url,
-    maxSize: settings.poolMaxSize,
-    minIdle: 0,
-    ...databaseOptions(settings),
-    applicationName: 'heddle lambda',
-  });
+  const own = { role: 'lambda' as const, settings };
+  const metrics = createMetrics({ processMetrics: false });
+  const tracing = await openProcessTracing(own, log);
+  const database = openProcessDatabase(own, { ...common, url });
   try {
     await requireSchema(database);
     const opened = await openQueue({ ...common, url: settings.queueUrl, database });
     const { queue } = opened;
-    const engine = createEngine({ ...common, database, queue, claimTimeoutMs: settings.workerClaimTimeoutSecs * 1000 });
+    const { classes } = await readPolicy(database, settings);
+    // The engine keeps the list, so that a function that stays warm learns of classes that servers have now.
+    const resourceClasses = [...classes];
+    const engine = openProcessEngine(own, { ...common, database, queue, metrics, resourceClasses });
+    const embedded = new EmbeddedMetrics(metrics.registry, metricSink ?? process.stdout, systemClock);
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;
     // What it asks for the servers hand out and launch.
     const desk = deskOf(openRunnerStore(database));
     return {
-      manager: createManager({ ...common, database, queue, engine, jobs, desk, newId, holder }),
+      manager: createManager({ ...common, database, queue, engine, jobs, desk, metrics, newId, holder }),
       opened,
       inboxKeepMs: inboxKeepMs(settings, queue),
+      tracing,
       log,
+      async refresh() {
+        // Where the database is away the batch itself says so.
+        const current = await readClasses(database).catch(() => resourceClasses);
+        resourceClasses.splice(0, resourceClasses.length, ...current);
+      },
+      async flush() {
+        await Promise.all([tracing.flush(), settings.lambdaMetrics ? embedded.write() : undefined]);
+      },
       async close() {
         await engine.close();
         await queue.close();
         await database.close();
+        await tracing.shutdown();
       },
     };
   } catch (error) {

@@ -284,6 +284,11 @@ export const SETTING_GROUPS = {
       max: HOUR_MS,
       description: 'Queries that take longer are logged and counted',
     }),
+    lambdaMetrics: kind.onOff({
+      name: 'HEDDLE_LAMBDA_METRICS',
+      fallback: true,
+      description: 'Whether the manager as a function of Lambda writes its counters to its log, as CloudWatch metrics',
+    }),
     tracingEnabled: kind.onOff({ name: 'TRACING_ENABLED', fallback: false, description: 'OpenTelemetry traces' }),
     otlpEndpoint: kind.address({
       name: 'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -8,7 +8,7 @@ import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf
 import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '../domain/runner/resource-class.ts';
 import { createSharedData } from '../engine/data/shared-data.ts';
-import { createEngine, type TransactionalEngine } from '../engine/engine.ts';
+import type { TransactionalEngine } from '../engine/engine.ts';
 import { createManager } from '../engine/manager/manager.ts';
 import { createNotices } from '../engine/notices/notices.ts';
 import type { Engine, Findings, Models } from '../engine/port.ts';
@@ -23,14 +23,13 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { createMetrics, type Metrics } from '../runtime/metrics.ts';
 import { newId, type Random } from '../runtime/random.ts';
-import { createTracer, type Tracing } from '../runtime/trace.ts';
-import { openDatabase, type Database } from '../store/database.ts';
+import type { Tracing } from '../runtime/trace.ts';
+import type { Database } from '../store/database.ts';
 import { DefinitionStore } from '../store/definitions.ts';
 import { SecretStore } from '../store/secrets.ts';
 import { TokenStore } from '../store/tokens.ts';
 import { requireTokens } from './access.ts';
 import type { Configuration } from './config.ts';
-import { databaseOptions } from './database-options.ts';
 import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
@@ -44,6 +43,7 @@ import { settlePolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { startReconRetention } from './recon-retention.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
+import { openProcessDatabase, openProcessEngine, openProcessTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import type { SettingValues } from './settings.ts';
@@ -153,13 +153,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
 async function startBase(options: SystemOptions): Promise<Base> {
   const { settings, clock, log, stopping } = options;
   const metrics = createMetrics();
-  const tracing = await createTracer({
-    enabled: settings.tracingEnabled,
-    endpoint: settings.otlpEndpoint,
-    serviceName: settings.otelServiceName,
-    samplingRatio: settings.otelSamplingRatio,
-    log,
-  });
+  const tracing = await openProcessTracing({ role: 'server', settings }, log);
   stopping.add('tracing', () => tracing.shutdown());
   let logged: BreakerState = 'closed';
   const breaker = new CircuitBreaker({
@@ -178,39 +172,30 @@ async function startBase(options: SystemOptions): Promise<Base> {
     },
     onRejection: () => metrics.circuitBreakerRejections.inc(),
   });
-  const database = openDatabase({
-    url: options.databaseUrl,
-    maxSize: settings.poolMaxSize,
-    minIdle: settings.poolMinIdle,
-    ...databaseOptions(settings),
-    clock,
-    log,
-    random: options.random,
-    breaker,
-    metrics: {
-      queryDuration: (query, seconds) => metrics.dbQueryDurationSeconds.observe({ query }, seconds),
-      slowQuery: (query) => metrics.slowQueries.inc({ query }),
+  const database = openProcessDatabase(
+    { role: 'server', settings },
+    {
+      url: options.databaseUrl,
+      clock,
+      log,
+      random: options.random,
+      breaker,
+      metrics: {
+        queryDuration: (query, seconds) => metrics.dbQueryDurationSeconds.observe({ query }, seconds),
+        slowQuery: (query) => metrics.slowQueries.inc({ query }),
+      },
     },
-  });
+  );
   stopping.add('the database pool', () => database.close());
   return { ...options, metrics, tracing, breaker, database };
 }
 
 function startEngine(base: Base, queue: MessageQueue, classes: readonly ResourceClass[]): TransactionalEngine {
   const { database, clock, random, log, metrics, settings, stopping } = base;
-  const engine = createEngine({
-    database,
-    queue,
-    clock,
-    random,
-    log,
-    metrics,
-    claimTimeoutMs: settings.workerClaimTimeoutSecs * 1000,
-    workerLeaseMs: settings.workerLeaseSecs * 1000,
-    archiveAfterMs: settings.archiveAfterSecs * 1000,
-    deleteAfterMs: settings.deleteAfterSecs * 1000,
-    resourceClasses: classes,
-  });
+  const engine = openProcessEngine(
+    { role: 'server', settings },
+    { database, queue, clock, random, log, metrics, resourceClasses: classes },
+  );
   stopping.add('the engine', () => engine.close());
   return engine;
 }

@@ -7,23 +7,23 @@ import type { KindDefinition } from '../kinds/definition/define-kind.ts';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
 import { engineControl, type TaskControl } from '../dispatch/worker/task-control.ts';
-import { createEngine } from '../engine/engine.ts';
 import { openQueue } from '../queue/open.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
 import { systemRandom } from '../runtime/random.ts';
-import { openDatabase, type Database } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import { pollAttempts } from './attempt-watch.ts';
 import type { Configuration } from './config.ts';
 import { requireReachable } from './database-access.ts';
-import { databaseOptions } from './database-options.ts';
 import { findRunningDatabase } from './embedded.ts';
 import { findingsOf } from './findings.ts';
 import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from './failure.ts';
 import { loadKinds, selectKinds } from './kind-modules.ts';
 import { modelsOf } from './models.ts';
+import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
+import { openProcessDatabase, openProcessEngine } from './process-parts.ts';
 import { reconKinds } from './recon-kinds.ts';
 import { openExecutors } from './remote/executors.ts';
 import { remoteKinds } from './remote-kinds.ts';
@@ -64,7 +64,6 @@ export interface WorkerOptions {
 }
 
 const HEALTH_INTERVAL_MS = 60_000;
-const CONNECTIONS_MAX = 6;
 
 /** What one start works with. */
 interface Start {
@@ -112,7 +111,7 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   surviveStrayRejections(log, stopping);
   const common = { clock: systemClock, random: systemRandom, log };
   const database = await openWorkerDatabase(start);
-  const { control, results, asks } = accessOf(start, database);
+  const { control, results, asks } = await accessOf(start, database);
   const kinds = kindsOf(start, database, control);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
@@ -181,15 +180,8 @@ async function openWorkerDatabase({ settings, server, log, stopping }: Start): P
   }
   // A database that happens to run here is not the one of a server that was named.
   if (settings.databaseUrl === null && server !== null && settings.queueUrl !== 'postgres') return null;
-  const database = openDatabase({
-    url,
-    maxSize: Math.min(settings.poolMaxSize, CONNECTIONS_MAX),
-    minIdle: 0,
-    ...databaseOptions(settings),
-    clock: systemClock,
-    log,
-    random: systemRandom,
-  });
+  const common = { clock: systemClock, random: systemRandom, log };
+  const database = openProcessDatabase({ role: 'worker', settings }, { url, ...common });
   stopping.add('the database pool', () => database.close());
   await requireReachable(database, url);
   await requireSchema(database);
@@ -202,9 +194,11 @@ interface Access {
   asks: 'database' | 'server' | null;
 }
 
-function accessOf({ server, log, stopping }: Start, database: Database | null): Access {
+async function accessOf({ settings, server, log, stopping }: Start, database: Database | null): Promise<Access> {
   if (database !== null) {
-    const engine = createEngine({ database, clock: systemClock, random: systemRandom, log });
+    const { classes: resourceClasses } = await readPolicy(database, settings);
+    const parts = { database, clock: systemClock, random: systemRandom, log, resourceClasses };
+    const engine = openProcessEngine({ role: 'worker', settings }, parts);
     stopping.add('the engine', () => engine.close());
     return { control: engineControl(engine), results: engineResults(engine), asks: 'database' };
   }

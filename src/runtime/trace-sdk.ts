@@ -20,6 +20,7 @@ export interface TracerOptions {
 
 export interface TraceSdk {
   tracer: Tracer;
+  flush(): Promise<void>;
   shutdown(): Promise<void>;
 }
 
@@ -37,15 +38,19 @@ export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(options.samplingRatio) }),
     spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
   });
-  return { tracer: provider.getTracer('heddle'), shutdown: () => stop(provider, options.log) };
+  return {
+    tracer: provider.getTracer('heddle'),
+    flush: () => deliver(provider.forceFlush(), options.log),
+    shutdown: () => deliver(provider.shutdown(), options.log),
+  };
 }
 
-/** A collector that is away loses the last spans; it must not fail the stop of the service. */
-async function stop(provider: { shutdown(): Promise<void> }, log: Logger | undefined): Promise<void> {
+/** A collector that is away loses the last spans; it must not fail the service. */
+async function deliver(delivery: Promise<void>, log: Logger | undefined): Promise<void> {
   try {
-    await provider.shutdown();
+    await delivery;
   } catch (error) {
-    log?.warn({ err: error }, 'tracing: the last spans could not be delivered');
+    log?.warn({ err: error }, 'tracing: spans could not be delivered');
   }
 }
 

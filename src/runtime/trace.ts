@@ -11,10 +11,9 @@ import {
   type Context,
   type Span,
   type SpanContext,
-  type Tracer,
 } from '@opentelemetry/api';
 
-import type { TracerOptions } from './trace-sdk.ts';
+import type { TracerOptions, TraceSdk } from './trace-sdk.ts';
 
 export type { Attributes, Span } from '@opentelemetry/api';
 export type { TracerOptions } from './trace-sdk.ts';
@@ -32,6 +31,8 @@ export interface Tracing {
   span<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T>;
   /** The W3C trace context to hand on; null where there is no trace. While tracing is off it is the caller's own. */
   traceparentOf(span: Span): string | null;
+  /** Delivers what has ended; a collector that is away costs the spans, and no error. */
+  flush(): Promise<void>;
   /** Delivers what is left. */
   shutdown(): Promise<void>;
 }
@@ -49,7 +50,7 @@ export async function createTracer(options: TracerOptions): Promise<Tracing> {
   if (!options.enabled) return TRACING_OFF;
   const { startSdk } = await import('./trace-sdk.ts');
   const sdk = await startSdk(options);
-  return tracingOn(sdk.tracer, () => sdk.shutdown());
+  return tracingOn(sdk);
 }
 
 const NO_SPAN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
@@ -61,10 +62,11 @@ const TRACING_OFF: Tracing = {
     return run(caller === null ? NO_SPAN : trace.wrapSpanContext(caller));
   },
   traceparentOf,
+  flush: () => Promise.resolve(),
   shutdown: () => Promise.resolve(),
 };
 
-function tracingOn(tracer: Tracer, shutdown: () => Promise<void>): Tracing {
+function tracingOn(sdk: TraceSdk): Tracing {
   // Our own store rather than the API's global context: two tracers in one process (tests) must not meet.
   const current = new AsyncLocalStorage<Context>();
   return {
@@ -72,11 +74,12 @@ function tracingOn(tracer: Tracer, shutdown: () => Promise<void>): Tracing {
     span: (name, options, run) => {
       const parent = parentContext(options.parent, current.getStore());
       const kind = SPAN_KIND[options.kind ?? 'internal'];
-      const span = tracer.startSpan(name, { kind, attributes: options.attributes ?? {} }, parent);
+      const span = sdk.tracer.startSpan(name, { kind, attributes: options.attributes ?? {} }, parent);
       return current.run(trace.setSpan(parent, span), () => endWith(span, run));
     },
     traceparentOf,
-    shutdown,
+    flush: () => sdk.flush(),
+    shutdown: () => sdk.shutdown(),
   };
 }
 

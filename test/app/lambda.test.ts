@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 
 import {
@@ -23,6 +26,7 @@ import { newId } from '../../src/runtime/random.ts';
 import { benchOn, collection, completion, workerSeen, type Bench } from '../engine/manager/fixture.ts';
 import { newTask, submitTasks } from '../engine/fixture.ts';
 import { LARGE } from '../engine/runners/fixture.ts';
+import { setPolicy } from '../../src/store/runners/policy.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
 const ACCOUNT = '000000000000';
@@ -53,17 +57,24 @@ interface World {
   engine: Bench['engine'];
   bench: Omit<Bench, 'url'>;
   prefix: string;
+  /** Lines of metrics that it wrote. */
+  metrics: string[];
   close(): Promise<void>;
 }
 
 /** A function that has not been called yet, on a database and queues of its own; and the same to look at from beside. */
-async function newWorld(): Promise<World> {
+async function newWorld(settings: Record<string, string> = {}): Promise<World> {
   const { url, database } = await createTestDatabase();
   const prefix = `heddle${newId().slice(-12)}`;
   const QUEUE_URL = `sqs://eu-west-1/${ACCOUNT}/${prefix}?create=1&endpoint=${encodeURIComponent(endpoint())}`;
   // The smallest pool there is: a run must not need a second connection while it holds one.
   const environment = { DATABASE_URL: url, QUEUE_URL, POOL_MAX_SIZE: '1', POOL_TIMEOUT_SECS: '5', RUST_LOG: 'error' };
-  const handler = createHandler({ environment, logSink: { write: (line) => process.stderr.write(line) } });
+  const metrics: string[] = [];
+  const handler = createHandler({
+    environment: { ...environment, ...settings },
+    logSink: { write: (line) => process.stderr.write(line) },
+    metricSink: { write: (line) => metrics.push(line) },
+  });
   const opened = await openQueue({ url: QUEUE_URL, database, clock: systemClock, log: silentLogger });
   const bench = benchOn(database);
   return {
@@ -72,6 +83,7 @@ async function newWorld(): Promise<World> {
     bench,
     engine: bench.engine,
     prefix,
+    metrics,
     async close() {
       await handler.close();
       await opened.queue.close();
@@ -263,6 +275,74 @@ describe('the manager as a function of Lambda', () => {
     assert.equal(await world.handler(SCHEDULED), undefined);
     const explanation = await world.engine.explain(task!.id);
     assert.match(explanation!.summary, /^It waits for a runner of the class large \(on-demand\): it is next/);
+    await world.close();
+  });
+
+  it('keeps tasks for as long as its settings say', async () => {
+    const world = await newWorld({ WORKER_LEASE_SECS: '300' });
+    const collectionId = newId();
+    await send(
+      world,
+      workerSeen('one'),
+      collection({ id: collectionId, mode: 'sequential', children: [{ kind: 'one' }] }),
+    );
+    await deliver(world);
+    const [start] = await started(world, 'one');
+    await send(world, { type: 'HeartbeatTask', task_id: start!.task.id, attempt: start!.task.attempt });
+    await deliver(world);
+    const lease = {
+      name: 'test.lease',
+      text: `select l.lease_ms from lease l join task t on t.lease_id = l.id where t.id = $1`,
+    };
+    assert.deepEqual(await world.bench.database.query(lease, [start!.task.id]), [{ lease_ms: 300_000 }]);
+    await world.close();
+  });
+
+  it('knows the classes of runner that servers have now', async () => {
+    const world = await newWorld();
+    await world.handler(SCHEDULED);
+    const child = { kind: 'one', requirements: { resource_class: 'own', usage_class: 'spot' } };
+    const refused = collection({ mode: 'parallel', children: [child] });
+    await send(world, refused);
+    await deliver(world);
+    const [letter] = await world.opened.queue.listDead(MANAGER_QUEUE, ALL_DEAD);
+    assert.match(letter!.reason, /class/);
+    await setPolicy(world.bench.database, [{ name: 'own', cpu: 1, memory_mib: 512 }], {}, true);
+    await send(world, collection({ mode: 'parallel', children: [child] }));
+    assert.deepEqual((await deliver(world)).failures, []);
+    assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).length, 1);
+    await world.close();
+  });
+
+  it('writes what its counters gained after each invocation, and delivers its spans', async (t) => {
+    const bodies: string[] = [];
+    const collector = createServer((request, response) => {
+      void text(request).then((body) => {
+        bodies.push(body);
+        response.setHeader('content-type', 'application/json').end('{}');
+      });
+    });
+    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+    t.after(() => collector.close());
+    const { port } = collector.address() as AddressInfo;
+    const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${port}`;
+    const world = await newWorld({ TRACING_ENABLED: '1', OTEL_EXPORTER_OTLP_ENDPOINT });
+    await send(world, collection({ mode: 'parallel', children: [{ kind: 'one' }] }));
+    await deliver(world);
+    const lines = world.metrics.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const applied = lines.find((line) => line['type'] === 'CreateTaskCollection' && line['outcome'] === 'applied');
+    assert.equal(applied!['heddle_manager_messages_total'], 1);
+    assert.deepEqual((applied!['_aws'] as { CloudWatchMetrics: unknown[] }).CloudWatchMetrics, [
+      {
+        Namespace: 'Heddle',
+        Dimensions: [['type', 'outcome']],
+        Metrics: [{ Name: 'heddle_manager_messages_total', Unit: 'Count' }],
+      },
+    ]);
+    world.metrics.length = 0;
+    await world.handler(SCHEDULED);
+    assert.ok(!world.metrics.join('').includes('CreateTaskCollection'), 'what was written is not written again');
+    assert.ok(bodies.length >= 2 && bodies.every((body) => body.includes('manager batch')), 'one export an invocation');
     await world.close();
   });
 

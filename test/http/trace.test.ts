@@ -36,6 +36,7 @@ function recording(): { tracing: Tracing; spans: Recorded[] } {
       }
     },
     traceparentOf: () => OURS,
+    flush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
   };
   return { tracing, spans };

@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 
-import { createEngine } from '../../engine/engine.ts';
 import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import { RunnerAgent } from '../../pool/agent/agent.ts';
 import type { Registration } from '../../pool/port/store.ts';
@@ -10,13 +9,13 @@ import { systemClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 import { systemRandom } from '../../runtime/random.ts';
-import { openDatabase, type Database } from '../../store/database.ts';
+import type { Database } from '../../store/database.ts';
 import type { Configuration } from '../config.ts';
 import { requireReachable } from '../database-access.ts';
-import { databaseOptions } from '../database-options.ts';
 import { findRunningDatabase } from '../embedded.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '../failure.ts';
 import { processLog, type LogSink } from '../process-log.ts';
+import { openProcessDatabase, openProcessEngine } from '../process-parts.ts';
 import { requireSchema } from '../schema-state.ts';
 import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '../signals.ts';
@@ -55,7 +54,6 @@ interface Start extends RunnerOptions {
   stopping: StopSequence;
 }
 
-const CONNECTIONS_MAX = 3;
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LOG_CHECK_MS = 5_000;
 const NOTICE_CHECK_MS = 5_000;
@@ -121,9 +119,9 @@ async function startAgent(
   const { settings, development, record, log, stopping } = start;
   const common = { clock: systemClock, random: systemRandom, log };
   const database = await openRunnerDatabase(start);
-  const engine = createEngine({ database, ...common, workerLeaseMs: settings.workerLeaseSecs * 1_000 });
+  const { times, classes: resourceClasses } = await readPolicy(database, settings);
+  const engine = openProcessEngine({ role: 'runner', settings }, { database, ...common, resourceClasses });
   stopping.add('the engine', () => engine.close());
-  const { times } = await readPolicy(database, settings);
   const kinds = await kindsOfRunner({ settings, development, database, engine, log, stopping });
   const duty = new RunnerDuty({
     engine,
@@ -187,16 +185,8 @@ async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<D
       `DATABASE_URL: is required by a runner, where no \`heddle up\` runs in ${settings.dataDir}`,
     ]);
   }
-  const database = openDatabase({
-    url,
-    maxSize: Math.min(settings.poolMaxSize, CONNECTIONS_MAX),
-    minIdle: 0,
-    ...databaseOptions(settings),
-    applicationName: 'heddle runner',
-    clock: systemClock,
-    log,
-    random: systemRandom,
-  });
+  const common = { clock: systemClock, random: systemRandom, log };
+  const database = openProcessDatabase({ role: 'runner', settings }, { url, ...common });
   stopping.add('the database pool', () => database.close());
   await requireReachable(database, url);
   await requireSchema(database);

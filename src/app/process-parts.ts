@@ -1,0 +1,96 @@
+import type { EngineSettings } from '../engine/context.ts';
+import { createEngine, type EngineOptions, type TransactionalEngine } from '../engine/engine.ts';
+import { createTracer, type Tracing } from '../runtime/trace.ts';
+import type { Logger } from '../runtime/log.ts';
+import { openDatabase, type Database, type DatabaseOptions } from '../store/database.ts';
+import type { SettingValues } from './settings.ts';
+
+/** The processes that work on one system side by side. */
+export const PROCESS_ROLES = ['server', 'worker', 'runner', 'lambda'] as const;
+
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
+
+interface Role {
+  /** Connections that it has use for. */
+  readonly connectionsMax: number;
+  readonly keepsIdleConnections: boolean;
+  readonly applicationName: string;
+}
+
+const ROLES: Readonly<Record<ProcessRole, Role>> = {
+  server: { connectionsMax: Infinity, keepsIdleConnections: true, applicationName: 'heddle' },
+  worker: { connectionsMax: 6, keepsIdleConnections: false, applicationName: 'heddle worker' },
+  runner: { connectionsMax: 3, keepsIdleConnections: false, applicationName: 'heddle runner' },
+  lambda: { connectionsMax: Infinity, keepsIdleConnections: false, applicationName: 'heddle lambda' },
+};
+
+type FromSettings =
+  | 'maxSize'
+  | 'minIdle'
+  | 'acquireRetries'
+  | 'acquireTimeoutMs'
+  | 'slowQueryMs'
+  | 'statementTimeoutMs'
+  | 'applicationName';
+
+/** What the parts that processes have in common take from the settings. */
+export interface ProcessOptions {
+  readonly database: Pick<DatabaseOptions, FromSettings>;
+  readonly engine: EngineSettings;
+  readonly tracing: TracingOptions;
+}
+
+type TracingOptions = Omit<Parameters<typeof createTracer>[0], 'log'>;
+
+/**
+ * The only way from settings to the options of an engine, its database and its traces: a setting that is read here
+ * reaches every process.
+ */
+export function optionsOf(role: ProcessRole, settings: SettingValues): ProcessOptions {
+  const { connectionsMax, keepsIdleConnections, applicationName } = ROLES[role];
+  return {
+    database: {
+      maxSize: Math.min(settings.poolMaxSize, connectionsMax),
+      minIdle: keepsIdleConnections ? settings.poolMinIdle : 0,
+      acquireRetries: settings.poolAcquireRetries,
+      acquireTimeoutMs: settings.poolTimeoutSecs * 1_000,
+      slowQueryMs: settings.slowQueryThresholdMs,
+      statementTimeoutMs: settings.statementTimeoutSecs * 1_000,
+      applicationName,
+    },
+    engine: {
+      claimTimeoutMs: settings.workerClaimTimeoutSecs * 1_000,
+      workerLeaseMs: settings.workerLeaseSecs * 1_000,
+      archiveAfterMs: settings.archiveAfterSecs * 1_000,
+      deleteAfterMs: settings.deleteAfterSecs * 1_000,
+    },
+    tracing: {
+      enabled: settings.tracingEnabled,
+      endpoint: settings.otlpEndpoint,
+      serviceName: settings.otelServiceName,
+      samplingRatio: settings.otelSamplingRatio,
+    },
+  };
+}
+
+/** What a process adds to its settings. */
+interface Common {
+  readonly role: ProcessRole;
+  readonly settings: SettingValues;
+}
+
+export function openProcessDatabase({ role, settings }: Common, parts: Omit<DatabaseOptions, FromSettings>): Database {
+  return openDatabase({ ...optionsOf(role, settings).database, ...parts });
+}
+
+/** `resourceClasses` are those of the pool's policy in the database. */
+export function openProcessEngine(
+  { role, settings }: Common,
+  parts: Omit<EngineOptions, keyof EngineSettings> & Required<Pick<EngineOptions, 'resourceClasses'>>,
+): TransactionalEngine {
+  return createEngine({ ...optionsOf(role, settings).engine, ...parts });
+}
+
+export function openProcessTracing({ role, settings }: Common, log: Logger): Promise<Tracing> {
+  return createTracer({ ...optionsOf(role, settings).tracing, log });
+}

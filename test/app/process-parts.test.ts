@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+
+import { loadConfiguration } from '../../src/app/config.ts';
+import { sharedPolicyOf } from '../../src/app/pool/shared-policy.ts';
+import { optionsOf, PROCESS_ROLES, type ProcessOptions, type ProcessRole } from '../../src/app/process-parts.ts';
+import type { Setting } from '../../src/app/setting.ts';
+import { SETTINGS, type SettingKey, type SettingValues } from '../../src/app/settings.ts';
+
+/** Settings that every process is to follow, each with a value that is not its default, and where one alone has no use for it. */
+const SHARED: Partial<Record<SettingKey, { value: string; roles?: readonly ProcessRole[] }>> = {
+  poolMaxSize: { value: '2' },
+  poolMinIdle: { value: '1', roles: ['server'] },
+  poolAcquireRetries: { value: '7' },
+  poolTimeoutSecs: { value: '7' },
+  slowQueryThresholdMs: { value: '7' },
+  statementTimeoutSecs: { value: '7' },
+  workerClaimTimeoutSecs: { value: '77' },
+  workerLeaseSecs: { value: '300' },
+  archiveAfterSecs: { value: '7' },
+  deleteAfterSecs: { value: '7' },
+  tracingEnabled: { value: '1' },
+  otlpEndpoint: { value: 'http://collector:4318' },
+  otelServiceName: { value: 'other' },
+  otelSamplingRatio: { value: '0.5' },
+};
+
+/** Settings of the pool that reach every process through the database, where servers write them. */
+const POLICY: Partial<Record<SettingKey, string>> = {
+  runnerClasses: '[{"name":"own","cpu":1,"memory_mib":512}]',
+  runnerMaxUses: '1',
+  runnerCreatedMs: '601',
+  runnerRegisterMs: '181',
+  runnerConfirmMs: '11',
+  runnerClaimMs: '301',
+  runnerIdleMs: '20',
+  runnerPulseMs: '4',
+  runnerFreshMs: '16',
+  runnerSilentMs: '31',
+  runnerDoubtMs: '61',
+  runnerPatienceMs: '9',
+  runnerFarewellMs: '61',
+  runnerAloneMs: '61',
+};
+
+/** By the beginning of its key or by its group: a setting of one part, which that part alone reads. */
+const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
+  'where a process works': /^(databaseUrl|hostUrl|port|host|dataDir|configFile|examples|migrateAtStart|queueUrl)$/,
+  'the log of a process': /^log(Level|Format|File)$/,
+  'the breaker of servers': /^breaker/,
+  'loops, requests, webhooks and mail of servers':
+    /^(workerLoopIntervalMs|managerReceivers|pagination|bodyLimit|requireTokens|metricsPublic|webhook|mail|smtp|batchChannelCapacity)/,
+  'handlers of kinds': /^(kindModules|workerConcurrency|workerDrainSecs)$/,
+  'the inbox of a manager': /^inboxKeepSecs$/,
+  'the function of Lambda': /^lambda/,
+  'launching, of the server that launches': /^(runner|ec2)/,
+  'findings and models': /^(findingsKeepSecs|modelsKeepSecs)$/,
+  'what webhooks may call': /^(skipSsrf|blocked|allowed)/,
+  'scans and probes': /^(scan|recon)/,
+  'clients of executors': /^remote/,
+  executors: /^executor/,
+};
+
+function load(key?: SettingKey, value?: string): SettingValues {
+  const environment = key === undefined ? {} : { [SETTINGS[key].name]: value! };
+  return loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() }).values;
+}
+
+describe('from settings to the options of a process', () => {
+  const keys = Object.keys(SETTINGS) as SettingKey[];
+  const defaults = load();
+
+  for (const [key, { value, roles = PROCESS_ROLES }] of Object.entries(SHARED) as [
+    SettingKey,
+    { value: string; roles?: readonly ProcessRole[] },
+  ][]) {
+    it(`${SETTINGS[key].name} reaches ${roles.join(', ')}`, () => {
+      const changed = load(key, value);
+      const differs = (role: ProcessRole): boolean =>
+        textOf(optionsOf(role, changed)) !== textOf(optionsOf(role, defaults));
+      assert.deepEqual(PROCESS_ROLES.filter(differs), roles);
+    });
+  }
+
+  it('everything of the pool that more than its launching goes by is in the policy', () => {
+    for (const [key, value] of Object.entries(POLICY) as [SettingKey, string][]) {
+      assert.notDeepEqual(sharedPolicyOf(load(key, value)), sharedPolicyOf(defaults), SETTINGS[key].name);
+    }
+  });
+
+  it('every setting is one of these, or of one part', () => {
+    const unknown = keys.filter((key) => {
+      if (key in SHARED || key in POLICY) return false;
+      return !Object.values(OF_ONE_PART).some((pattern) => pattern.test(key));
+    });
+    const names = unknown.map((key) => (SETTINGS[key] as Setting<unknown>).name);
+    assert.deepEqual(names, [], 'say in this test which processes they are to reach');
+  });
+
+  it('options read no setting that this test does not name', () => {
+    const read = new Set<string>();
+    const watched = new Proxy(defaults, {
+      get(target, name: string) {
+        read.add(name);
+        return target[name as SettingKey];
+      },
+    });
+    for (const role of PROCESS_ROLES) optionsOf(role, watched);
+    assert.deepEqual([...read].sort(), Object.keys(SHARED).sort());
+  });
+
+  it('no process opens an engine, a database or traces past it', () => {
+    const past = globSync('src/app/**/*.ts').filter((path) => {
+      // A command's database for a moment, and the executor, which has none.
+      if (/process-parts|database-access|open-executor/.test(path)) return false;
+      return /\b(createEngine|openDatabase|createTracer)\(/.test(readFileSync(path, 'utf8'));
+    });
+    assert.deepEqual(past, []);
+  });
+});
+
+function textOf(options: ProcessOptions): string {
+  return JSON.stringify(options);
+}
