@@ -21,7 +21,7 @@ import { deskOf } from './pool/desk.ts';
 import { openRunnerStore } from './pool/runner-store.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
-import { openProcessDatabase, openProcessEngine, openProcessTracing } from './process-parts.ts';
+import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { requireSchema } from './schema-state.ts';
 
 export interface HandlerOptions {
@@ -111,7 +111,7 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
   const common = { clock: systemClock, random: systemRandom, log };
   const own = { role: 'lambda' as const, settings };
   const metrics = createMetrics({ processMetrics: false });
-  const tracing = await openProcessTracing(own, log);
+  const tracing = await openTracing(settings, log);
   const database = openProcessDatabase(own, { ...common, url });
   try {
     await requireSchema(database);

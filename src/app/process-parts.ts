@@ -64,12 +64,22 @@ export function optionsOf(role: ProcessRole, settings: SettingValues): ProcessOp
       archiveAfterMs: settings.archiveAfterSecs * 1_000,
       deleteAfterMs: settings.deleteAfterSecs * 1_000,
     },
-    tracing: {
-      enabled: settings.tracingEnabled,
-      endpoint: settings.otlpEndpoint,
-      serviceName: settings.otelServiceName,
-      samplingRatio: settings.otelSamplingRatio,
-    },
+    tracing: tracingOf(settings),
+  };
+}
+
+type TracingSettings = Pick<
+  SettingValues,
+  'tracingEnabled' | 'otlpEndpoint' | 'otlpProtocol' | 'otelServiceName' | 'otelSamplingRatio'
+>;
+
+function tracingOf(settings: TracingSettings): TracingOptions {
+  return {
+    enabled: settings.tracingEnabled,
+    endpoint: settings.otlpEndpoint,
+    protocol: settings.otlpProtocol === 'auto' ? null : settings.otlpProtocol,
+    serviceName: settings.otelServiceName,
+    samplingRatio: settings.otelSamplingRatio,
   };
 }
 
@@ -91,6 +101,7 @@ export function openProcessEngine(
   return createEngine({ ...optionsOf(role, settings).engine, ...parts });
 }
 
-export function openProcessTracing({ role, settings }: Common, log: Logger): Promise<Tracing> {
-  return createTracer({ ...optionsOf(role, settings).tracing, log });
+/** Also of an executor, which has neither engine nor database. */
+export function openTracing(settings: TracingSettings, log: Logger): Promise<Tracing> {
+  return createTracer({ ...tracingOf(settings), log });
 }

@@ -7,6 +7,7 @@ import { POOL_EC2_SETTING_GROUPS } from './pool-ec2-settings.ts';
 import { POOL_SETTING_GROUPS } from './pool-settings.ts';
 import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
 import { SCAN_SETTING_GROUPS } from './scan-settings.ts';
+import { OTLP_PROTOCOLS } from '../runtime/otlp.ts';
 import * as kind from './setting.ts';
 
 const DAY_SECS = 86_400;
@@ -280,6 +281,7 @@ export const SETTING_GROUPS = {
     slowQueryThresholdMs: kind.integer({
       name: 'SLOW_QUERY_THRESHOLD_MS',
       fallback: 100,
+      fallbackText: '`100`; `1000` with `heddle up`',
       min: 1,
       max: HOUR_MS,
       description: 'Queries that take longer are logged and counted',
@@ -295,7 +297,13 @@ export const SETTING_GROUPS = {
       fallback: null,
       fallbackText: '`http://localhost:4318`',
       schemes: ['http', 'https'],
-      description: 'Where traces go: OTLP over HTTP',
+      description: 'Where traces go: a collector that takes OTLP',
+    }),
+    otlpProtocol: kind.choice({
+      name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+      fallback: 'auto',
+      words: ['auto', ...OTLP_PROTOCOLS],
+      description: 'How they go there; `auto` takes `grpc` for port 4317 and `http/json` for any other',
     }),
     otelServiceName: kind.text({
       name: 'OTEL_SERVICE_NAME',

@@ -43,7 +43,7 @@ import { settlePolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
 import { startReconRetention } from './recon-retention.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
-import { openProcessDatabase, openProcessEngine, openProcessTracing } from './process-parts.ts';
+import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import type { SettingValues } from './settings.ts';
@@ -153,7 +153,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
 async function startBase(options: SystemOptions): Promise<Base> {
   const { settings, clock, log, stopping } = options;
   const metrics = createMetrics();
-  const tracing = await openProcessTracing({ role: 'server', settings }, log);
+  const tracing = await openTracing(settings, log);
   stopping.add('tracing', () => tracing.shutdown());
   let logged: BreakerState = 'closed';
   const breaker = new CircuitBreaker({

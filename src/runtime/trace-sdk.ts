@@ -1,16 +1,17 @@
 import { diag, DiagLogLevel, type DiagLogFunction, type Tracer } from '@opentelemetry/api';
 
 import type { Logger } from './log.ts';
+import { targetOf, type OtlpProtocol } from './otlp.ts';
 
-const DEFAULT_ENDPOINT = 'http://localhost:4318';
-const TRACES_PATH = '/v1/traces';
 /** Also how long a stop may wait for a collector that does not answer. */
 const EXPORT_TIMEOUT_MS = 3_000;
 
 export interface TracerOptions {
   enabled: boolean;
-  /** Where spans go, OTLP over HTTP; `http://localhost:4318` where null. */
+  /** Where spans go; null: a collector on this machine, at the port of the protocol. */
   endpoint: string | null;
+  /** Null or absent: gRPC to port 4317, else JSON over HTTP. */
+  protocol?: OtlpProtocol | null;
   serviceName: string;
   /** Share of new traces that are recorded, 0 to 1; a caller's decision is followed. */
   samplingRatio: number;
@@ -26,13 +27,14 @@ export interface TraceSdk {
 
 /** Loads the OpenTelemetry SDK and starts a tracer that exports in batches. Throws where a package is missing. */
 export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
+  const { protocol, url } = targetOf(options.endpoint, options.protocol ?? null);
   const [sdk, otlp, resources] = await Promise.all([
     load('@opentelemetry/sdk-trace-node', () => import('@opentelemetry/sdk-trace-node')),
-    load('@opentelemetry/exporter-trace-otlp-http', () => import('@opentelemetry/exporter-trace-otlp-http')),
+    loadExporter(protocol),
     load('@opentelemetry/resources', () => import('@opentelemetry/resources')),
   ]);
   if (options.log !== undefined) reportProblems(options.log);
-  const exporter = new otlp.OTLPTraceExporter({ url: tracesUrl(options.endpoint), timeoutMillis: EXPORT_TIMEOUT_MS });
+  const exporter = new otlp.OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT_MS });
   const provider = new sdk.NodeTracerProvider({
     resource: resources.resourceFromAttributes({ 'service.name': options.serviceName }),
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(options.samplingRatio) }),
@@ -54,15 +56,15 @@ async function deliver(delivery: Promise<void>, log: Logger | undefined): Promis
   }
 }
 
-/**
- * The address that spans are posted to. A base URL without a path gets `/v1/traces`, one with a path is taken as it is.
- * By convention port 4317 speaks gRPC and 4318 HTTP; what is sent here is OTLP over HTTP to whichever port is named, so a
- * collector with default ports wants 4318.
- */
-export function tracesUrl(endpoint: string | null): string {
-  const url = new URL(endpoint ?? DEFAULT_ENDPOINT);
-  if (url.pathname === '/') url.pathname = TRACES_PATH;
-  return url.href;
+function loadExporter(protocol: OtlpProtocol) {
+  switch (protocol) {
+    case 'grpc':
+      return load('@opentelemetry/exporter-trace-otlp-grpc', () => import('@opentelemetry/exporter-trace-otlp-grpc'));
+    case 'http/protobuf':
+      return load('@opentelemetry/exporter-trace-otlp-proto', () => import('@opentelemetry/exporter-trace-otlp-proto'));
+    case 'http/json':
+      return load('@opentelemetry/exporter-trace-otlp-http', () => import('@opentelemetry/exporter-trace-otlp-http'));
+  }
 }
 
 async function load<T>(name: string, importPackage: () => Promise<T>): Promise<T> {

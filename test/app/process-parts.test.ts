@@ -22,6 +22,7 @@ const SHARED: Partial<Record<SettingKey, { value: string; roles?: readonly Proce
   deleteAfterSecs: { value: '7' },
   tracingEnabled: { value: '1' },
   otlpEndpoint: { value: 'http://collector:4318' },
+  otlpProtocol: { value: 'grpc' },
   otelServiceName: { value: 'other' },
   otelSamplingRatio: { value: '0.5' },
 };
@@ -112,8 +113,8 @@ describe('from settings to the options of a process', () => {
 
   it('no process opens an engine, a database or traces past it', () => {
     const past = globSync('src/app/**/*.ts').filter((path) => {
-      // A command's database for a moment, and the executor, which has none.
-      if (/process-parts|database-access|open-executor/.test(path)) return false;
+      // A command's database, for a moment.
+      if (/process-parts|database-access/.test(path)) return false;
       return /\b(createEngine|openDatabase|createTracer)\(/.test(readFileSync(path, 'utf8'));
     });
     assert.deepEqual(past, []);

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
+import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
+
 import { createLogger } from '../../src/runtime/log.ts';
+import { targetOf, type OtlpProtocol } from '../../src/runtime/otlp.ts';
 import { createTracer, parseTraceparent, type Tracing } from '../../src/runtime/trace.ts';
-import { tracesUrl } from '../../src/runtime/trace-sdk.ts';
 
 const CALLER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const CALLER_TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -203,12 +206,77 @@ test('a missing package is an error that names what to install', () => {
   );
 });
 
-test('the endpoint is a base address unless it has a path', () => {
-  assert.equal(tracesUrl(null), 'http://localhost:4318/v1/traces');
-  assert.equal(tracesUrl('http://localhost:4317'), 'http://localhost:4317/v1/traces');
-  assert.equal(tracesUrl('https://collector.example/'), 'https://collector.example/v1/traces');
-  assert.equal(tracesUrl('http://localhost:4318/v1/traces'), 'http://localhost:4318/v1/traces');
-  assert.equal(tracesUrl('http://localhost:4318/otlp/traces?key=1'), 'http://localhost:4318/otlp/traces?key=1');
+test('the port and the protocol say how spans go, and a path where to', () => {
+  const cases: [string | null, OtlpProtocol | null, string][] = [
+    [null, null, 'http/json http://localhost:4318/v1/traces'],
+    [null, 'grpc', 'grpc http://localhost:4317'],
+    [null, 'http/protobuf', 'http/protobuf http://localhost:4318/v1/traces'],
+    ['http://localhost:4317', null, 'grpc http://localhost:4317'],
+    ['https://collector.example:4317/ignored', null, 'grpc https://collector.example:4317'],
+    ['http://localhost:4317', 'http/json', 'http/json http://localhost:4317/v1/traces'],
+    ['http://localhost:5000', 'grpc', 'grpc http://localhost:5000'],
+    ['https://collector.example/', null, 'http/json https://collector.example/v1/traces'],
+    ['http://localhost:4318/v1/traces', null, 'http/json http://localhost:4318/v1/traces'],
+    ['http://localhost:4318/otlp/traces?key=1', null, 'http/json http://localhost:4318/otlp/traces?key=1'],
+  ];
+  for (const [endpoint, protocol, expected] of cases) {
+    const target = targetOf(endpoint, protocol);
+    assert.equal(`${target.protocol} ${target.url}`, expected);
+  }
+});
+
+test('spans reach a collector over gRPC, and as protobuf over HTTP', async (t) => {
+  const bodies: Buffer[] = [];
+  const grpc = new GrpcServer();
+  const asIs = (body: Buffer): Buffer => body;
+  const path = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
+  const format = {
+    requestSerialize: asIs,
+    requestDeserialize: asIs,
+    responseSerialize: asIs,
+    responseDeserialize: asIs,
+  };
+  grpc.addService(
+    { Export: { path, requestStream: false, responseStream: false, ...format } },
+    {
+      Export: (call: { request: Buffer }, answer: (error: null, body: Buffer) => void) => {
+        bodies.push(call.request);
+        answer(null, Buffer.alloc(0));
+      },
+    },
+  );
+  const http = createServer((request, response) => {
+    assert.equal(request.headers['content-type'], 'application/x-protobuf');
+    void buffer(request).then((body) => {
+      bodies.push(body);
+      response.setHeader('content-type', 'application/x-protobuf').end();
+    });
+  });
+  t.after(() => {
+    grpc.forceShutdown();
+    http.closeAllConnections();
+    http.close();
+  });
+  const grpcPort = await new Promise<number>((resolve, reject) =>
+    grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    ),
+  );
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port: httpPort } = http.address() as AddressInfo;
+  for (const [protocol, port] of [
+    ['grpc', grpcPort],
+    ['http/protobuf', httpPort],
+  ] as const) {
+    const endpoint = `http://127.0.0.1:${port}`;
+    const tracing = await createTracer({ enabled: true, endpoint, protocol, serviceName: 'heddle', samplingRatio: 1 });
+    await tracing.span(`over ${protocol}`, { parent: CALLER }, () => Promise.resolve());
+    await tracing.flush();
+    const body = bodies.pop();
+    assert.ok(body !== undefined && body.includes(`over ${protocol}`), protocol);
+    assert.ok(body.includes(Buffer.from(CALLER_TRACE, 'hex')), 'in the trace of its caller');
+    await tracing.shutdown();
+  }
 });
 
 test('a trace context is read as W3C says, and a malformed one is ignored', () => {

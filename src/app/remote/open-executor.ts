@@ -6,7 +6,7 @@ import { HeddleError } from '../../domain/errors.ts';
 import { systemClock as clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { systemRandom as random } from '../../runtime/random.ts';
-import { createTracer } from '../../runtime/trace.ts';
+import { openTracing } from '../process-parts.ts';
 import { openAuditLog } from '../../remote/audit/log.ts';
 import type { AuditLog } from '../../remote/audit/port.ts';
 import type { AuditRetention } from '../../remote/audit/retention.ts';
@@ -158,13 +158,9 @@ async function openManager(
     log,
   }).catch(failed);
   stopping.add('the memory of requests', () => authenticator.close());
-  const tracing = await createTracer({
-    enabled: settings.tracingEnabled,
-    endpoint: settings.otlpEndpoint,
-    serviceName: settings.otelServiceName === 'task-runner' ? 'heddle-executor' : settings.otelServiceName,
-    samplingRatio: settings.otelSamplingRatio,
-    log,
-  });
+  const { otelServiceName: given } = settings;
+  const otelServiceName = given === 'task-runner' ? 'heddle-executor' : given;
+  const tracing = await openTracing({ ...settings, otelServiceName }, log);
   stopping.add('traces', () => tracing.shutdown());
   const manager = await createRemoteManager({
     authenticator,
