@@ -11,8 +11,7 @@ export interface RemoteKindsOptions {
   executors: Executors | null;
   /** Null for a worker without a database: its tasks begin traces of their own. */
   database: Queryable | null;
-  /** Null where this process records no spans. */
-  tracing: Tracing | null;
+  tracing: Tracing;
   log: Logger;
 }
 
@@ -21,7 +20,6 @@ export function remoteKinds({ executors, database, tracing, log }: RemoteKindsOp
   if (executors === null) return [];
   const traced: Traced = async (task, run) => {
     const parent = database === null ? null : await traceOf(database, task.workflow_id, log);
-    if (tracing === null) return run(parent);
     const attributes = { 'heddle.task_id': task.id, 'heddle.attempt': task.attempt };
     const options = { kind: 'client' as const, parent, attributes };
     return tracing.span('remote event', options, (span) => run(tracing.traceparentOf(span)));

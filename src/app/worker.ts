@@ -12,6 +12,7 @@ import { systemClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { Loop } from '../runtime/loop.ts';
 import { systemRandom } from '../runtime/random.ts';
+import type { Tracing } from '../runtime/trace.ts';
 import type { Database } from '../store/database.ts';
 import { pollAttempts } from './attempt-watch.ts';
 import type { Configuration } from './config.ts';
@@ -23,7 +24,7 @@ import { loadKinds, selectKinds } from './kind-modules.ts';
 import { modelsOf } from './models.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
-import { openProcessDatabase, openProcessEngine } from './process-parts.ts';
+import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { reconKinds } from './recon-kinds.ts';
 import { openExecutors } from './remote/executors.ts';
 import { remoteKinds } from './remote-kinds.ts';
@@ -112,7 +113,9 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   const common = { clock: systemClock, random: systemRandom, log };
   const database = await openWorkerDatabase(start);
   const { control, results, asks } = await accessOf(start, database);
-  const kinds = kindsOf(start, database, control);
+  const tracing = await openTracing(settings, log);
+  stopping.add('tracing', () => tracing.shutdown());
+  const kinds = kindsOf(start, database, control, tracing);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
   });
@@ -144,6 +147,7 @@ function kindsOf(
   { settings, modules, names, log, stopping }: Start,
   database: Database | null,
   control: TaskControl | null,
+  tracing: Tracing,
 ): readonly KindDefinition[] {
   const books = database === null ? null : findingsOf(database, settings);
   const models = database === null ? null : modelsOf(database, settings);
@@ -152,7 +156,7 @@ function kindsOf(
   const probing = reconKinds({ settings, models, clock: systemClock, watch });
   const executors = openExecutors({ settings, clock: systemClock, random: systemRandom, log });
   stopping.add('the executors', async () => executors?.close());
-  const remote = remoteKinds({ executors, database, tracing: null, log });
+  const remote = remoteKinds({ executors, database, tracing, log });
   const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),

@@ -25,6 +25,8 @@ export interface CreateTaskCollectionMessage {
   collection: { name: string | null; root: NewContainerNode; notify?: readonly WorkflowNotification[] };
   /** The run of a job that it belongs to; null for any other. */
   job_run_id: string | null;
+  /** W3C trace context that its webhooks and remote calls continue. */
+  traceparent?: string;
 }
 
 /** A node that a running generator produced. */

@@ -12,6 +12,7 @@ import { findingsOf } from '../findings.ts';
 import { kindsOfServer } from '../kinds.ts';
 import { isLoopback } from '../listener.ts';
 import { modelsOf } from '../models.ts';
+import { openTracing } from '../process-parts.ts';
 import { openExecutors } from '../remote/executors.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
@@ -27,9 +28,11 @@ export interface RunnerKindsOptions {
 }
 
 /** What a runner runs: the kinds that the server which launched it runs itself. */
-export function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDefinition[]> {
+export async function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDefinition[]> {
   const { settings, development, database, engine, log, stopping } = options;
   const common = { clock: systemClock, random: systemRandom, log };
+  const tracing = await openTracing(settings, log);
+  stopping.add('tracing', () => tracing.shutdown());
   const executors = openExecutors({ settings, ...common });
   stopping.add('the executors', async () => executors?.close());
   const policy: SsrfPolicy = {
@@ -52,6 +55,6 @@ export function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDefiniti
     ssrf: (url) => validateWebhookUrl(url, policy),
     defaultScanRoot: development && isLoopback(settings.host) ? process.cwd() : null,
     followedNames: development && settings.examples ? EXAMPLE_NAMES : [],
-    remote: { executors, database, tracing: null },
+    remote: { executors, database, tracing },
   });
 }

@@ -25,6 +25,8 @@ export type StartTaskParse = { ok: true; message: StartTaskMessage } | { ok: fal
 
 const COUNT_MAX = 2_147_483_647;
 const WORKER_KINDS_MAX = 1000;
+/** Later versions of the standard may append fields. */
+const TRACEPARENT_CHARS_MAX = 512;
 /** A worker's words for a failure are cut, never a ground for refusing its message. */
 const REASON_CHARS_MAX = 10_000;
 /** Faults that the reason of a refusal names. */
@@ -88,10 +90,12 @@ function parseMessage<Message>(
 }
 
 function readCreateTaskCollection(message: Members, newId: () => string): CreateTaskCollectionMessage | null {
-  message.refuseOthers([...TAGS, 'collection', 'job_run_id']);
+  message.refuseOthers([...TAGS, 'collection', 'job_run_id', 'traceparent']);
   const collection = readWorkflow(message.raw('collection'), message.at('collection'), message.faults, newId);
+  const traceparent = message.text('traceparent', TRACEPARENT_CHARS_MAX);
   if (collection === null) return null;
-  return { type: 'CreateTaskCollection', collection, job_run_id: message.uuid('job_run_id') };
+  const job_run_id = message.uuid('job_run_id');
+  return { type: 'CreateTaskCollection', collection, job_run_id, ...(traceparent === null ? {} : { traceparent }) };
 }
 
 function readCreateTask(message: Members, newId: () => string): CreateTaskMessage | null {

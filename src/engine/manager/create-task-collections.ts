@@ -1,5 +1,6 @@
 import type { CreateTaskCollectionMessage } from '../../domain/message.ts';
 import type { WorkflowSubmission } from '../port.ts';
+import { parseTraceparent } from '../../runtime/trace.ts';
 import { rejectJobRuns } from '../schedule/finish-job-runs.ts';
 import { applyOnce } from './apply-once.ts';
 import type { Batch } from './batch.ts';
@@ -35,7 +36,9 @@ async function tellJobs(context: ManagerContext, batch: Batch): Promise<void> {
   }
 }
 
-function submissionOf({ collection, job_run_id }: CreateTaskCollectionMessage): WorkflowSubmission {
+function submissionOf({ collection, job_run_id, traceparent: given }: CreateTaskCollectionMessage): WorkflowSubmission {
   const { name, root, notify } = collection;
-  return { name, root, notify, traceparent: null, idempotency: null, job_run_id };
+  // The standard says to ignore what is malformed.
+  const traceparent = given !== undefined && parseTraceparent(given) !== null ? given : null;
+  return { name, root, notify, traceparent, idempotency: null, job_run_id };
 }

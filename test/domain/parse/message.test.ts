@@ -14,6 +14,7 @@ import type { NewContainerNode } from '../../../src/domain/workflow.ts';
 import { deterministicIds } from '../scenario.ts';
 import { nodeArbitrary, plainRecord } from './trees.ts';
 
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const ID = '0190a6e4-0000-7000-8000-00000000000a';
 
 function parse(message: unknown): ReturnType<typeof parseManagerMessage> {
@@ -55,8 +56,12 @@ function messageArbitrary(): fc.Arbitrary<ManagerMessage> {
   const count = fc.nat(9);
   return fc.oneof(
     fc
-      .tuple(nodeArbitrary(), fc.array(notificationArbitrary(), { maxLength: 3 }))
-      .map(([node, notify]): ManagerMessage => {
+      .tuple(
+        nodeArbitrary(),
+        fc.array(notificationArbitrary(), { maxLength: 3 }),
+        fc.constantFrom({}, { traceparent: TRACE }),
+      )
+      .map(([node, notify, traced]): ManagerMessage => {
         const root: NewContainerNode =
           node.type === 'container'
             ? node
@@ -68,7 +73,7 @@ function messageArbitrary(): fc.Arbitrary<ManagerMessage> {
                 policy: 'FailOnFailure',
                 children: [node],
               };
-        return { type: 'CreateTaskCollection', collection: { name: 'w', root, notify }, job_run_id: null };
+        return { type: 'CreateTaskCollection', collection: { name: 'w', root, notify }, job_run_id: null, ...traced };
       }),
     plainRecord({
       type: fc.constant('CreateTask' as const),

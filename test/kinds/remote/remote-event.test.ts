@@ -14,6 +14,7 @@ import { newBench, newTask, type Bench } from '../../engine/fixture.ts';
 import { CREDENTIALS, directTransport, MemoryExecutor } from '../../remote/client/memory-executor.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ended, startKinds, submit } from '../recon/run-workflow.ts';
+import { createTracer } from '../../../src/runtime/trace.ts';
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
@@ -62,8 +63,10 @@ before(async () => {
   stopping = start();
 });
 
+const tracing = await createTracer({ enabled: false, endpoint: null, serviceName: 'heddle', samplingRatio: 1 });
+
 function start(): StopSequence {
-  const kinds = remoteKinds({ executors, database: bench.database, tracing: null, log: silentLogger });
+  const kinds = remoteKinds({ executors, database: bench.database, tracing, log: silentLogger });
   return startKinds(bench.engine, kinds);
 }
 
