@@ -179,6 +179,10 @@ export class HeddleClient {
     return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`);
   }
 
+  taskResult(id: string): Promise<TaskResultDto | null> {
+    return this.#transport.json('GET', `/v1/tasks/${encodeURIComponent(id)}/result`);
+  }
+
   explainTask(id: string): Promise<ExplanationDto> {
     return this.#transport.json('GET', `/v1/tasks/${encodeURIComponent(id)}/explain`);
   }

@@ -110,6 +110,7 @@ function verbsOf(context: EngineContext): Engine {
     getDag: (id) => read.getDag(context, id),
     getTree: (id, options) => tree.getTree(context, id, options),
     listChildren: (id, containerId, page) => tree.listChildren(context, id, containerId, page),
+    readResult: (id) => tree.readResult(context, id),
     readResults: (scope, after, limit) => tree.readResults(context, scope, after, limit),
     treeChanges: (id, cursor) => tree.treeChanges(context, id, cursor),
     dagChanges: (id, cursor) => read.dagChanges(context, id, cursor),

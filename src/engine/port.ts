@@ -368,6 +368,8 @@ export interface Engine {
    * Results that tasks of this container and of those below it left, by container and position, after `after`; a page of at most
    * `limit`. `earlier`: of the siblings before this task instead, as an aggregator reads them.
    */
+  /** What a task left; null where it left nothing. */
+  readResult(id: TaskId): Promise<TaskResult | null>;
   readResults(scope: ResultScope, after: TaskId | null, limit: number): Promise<TaskResult[]>;
   /** Tasks that changed since the cursor of the last call; cursor 0 returns all. */
   dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;

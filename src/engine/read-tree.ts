@@ -68,6 +68,10 @@ export async function treeChanges(context: EngineContext, id: string, cursor: nu
   }, ONE_SNAPSHOT);
 }
 
+export function readResult({ database }: EngineContext, taskId: string): Promise<TaskResult | null> {
+  return trees.findResult(database, taskId);
+}
+
 /** Results that tasks of trees left behind, by container and position, after `after`; at most `limit`. */
 export function readResults(
   { database }: EngineContext,

@@ -287,6 +287,20 @@ interface ResultRecord {
 /** Whose results: those of a tree, those below a container, those of what stands before a task. */
 export type ResultsOf = 'workflow' | 'below' | 'before';
 
+const RESULT_OF_TASK: Statement = {
+  name: 'tasks.result',
+  text: `select t.id as task_id, t.local_id, t.state, coalesce(d.data, a.data) as data, k.name as kind
+    from task_all t join kind k on k.id = t.kind_id
+    left join task_data d on d.task_id = t.id left join archive_task_data a on a.task_id = t.id
+    where t.id = $1 and (d.task_id is not null or a.task_id is not null)`,
+};
+
+/** What one task left, of a batch or of a tree; null where it left nothing. */
+export async function findResult(queryable: Queryable, taskId: string): Promise<TaskResult | null> {
+  const [row] = await queryable.query<ResultRecord>(RESULT_OF_TASK, [taskId]);
+  return row === undefined ? null : { ...row, state: taskStateOf(row.state) };
+}
+
 /** Throws INVALID_QUERY where no task of the scope has the id `after`. */
 export async function findResults(
   queryable: Queryable,

@@ -420,6 +420,13 @@ describe('reads', () => {
     }
     const elsewhere = `?container_id=${nodes['middle']!.id}&after=${nodes['first']!.id}`;
     assert.equal((await call('GET', `/v1/workflows/${id}/results${elsewhere}`)).status, 400);
+    for (const [name, value] of Object.entries(data)) {
+      const { status, body } = await call<TaskResultDto>('GET', `/v1/tasks/${nodes[name]!.id}/result`);
+      assert.deepEqual(
+        [status, body.local_id, body.kind, body.state, body.data],
+        [200, name, kind, 'Succeeded', value],
+      );
+    }
     const both = `?container_id=${id}&before_task_id=${nodes['last']!.id}`;
     assert.equal((await call('GET', `/v1/workflows/${id}/results${both}`)).status, 400);
     assert.equal((await call('GET', `/v1/workflows/${id}/results?container_id=${newId()}`)).status, 404);
@@ -427,11 +434,26 @@ describe('reads', () => {
     assert.equal((await call('GET', `/v1/workflows/${newId()}/results`)).status, 404);
   });
 
+  test('the result of one task is null until it leaves one, and 404 where there is no such task', async () => {
+    const kind = newKind();
+    const { id } = await submit(fanOut(kind));
+    const { first } = nodesOf(await treeOf(id));
+    const read = (task: string) => call<TaskResultDto | null>('GET', `/v1/tasks/${task}/result`);
+    assert.deepEqual([(await read(first!.id)).status, (await read(first!.id)).body], [200, null]);
+    await run(kind, () => ({}));
+    assert.equal((await read(first!.id)).body, null);
+    assert.equal((await read(newId())).status, 404);
+    assert.equal((await read(id)).status, 404);
+    await call('DELETE', `/v1/workflows/${id}`);
+  });
+
   test('the archive answers the same', async () => {
     const kind = newKind();
     const { id } = await submit(fanOut(kind), 'to be archived');
     for (let round = 0; round < 3; round += 1) await run(kind, (name) => ({ result: name }));
+    const { first } = nodesOf(await treeOf(id));
     const urls = [`/v1/workflows/${id}`, `/v1/workflows/${id}?depth=1`, `/v1/workflows/${id}/results`];
+    urls.push(`/v1/tasks/${first!.id}/result`);
     urls.push(`/v1/workflows/${id}/containers/${id}/children`);
     const read = async (): Promise<unknown[]> => Promise.all(urls.map(async (url) => (await call('GET', url)).body));
     const live = await read();

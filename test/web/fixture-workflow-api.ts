@@ -74,6 +74,7 @@ export class FixtureWorkflowApi implements FixtureApi {
     const found = taskId === undefined ? undefined : this.findTask(taskId);
     if (found === undefined || request.method !== 'GET') return false;
     if (part === 'explain') sendJson(response, explain(found));
+    else if (part === 'result') sendJson(response, result(found));
     else sendJson(response, detail(found));
     return true;
   }
@@ -89,7 +90,6 @@ export class FixtureWorkflowApi implements FixtureApi {
     else if (request.method === 'POST') this.operate(workflow, part ?? '', response);
     else if (part === undefined) sendJson(response, this.tree(workflow));
     else if (part === 'events') this.stream(workflow, request, response);
-    else if (part === 'results') sendJson(response, results(workflow, search));
     else if (part === 'containers') sendJson(response, this.children(workflow, container!, search));
     else sendProblem(response, 404, 'No such resource');
   }
@@ -232,13 +232,10 @@ function summary(workflow: FixtureWorkflow): Record<string, unknown> {
   };
 }
 
-function results(workflow: FixtureWorkflow, search: URLSearchParams): unknown[] {
-  const after = search.get('after') ?? '';
-  return [...workflow.results]
-    .filter(([id]) => id > after)
-    .sort(([a], [b]) => a.localeCompare(b))
-    .slice(0, Number(search.get('page_size')))
-    .map(([task_id, data]) => ({ task_id, local_id: null, kind: 'any', state: 'Succeeded', data }));
+function result({ workflow, task }: { workflow: FixtureWorkflow; task: FixtureTreeTask }): unknown {
+  if (!workflow.results.has(task.id)) return null;
+  const { id: task_id, local_id, kind, state } = task;
+  return { task_id, local_id, kind, state, data: workflow.results.get(task.id) };
 }
 
 function detail({ workflow, task }: { workflow: FixtureWorkflow; task: FixtureTreeTask }): unknown {

@@ -132,6 +132,10 @@ test('a workflow is followed from its first task to a failure, and through a ret
     await item(driver, /^last, Succeeded/).waitFor();
     await driver.page.getByTestId('progress').getByText('Succeeded').waitFor();
     assert.match(await driver.text('progress'), /4 of 4/);
+    for (const name of ['first', 'left', 'right', 'last']) {
+      await item(driver, new RegExp(`^${name}, Succeeded`)).click();
+      await driver.page.getByTestId('result').getByText(`"by": "${name}"`).waitFor();
+    }
     assert.ok(driver.page.url().endsWith(id));
   }));
 

@@ -1,7 +1,9 @@
 import type { TaskDetail } from '../../domain/task.ts';
 import type { Engine, TransitionOutcome } from '../../engine/port.ts';
+import { nullable } from '../wire/basics.ts';
 import { ExplanationDto, explanationToWire } from '../wire/explanation.ts';
 import { TaskDto, taskToWire } from '../wire/task.ts';
+import { resultToWire, TaskResultDto } from '../wire/workflow.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { HandleQuery, idOf, NoQuery, TaskParameters } from './parameters.ts';
@@ -55,7 +57,35 @@ export function taskRoutes(app: App, context: RouteContext): void {
       return explanationToWire(explanation);
     },
   });
+  resultRoute(app, context);
   for (const transition of TRANSITIONS) transitionRoute(app, engine, transition);
+}
+
+function resultRoute(app: App, { engine }: RouteContext): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/tasks/:task_id/result',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Get the result of a task',
+        description: 'What it left behind: `null` where it left nothing, or has not ended.',
+        tag: 'Tasks',
+        scope: 'read',
+        answers: { 200: { description: 'The result, or null.', schema: nullable(TaskResultDto) } },
+        problems: [404],
+      }),
+      params: TaskParameters,
+      querystring: NoQuery,
+    },
+    handler: async (request) => {
+      const id = idOf(request.params);
+      const result = await engine.readResult(id);
+      if (result !== null) return resultToWire(result);
+      await requireTask(engine, id);
+      return null;
+    },
+  });
 }
 
 interface TransitionRoute {

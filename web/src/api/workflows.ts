@@ -46,20 +46,8 @@ export function findTasks(
 }
 
 /** What a task left behind; null where it left nothing. */
-export async function getResult(workflowId: string, taskId: string, signal?: AbortSignal): Promise<TaskResult | null> {
-  // Results come in the order of their tasks' ids: this one's is the first after the id just before it.
-  const search = new URLSearchParams({ after: idBefore(taskId), page_size: '1' });
-  const page = getJson<TaskResult[]>(`/v1/workflows/${segment(workflowId)}/results?${search}`, signal);
-  const results = await page.catch((error: unknown) => {
-    if (error instanceof ApiError && error.status === 400) return [];
-    throw error;
-  });
-  return results.find((result) => result.task_id === taskId) ?? null;
-}
-
-function idBefore(id: string): string {
-  const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+export function getResult(taskId: string, signal?: AbortSignal): Promise<TaskResult | null> {
+  return getJson(`/v1/tasks/${segment(taskId)}/result`, signal);
 }
 
 export type WorkflowOperation = 'cancel' | 'pause' | 'resume' | 'retry';

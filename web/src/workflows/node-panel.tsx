@@ -267,7 +267,7 @@ function useTaskDetail(id: string, stamp: string): Loaded & { reread: () => void
     const stopped = new AbortController();
     const read = async (): Promise<void> => {
       const task = await getTask(id, stopped.signal);
-      const result = task.ended_at === null ? null : await getResult(task.batch_id, id, stopped.signal);
+      const result = task.ended_at === null ? null : await getResult(id, stopped.signal);
       setState({ task, result: result?.data ?? null, error: null });
     };
     read().catch((error: unknown) => {
