@@ -5,7 +5,8 @@ import * as obstacles from '../store/obstacles.ts';
 import { databaseNow } from '../store/task-reads.ts';
 import { containerStateOf } from '../store/tree-reads.ts';
 import type { EngineContext } from './context.ts';
-import type { Explanation, Obstacle } from './explanation.ts';
+import { expansionOf } from './explain-expansion.ts';
+import type { Expansion, Explanation, Obstacle } from './explanation.ts';
 import { getTask } from './read.ts';
 import { runnerObstacle } from './runners/explain.ts';
 import { runningSentence, summaryOf } from './explain-summary.ts';
@@ -17,21 +18,23 @@ const CLAIMER_GONE_MS = 60_000;
 export async function explain(context: EngineContext, id: string): Promise<Explanation | null> {
   const task = await getTask(context, id);
   if (task === null) return null;
-  const found = await obstaclesOf(context, task);
+  const expansion = await expansionOf(context, id);
+  const found = await obstaclesOf(context, task, expansion);
   const running = task.state === 'running' ? await obstacles.findRunning(context.database, id) : null;
   return {
     task,
     summary: running === null ? summaryOf(task, found) : runningSentence(task, running),
     obstacles: found,
+    expansion,
   };
 }
 
-async function obstaclesOf(context: EngineContext, task: TaskDetail): Promise<Obstacle[]> {
+async function obstaclesOf(context: EngineContext, task: TaskDetail, expansion: Expansion | null): Promise<Obstacle[]> {
   const { database } = context;
   if (isTerminal(task.state) || task.state === 'running') return [];
   if (task.state === 'expanding') {
-    const expansion = await obstacles.findExpansion(database, task.id);
-    return expansion === null ? [] : [{ type: 'expanding', ...expansion }];
+    if (expansion?.expected == null) return [];
+    return [{ type: 'expanding', expected: expansion.expected, created: expansion.created }];
   }
   if (task.state === 'claimed') {
     const delivery = await obstacles.findStartDelivery(database, task.id);

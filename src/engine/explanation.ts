@@ -52,11 +52,27 @@ export interface RunnerObstacle {
   runners: { id: string; number: number; running: boolean }[];
 }
 
+/** What a generator announced, and what of it exists. */
+export interface Expansion {
+  /** Nodes that it announced; null until it has. */
+  expected: number | null;
+  /** Nodes that its current attempt made. */
+  created: number;
+  /** Announced nodes that do not exist; null until it announced any. */
+  missing: number | null;
+  /** Ids of those that exist, as the generator sent them, in ascending order: the first 1,000. */
+  created_ids: string[];
+  /** Of those that are missing, the nodes whose messages became dead letters: the first 20. */
+  dead_letters: { id: string | null; reason: string }[];
+}
+
 export interface Explanation {
   task: Task;
   /** One sentence that answers the question. */
   summary: string;
   obstacles: Obstacle[];
+  /** Null of a task that makes no nodes. */
+  expansion: Expansion | null;
 }
 
 /** A child that has not ended. */

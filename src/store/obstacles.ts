@@ -105,12 +105,6 @@ const OPEN_FILLERS: Statement = {
     where f.container_id = $1 and not f.done order by t.id limit $2`,
 };
 
-const EXPANSION: Statement = {
-  name: 'explain.expansion',
-  text: `select g.expected, case when g.attempt = t.attempt then g.created else 0 end as created
-    from generator g join task t on t.id = g.task_id where g.task_id = $1 and g.expected is not null`,
-};
-
 export interface TurnRow {
   id: string;
   local_id: string | null;
@@ -157,14 +151,6 @@ export function findOpenFillers(
   limit: number,
 ): Promise<{ id: string; name: string; state: number; total: number }[]> {
   return queryable.query(OPEN_FILLERS, [id, limit]);
-}
-
-/** What a generator announced, and what of it exists. */
-export async function findExpansion(
-  queryable: Queryable,
-  id: string,
-): Promise<{ expected: number; created: number } | null> {
-  return (await queryable.query<{ expected: number; created: number }>(EXPANSION, [id]))[0] ?? null;
 }
 
 export function findOpenParents(

@@ -254,6 +254,9 @@ describe('following a workflow', () => {
     const explained = await client.explainTask(make.id);
     assert.match(explained.summary, /announced 2 nodes, of which 1 exists/);
     assert.deepEqual(explained.obstacles, [{ type: 'expanding', expected: 2, created: 1 }]);
+    const made = [expanding['w1']!.id];
+    assert.deepEqual(explained.expansion, { expected: 2, created: 1, missing: 1, created_ids: made, dead_letters: [] });
+    assert.equal((await client.explainTask(made[0]!)).expansion, null);
 
     const events: WorkflowEvent[] = [];
     const followed = (async () => {

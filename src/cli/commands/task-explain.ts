@@ -2,7 +2,7 @@ import type { ClientContext } from '../output/client-command.ts';
 import type { Output } from '../output/output.ts';
 import { STATUS_LOOKS, type Status } from '../output/status.ts';
 import { count, printable } from '../output/text.ts';
-import type { Explanation, Obstacle } from '../output/wire.ts';
+import type { Expansion, Explanation, Obstacle } from '../output/wire.ts';
 
 export async function explainTask(
   { client, output }: ClientContext,
@@ -14,11 +14,23 @@ export async function explainTask(
   return undefined;
 }
 
-function writeExplanation(output: Output, { task, summary, obstacles }: Explanation): void {
+function writeExplanation(output: Output, { task, summary, obstacles, expansion }: Explanation): void {
   const { symbol, style } = STATUS_LOOKS[task.status];
   output.line(`${output.paint(style, `${symbol} ${task.status}`)} ${printable(task.name)} (${task.id})`);
   output.line(printable(summary));
   for (const obstacle of obstacles) for (const line of linesOf(output, obstacle)) output.line(`  ${line}`);
+  if (expansion !== null) for (const line of expansionLines(expansion)) output.line(`  ${line}`);
+}
+
+function expansionLines({ expected, created, missing, created_ids, dead_letters }: Expansion): string[] {
+  const announced = expected === null ? 'none announced yet' : `${expected} announced`;
+  const more = created > created_ids.length ? [`  and ${created - created_ids.length} more`] : [];
+  return [
+    `nodes made: ${created}, ${announced}${missing === null || missing === 0 ? '' : `, ${missing} missing`}`,
+    ...created_ids.map((id) => `  ${id}`),
+    ...more,
+    ...dead_letters.map(({ id, reason }) => `  dead letter: ${printable(id ?? 'without an id')}: ${printable(reason)}`),
+  ];
 }
 
 interface Named {

@@ -11,6 +11,7 @@ export type Explanation = Answer<HeddleClient['explainTask']>;
 export type ContainerExplanation = Answer<HeddleClient['explainContainer']>;
 export type ContainerObstacle = ContainerExplanation['obstacles'][number];
 export type Obstacle = Explanation['obstacles'][number];
+export type Expansion = NonNullable<Explanation['expansion']>;
 export type Delivery = Answer<HeddleClient['listWebhooks']>[number];
 export type DeadLetter = Answer<HeddleClient['queues']['deadLetters']>[number];
 export type NewTask = Parameters<HeddleClient['submit']>[0][number];

@@ -81,11 +81,28 @@ export const ObstacleDto = Type.Union([
 ]);
 export type ObstacleDto = Static<typeof ObstacleDto>;
 
+const ExpansionDto = Type.Object(
+  {
+    expected: nullable(Type.Integer({ description: 'Nodes that it announced; null until it has.' })),
+    created: Type.Integer({ description: 'Nodes that its current attempt made.' }),
+    missing: nullable(Type.Integer({ description: 'Announced nodes that do not exist.' })),
+    created_ids: Type.Array(Uuid('A node.'), {
+      description: 'The nodes that exist, in ascending order: the first 1,000.',
+    }),
+    dead_letters: Type.Array(
+      Type.Object({ id: nullable(Type.String()), reason: Type.String() }, { additionalProperties: false }),
+      { description: 'Missing nodes whose messages became dead letters of the manager: the first 20.' },
+    ),
+  },
+  { additionalProperties: false, description: 'What a generator announced, and what of it exists.' },
+);
+
 export const ExplanationDto = Type.Object(
   {
     task: BasicTaskDto,
     summary: Type.String({ description: 'One sentence that answers why the task is not running.' }),
     obstacles: Type.Array(ObstacleDto, { description: 'Most important first.' }),
+    expansion: nullable(ExpansionDto),
   },
   { additionalProperties: false, title: 'Explanation' },
 );
@@ -202,5 +219,6 @@ export function explanationToWire(explanation: Explanation): ExplanationDto {
     task: basicTaskToWire(explanation.task),
     summary: explanation.summary,
     obstacles: explanation.obstacles.map(obstacleToWire),
+    expansion: explanation.expansion,
   };
 }

@@ -7,6 +7,7 @@ import { CrashingDatabase } from '../../reliability/crashing-database.ts';
 import { findTraceparent } from '../../../src/store/traces.ts';
 import { openTestDatabase } from '../../support/postgres.ts';
 import {
+  MANAGER_QUEUE,
   benchOn,
   collection,
   completion,
@@ -118,6 +119,45 @@ describe('a run of the manager', () => {
       assert.equal((await engine.getWorkflow(root))?.root_state, 'succeeded');
     });
   }
+});
+
+describe('what is known of a generator', () => {
+  it('names the nodes that came, nested ones not, and the dead letters of those that did not', async () => {
+    const bench = await newBench();
+    const { manager, queue, engine } = bench;
+    const generator = await startGenerator(bench, newId());
+    const id = generator.task.id;
+    const explained = async () => (await engine.explain(id))?.expansion;
+    assert.equal(await explained(), null);
+    const [one, group, refused] = [newId(), newId(), newId()];
+    const container = { id: group, mode: 'parallel', children: [{ kind: 'made' }, { kind: 'made' }] };
+    await feed(manager, creation(id, one), { ...creation(id, group), task: container });
+    assert.deepEqual(await explained(), {
+      expected: null,
+      created: 2,
+      missing: null,
+      created_ids: [one, group],
+      dead_letters: [],
+    });
+    await feed(manager, completion(generator, { expected_task_count: 4 }));
+    const wrong = { ...creation(id, refused), task: { id: refused, kind: '' } };
+    await queue.send(MANAGER_QUEUE, [{ body: JSON.stringify(wrong) }, { body: `not JSON, of ${id}` }]);
+    const letters = await queue.receive(MANAGER_QUEUE, { max: 10, wait_ms: 0, visibility_ms: 60_000 });
+    await queue.bury(
+      MANAGER_QUEUE,
+      letters.map(({ receipt }) => ({ receipt, reason: 'task.kind: must not be empty' })),
+    );
+    const expected = {
+      expected: 4,
+      created: 2,
+      missing: 2,
+      created_ids: [one, group],
+      dead_letters: [{ id: refused, reason: 'task.kind: must not be empty' }],
+    };
+    assert.deepEqual(await explained(), expected);
+    await engine.cancel([id]);
+    assert.deepEqual(await explained(), expected);
+  });
 });
 
 describe('a message that cannot be handled', () => {
