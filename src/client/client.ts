@@ -179,6 +179,11 @@ export class HeddleClient {
     return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`);
   }
 
+  /** Frees the slots that a canceled task holds while nobody has reported that it stopped. */
+  releaseTask(id: string): Promise<TaskDto> {
+    return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/release`);
+  }
+
   taskResult(id: string): Promise<TaskResultDto | null> {
     return this.#transport.json('GET', `/v1/tasks/${encodeURIComponent(id)}/result`);
   }

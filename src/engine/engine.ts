@@ -97,6 +97,7 @@ function verbsOf(context: EngineContext): Engine {
     pause: (ids) => operate.pause(context, ids),
     resume: (ids) => operate.resume(context, ids),
     retry: (ids) => operate.retry(context, ids),
+    releaseCanceled: (ids) => operate.releaseCanceled(context, ids),
     claimDeliveries: (request) => outbox.claimDeliveries(context, request),
     renewDeliveries: (tries, leaseMs) => outbox.renewDeliveries(context, tries, leaseMs),
     settleDeliveries: (results) => outbox.settleDeliveries(context, results),

@@ -77,11 +77,17 @@ function parentsSentence({ parents, total }: Extract<Obstacle, { type: 'parents'
   return `It waits for ${total === 1 ? 'a task' : `${total} tasks`} to end: ${names.join(', ')}${more}.`;
 }
 
-function ruleSentence({ rule, kind, max, used }: Extract<Obstacle, { type: 'rule' }>): string {
-  if (rule === 'concurrency') {
-    return `A rule lets ${counted(max, 'task')} of kind "${kind}" run at once, and ${used} ${used === 1 ? 'does' : 'do'}.`;
-  }
-  return `A rule lets tasks of kind "${kind}" have ${counted(max, 'unit')} of work left at once, and they have ${used}.`;
+function ruleSentence({ rule, kind, max, used, holders }: Extract<Obstacle, { type: 'rule' }>): string {
+  const limit =
+    rule === 'concurrency'
+      ? `A rule lets ${counted(max, 'task')} of kind "${kind}" run at once, and ${used} ${used === 1 ? 'does' : 'do'}.`
+      : `A rule lets tasks of kind "${kind}" have ${counted(max, 'unit')} of work left at once, and they have ${used}.`;
+  const canceled = holders.find(({ state }) => state === 'canceled');
+  if (canceled === undefined) return limit;
+  return (
+    `${limit} One of them, "${canceled.name}", is canceled, but nobody has reported that it stopped; ` +
+    `if it has, "heddle task release ${canceled.id}" frees its slot.`
+  );
 }
 
 export function counted(count: number, noun: string): string {

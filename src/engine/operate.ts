@@ -1,4 +1,12 @@
-import { cancelTasks, findOpenTasks, pauseTasks, resumeTasks, retryTasks, type Moved } from '../store/transitions.ts';
+import {
+  cancelTasks,
+  findOpenTasks,
+  pauseTasks,
+  releaseTasks,
+  resumeTasks,
+  retryTasks,
+  type Moved,
+} from '../store/transitions.ts';
 import { findStates, findWorkflow } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { TransitionOutcome } from './port.ts';
@@ -44,6 +52,11 @@ export function pause(context: EngineContext, ids: readonly string[]): Promise<T
 
 export function resume(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
   return operate(context, ids, (set) => resumeTasks(context.database, set, context.now()));
+}
+
+/** Frees the slots of canceled attempts that nobody reported on. */
+export function releaseCanceled(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
+  return operate(context, ids, (set) => releaseTasks(context.database, set));
 }
 
 /** Re-opens tasks that ended badly, also out of the archive, with what failed because of them. */

@@ -324,7 +324,7 @@ export interface Engine {
   ): Promise<{ outcomes: TransitionOutcome[]; claimed: ClaimedTask[] }>;
   update(updates: readonly TaskUpdate[]): Promise<TransitionOutcome[]>;
   progress(reports: readonly ProgressReport[]): Promise<ProgressResult[]>;
-  /** An attempt that is open keeps its slots until it reports or its deadline passes: its work may go on. */
+  /** An open attempt keeps its slots until it reports, its cancel actions are confirmed, or its deadline passes. */
   cancel(ids: readonly TaskId[], reason?: string): Promise<TransitionOutcome[]>;
   cancelWorkflow(id: WorkflowId): Promise<number | null>;
   /** What was or becomes ready waits until the workflow is resumed; null where there is no such workflow. */
@@ -340,6 +340,8 @@ export interface Engine {
   pause(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   resume(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   retry(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
+  /** Frees the slots of canceled attempts, on the word of who knows that nobody is at work. */
+  releaseCanceled(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
 
   claimDeliveries(request: DeliveryClaimRequest): Promise<Delivery[]>;
   /** Keeps tries that go on from being taken by another process for `lease_ms` more. */

@@ -43,6 +43,11 @@ function named(output: Output, { id, name, status }: Named): string {
   return `${output.paint(STATUS_LOOKS[status].style, status)} ${printable(name)} (${id})`;
 }
 
+/** What frees the slot of a canceled task that nobody reports on. */
+function releaseHint({ id, status }: Named): string {
+  return status === 'Canceled' ? `; if it has stopped: heddle task release ${id}` : '';
+}
+
 /** The particulars of what stands in its way, and the command that helps where there is one. */
 function linesOf(output: Output, obstacle: Obstacle): string[] {
   switch (obstacle.type) {
@@ -69,7 +74,7 @@ function linesOf(output: Output, obstacle: Obstacle): string[] {
       const what = obstacle.rule === 'Capacity' ? 'units of work' : 'tasks';
       return [
         `rule: ${obstacle.used} of ${obstacle.max} ${what} of kind ${printable(obstacle.kind)}${where} are taken by:`,
-        ...obstacle.holders.map((holder) => `  ${named(output, holder)}`),
+        ...obstacle.holders.map((holder) => `  ${named(output, holder)}${releaseHint(holder)}`),
       ];
     }
     case 'paused':

@@ -71,6 +71,11 @@ const STEERING: readonly { name: string; description: string; steer: Steer }[] =
     description: 'run a task again that failed or was canceled, and what failed because of it',
     steer: (client, id) => client.retryTask(id),
   },
+  {
+    name: 'release',
+    description: 'release the slots of a canceled task whose target never reported that it stopped',
+    steer: (client, id) => client.releaseTask(id),
+  },
 ];
 
 function addSteering(task: Command, io: CommandIo): void {

@@ -135,6 +135,14 @@ const TRANSITIONS: readonly TransitionRoute[] = [
     wanted: 'retried',
     run: (engine, id) => engine.retry([id]),
   },
+  {
+    method: 'POST',
+    url: '/v1/tasks/:task_id/release',
+    summary: 'Release the slots of a canceled task',
+    description: 'For a canceled task whose target or worker has not reported that it stopped, and never will.',
+    wanted: 'released',
+    run: (engine, id) => engine.releaseCanceled([id]),
+  },
 ];
 
 function transitionRoute(app: App, engine: Engine, transition: TransitionRoute): void {

@@ -80,7 +80,7 @@ function TaskLink({ entry, knows, onSelect }: { entry: Json } & Omit<ObstacleLin
   if (!knows(id)) return <span>{name}</span>;
   return (
     <button type="button" className="link" onClick={() => onSelect(id)}>
-      {name}
+      {entry['status'] === 'Canceled' ? `${name} (canceled)` : name}
     </button>
   );
 }

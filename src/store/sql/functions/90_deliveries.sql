@@ -38,7 +38,8 @@ end $$;
 
 -- Applies what tries came to: [{i: id, n: tries, o: outcome, s: status, e: error, d: delay in ms, c: cancel action}].
 -- A start that was acknowledged makes its task running, one that was given up fails it; either way what the task's end
--- announces need not wait any longer. A result of a try that somebody took over is ignored.
+-- announces need not wait any longer. A cancel that was acknowledged frees what its attempt holds. A result of a try that
+-- somebody took over is ignored.
 create or replace function settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -54,14 +55,15 @@ declare
   v_workflows json;
   v_conflicts integer;
   v_unstarted uuid[];
+  v_stopped uuid[];
   v_lanes integer[] := '{}';
 begin
   perform lock_workflows(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text) join delivery d on d.id = r.i
-    where d.trigger = 'start'));
+    where d.trigger in ('start', 'cancel')));
   perform 1 from task t where t.id in (
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
-    where d.trigger = 'start')
+    where d.trigger in ('start', 'cancel'))
   order by t.id for no key update;
   perform 1 from delivery d where d.id in (select r.i from jsonb_to_recordset(p_results) as r(i uuid))
   order by d.id for update;
@@ -134,8 +136,16 @@ begin
   from jsonb_to_recordset(p_results) as r(i uuid, n integer, o text, s integer, e text, d bigint)
   where d.id = r.i and d.state = 'due' and d.tries = r.n;
 
-  if cardinality(v_unstarted) > 0 then
-    v_lanes := release_canceled(v_unstarted, array_fill(3::smallint, array[cardinality(v_unstarted)]));
+  -- So is what a canceled attempt holds whose target confirmed every cancel action: it has stopped.
+  v_stopped := v_unstarted || array(
+    select distinct d.task_id from jsonb_to_recordset(p_results) as r(i uuid, o text)
+    join delivery d on d.id = r.i join task t on t.id = d.task_id
+    where d.trigger = 'cancel' and r.o = 'delivered' and d.state = 'delivered'
+      and t.starts_by_webhook and t.attempt = d.attempt and t.state + 0 = 14
+      and not exists (select 1 from delivery o
+        where o.task_id = d.task_id and o.attempt = d.attempt and o.trigger = 'cancel' and o.state <> 'delivered'));
+  if cardinality(v_stopped) > 0 then
+    v_lanes := release_canceled(v_stopped, array_fill(3::smallint, array[cardinality(v_stopped)]));
   end if;
   if v_failed is not null then
     v_settled := settle(v_failed, v_attempts, array_fill(11::smallint, array[cardinality(v_failed)]), v_reasons, null,
