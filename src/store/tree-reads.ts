@@ -297,7 +297,7 @@ const RESULT_OF_TASK: Statement = {
 
 /** What one task left, of a batch or of a tree; null where it left nothing. */
 export async function findResult(queryable: Queryable, taskId: string): Promise<TaskResult | null> {
-  const [row] = await queryable.query<ResultRecord>(RESULT_OF_TASK, [taskId]);
+  const [row] = await queryable.query<ResultRecord & { state: number }>(RESULT_OF_TASK, [taskId]);
   return row === undefined ? null : { ...row, state: taskStateOf(row.state) };
 }
 
