@@ -1,6 +1,7 @@
 import type { ContainerId, TaskId } from './ids.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { WorkflowNotification } from './notification/notification.ts';
+import type { DeadlineBasis } from './task.ts';
 import type { NewContainerNode, NewNode } from './workflow.ts';
 
 /** The name of the queue that the manager reads. */
@@ -91,6 +92,8 @@ export interface StartedTask {
   input: JsonObject;
   attempt: number;
   timeout_secs: number;
+  /** Absent: `activity`. */
+  timeout_basis?: DeadlineBasis;
   /** The container it stands in; null for a task of a batch. */
   parent_id: ContainerId | null;
 }

@@ -51,7 +51,10 @@ export interface RetryPolicy {
   jitter: number;
 }
 
-export type DeadlineBasis = 'start' | 'activity';
+/** What the timeout of a task counts from: the start of its attempt, or the last sign of activity. */
+export const DEADLINE_BASES = ['start', 'activity'] as const;
+export type DeadlineBasis = (typeof DEADLINE_BASES)[number];
+export const DEADLINE_BASIS_DEFAULT: DeadlineBasis = 'activity';
 
 /** A dependency of a new task: on a task of the same submission by index, or on a stored one by id. */
 export type NewDependency =

@@ -74,6 +74,7 @@ function messageOf(row: ClaimRow, kind: string): StartTaskMessage {
       input: row.metadata,
       attempt: row.attempt,
       timeout_secs: row.timeout_secs,
+      ...(row.deadline_basis === 0 ? { timeout_basis: 'start' as const } : {}),
       parent_id: row.container_id,
     },
   };

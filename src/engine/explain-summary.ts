@@ -24,7 +24,9 @@ export function runningSentence(
 ): string {
   const at = (ms: number): string => new Date(ms).toISOString();
   const given = until === null ? '' : `; unless it is heard of again, it is given up at ${at(until)}`;
-  return `It is running: attempt ${task.attempt}, taken by ${holder}, last heard of at ${at(heard_at)}${given}.`;
+  const clock = task.deadline_basis === 'start' ? 'its start' : 'the last activity';
+  const timeout = ` Its timeout of ${task.timeout_secs} s counts from ${clock}.`;
+  return `It is running: attempt ${task.attempt}, taken by ${holder}, last heard of at ${at(heard_at)}${given}.${timeout}`;
 }
 
 function sentenceOf(obstacle: Obstacle, workflowId: string): string {

@@ -5,7 +5,7 @@ import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type 
 
 const CLAIM: Statement = {
   name: 'tasks.claim',
-  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, linked, container_id, local_id, computed,
+  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, deadline_basis, linked, container_id, local_id, computed,
       waited_ms
     from claim($1::integer[], $2, $3, 'run', $4, $5, $6)`,
 };
@@ -17,11 +17,11 @@ const SETTLE_AND_CLAIM: Statement = {
       select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
       from lock_kinds($9::integer[]))
     select s.moved, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
-      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
+      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
       null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms
     from settled s
     union all
-    select null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.linked,
+    select null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
       c.container_id, c.local_id, c.computed, c.waited_ms
     from settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c`,
 };
@@ -34,11 +34,11 @@ const SUBMIT_AND_CLAIM: Statement = {
       select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now
       from lock_kinds($5::integer[] || $7::integer[]), moment m)
     select s.lanes, s.now, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
-      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::boolean as linked,
+      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
       null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms
     from stored s
     union all
-    select null, null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.linked,
+    select null, null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
       c.container_id, c.local_id, c.computed, c.waited_ms
     from stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c`,
 };
@@ -69,7 +69,7 @@ const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind
 
 const DISPATCH: Statement = {
   name: 'tasks.dispatch',
-  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, linked, container_id, local_id, computed,
+  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, deadline_basis, linked, container_id, local_id, computed,
       waited_ms
     from dispatch($1, $2, $3, $4)`,
 };
@@ -92,6 +92,8 @@ export interface ClaimRow {
   attempt: number;
   metadata: JsonObject;
   timeout_secs: number;
+  /** 1: `activity`; 0: `start`. */
+  deadline_basis: number;
   linked: boolean;
   container_id: string | null;
   local_id: string | null;

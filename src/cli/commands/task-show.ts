@@ -66,7 +66,7 @@ function writeTask(output: Output, task: TaskDetail): void {
     ['failures', task.failures === 0 ? null : String(task.failures)],
     ['ran', ranOf(task, output.clock.now())],
     ['priority', String(task.priority)],
-    ['timeout', `${task.timeout} s without activity`],
+    ['timeout', `${task.timeout} s ${task.timeout_basis === 'start' ? 'from its start' : 'without activity'}`],
     ['created', task.created_at],
     ['started', task.started_at],
     ['ended', task.ended_at],

@@ -92,8 +92,21 @@ export class Attempt implements RunHost {
     return this.#ending;
   }
 
-  noteActive(): void {
+  /** Its handler starts, and with it the clock of its timeout. */
+  begin(): void {
     this.activeAt = this.#now();
+  }
+
+  /** Activity sets the clock back, unless the timeout counts from the start. */
+  noteActive(): void {
+    if (this.start.task.timeout_basis !== 'start') this.activeAt = this.#now();
+  }
+
+  get timeoutReason(): string {
+    const { timeout_secs, timeout_basis } = this.start.task;
+    return timeout_basis === 'start'
+      ? `it ran for longer than ${timeout_secs} s (its timeout)`
+      : `no sign of progress for ${timeout_secs} s`;
   }
 
   /** Another delivery of the same attempt: its message is settled along with the first. */

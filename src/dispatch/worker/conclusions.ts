@@ -137,5 +137,5 @@ function tellable(completion: Completion): Completion {
 }
 
 function timedOut(attempt: Attempt): Completion {
-  return new Completion('timed_out', { reason: `no sign of progress for ${attempt.start.task.timeout_secs} s` });
+  return new Completion('timed_out', { reason: attempt.timeoutReason });
 }

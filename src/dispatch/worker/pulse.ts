@@ -88,7 +88,7 @@ export class Pulse {
     const { timeout_secs } = attempt.start.task;
     const idleMs = now - attempt.activeAt;
     if (idleMs >= timeout_secs * 1000) {
-      attempt.end('timed_out', `no sign of progress for ${timeout_secs} s`);
+      attempt.end('timed_out', attempt.timeoutReason);
       if (idleMs >= timeout_secs * 1000 + OVERDUE_GRACE_MS) this.#options.onOverdue(lane, attempt);
       return;
     }

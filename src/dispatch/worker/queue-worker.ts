@@ -233,7 +233,7 @@ export class QueueWorker {
       this.#conclusions.conclude(lane, attempt, new Completion('failed'));
       return true;
     }
-    attempt.noteActive();
+    attempt.begin();
     this.#pulse.beat(attempt);
     const completion = runKind(lane.definition, attempt.task, attempt, this.#portsOf(attempt));
     if (completion instanceof Completion) {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CreateTaskCollectionMessage, ManagerMessage, StartTaskMessage } from '../message.ts';
+import { DEADLINE_BASIS_DEFAULT } from '../task.ts';
 import type { NewNode, NewTaskNode } from '../workflow.ts';
 import { encodeActions } from './actions.ts';
 import { encodeWorkflowNotifications } from './notification.ts';
@@ -39,6 +40,7 @@ function encodeTask({ task, disabled, generates }: NewTaskNode): JsonObject {
     ...(isDefaultName ? {} : { name: task.name }),
     ...(Object.keys(task.metadata).length === 0 ? {} : { input: task.metadata }),
     ...(task.timeout_secs === TIMEOUT_DEFAULT_SECS ? {} : { timeout_secs: task.timeout_secs }),
+    ...(task.deadline_basis === DEADLINE_BASIS_DEFAULT ? {} : { timeout_basis: task.deadline_basis }),
     ...(task.priority === 0 ? {} : { priority: task.priority }),
     ...(task.delay_ms === 0 ? {} : { delay: task.delay_ms / 1000 }),
     ...(task.retry === null ? {} : { retry: encodeRetry(task.retry) }),

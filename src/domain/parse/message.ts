@@ -11,6 +11,7 @@ import type {
   WorkerSeenMessage,
 } from '../message.ts';
 import { isUuid } from '../ids.ts';
+import { DEADLINE_BASES } from '../task.ts';
 import { Faults, isObject, shown } from './faults.ts';
 import { readInput, readValue, RESOLVED_INPUT_BYTES_MAX } from './json-value.ts';
 import { Members, readText } from './members.ts';
@@ -221,9 +222,20 @@ function readStartTask(message: Members): StartTaskMessage | null {
     return null;
   }
   const task = new Members(value, message.at('task'), message.faults);
-  task.refuseOthers(['id', 'kind', 'name', 'local_id', 'input', 'attempt', 'timeout_secs', 'parent_id']);
+  task.refuseOthers([
+    'id',
+    'kind',
+    'name',
+    'local_id',
+    'input',
+    'attempt',
+    'timeout_secs',
+    'timeout_basis',
+    'parent_id',
+  ]);
   task.requireAll('id', 'kind', 'attempt');
   const kind = task.text('kind', KIND_CHARS_MAX) ?? '';
+  const basis = task.oneOf('timeout_basis', DEADLINE_BASES);
   return {
     type: 'StartTask',
     root_container_id: message.uuid('root_container_id') ?? '',
@@ -235,6 +247,7 @@ function readStartTask(message: Members): StartTaskMessage | null {
       input: readInput(task.raw('input'), task.at('input'), task.faults, RESOLVED_INPUT_BYTES_MAX),
       attempt: task.integer('attempt', 1, COUNT_MAX) ?? 1,
       timeout_secs: task.integer('timeout_secs', 1, TIMEOUT_MAX_SECS) ?? TIMEOUT_DEFAULT_SECS,
+      ...(basis === null ? {} : { timeout_basis: basis }),
       parent_id: task.uuid('parent_id'),
     },
   };

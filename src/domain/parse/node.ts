@@ -1,4 +1,5 @@
 import { isUuid } from '../ids.ts';
+import { DEADLINE_BASES, DEADLINE_BASIS_DEFAULT } from '../task.ts';
 import { COMPLETION_POLICIES, CONTAINER_MODES } from '../workflow.ts';
 import type { NewContainerNode, NewNode, NewTaskNode } from '../workflow.ts';
 import { readActions } from './actions.ts';
@@ -18,6 +19,7 @@ export const TASK_MEMBERS = [
   'input',
   'policy',
   'timeout_secs',
+  'timeout_basis',
   'priority',
   'delay',
   'retry',
@@ -91,7 +93,7 @@ export function readTask(node: Members, id: string, localId: string | null): New
       name: node.text('name', NAME_CHARS_MAX) ?? localId ?? kind,
       kind,
       timeout_secs: node.integer('timeout_secs', 1, TIMEOUT_MAX_SECS) ?? TIMEOUT_DEFAULT_SECS,
-      deadline_basis: 'activity',
+      deadline_basis: node.oneOf('timeout_basis', DEADLINE_BASES) ?? DEADLINE_BASIS_DEFAULT,
       priority: node.integer('priority', -PRIORITY_MAX, PRIORITY_MAX) ?? 0,
       delay_ms: Math.round((node.number('delay', 0, DELAY_MAX_SECS) ?? 0) * 1000),
       metadata: readInput(node.raw('input'), node.at('input'), node.faults),

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts';
 import { parseDemand } from '../../domain/runner/parse-requirements.ts';
+import { DEADLINE_BASIS_DEFAULT } from '../../domain/task.ts';
 import type { Action, ActionTrigger, NewDependency, NewTask } from '../../domain/task.ts';
 import { actionFromWire, type NewActionOrReference } from '../wire/action.ts';
 import { TIMEOUT_DEFAULT_SECS } from '../wire/basics.ts';
@@ -24,7 +25,7 @@ export function buildTask(
     name: dto.name,
     kind: dto.kind,
     timeout_secs: dto.timeout ?? TIMEOUT_DEFAULT_SECS,
-    deadline_basis: 'activity',
+    deadline_basis: dto.timeout_basis ?? DEADLINE_BASIS_DEFAULT,
     priority: dto.priority ?? 0,
     delay_ms: Math.round((dto.delay ?? 0) * 1000),
     metadata: (dto.metadata ?? {}) as JsonObject,

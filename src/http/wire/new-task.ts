@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 
 import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/completion-policy.ts';
 import { NewActionOrReference } from './action.ts';
-import { Count, Metadata, oneOf, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS } from './basics.ts';
+import { Count, Metadata, oneOf, TIMEOUT_DEFAULT_SECS, TIMEOUT_MAX_SECS, TimeoutBasis } from './basics.ts';
 import { RequirementsDto } from './requirements.ts';
 import { RetryDto } from './retry.ts';
 import { DedupeDto, RuleOrReference } from './rule.ts';
@@ -36,9 +36,10 @@ export const NewTaskDto = Type.Object(
         minimum: 1,
         maximum: TIMEOUT_MAX_SECS,
         default: TIMEOUT_DEFAULT_SECS,
-        description: 'Longest inactivity, seconds. Counter updates and heartbeats count as activity.',
+        description: 'Seconds that it may take; `timeout_basis` says from when.',
       }),
     ),
+    timeout_basis: Type.Optional(TimeoutBasis),
     metadata: Type.Optional(Metadata('Any JSON object up to 64 KiB.')),
     on_start: Type.Optional(NewActionOrReference),
     on_success: Type.Optional(Actions('Fired when the task succeeds.')),

@@ -14,7 +14,7 @@ import {
   type ContainerMode,
 } from '../../domain/workflow.ts';
 import { NewActionDto } from './action.ts';
-import { Metadata, oneOf } from './basics.ts';
+import { Metadata, oneOf, TimeoutBasis } from './basics.ts';
 import { DELAY_MAX_SECS } from './new-task.ts';
 import { WorkflowNotificationDto } from './notification.ts';
 import { RequirementsDto } from './requirements.ts';
@@ -68,9 +68,10 @@ export const NewTreeTaskDto = Type.Object(
         minimum: 1,
         maximum: TIMEOUT_MAX_SECS,
         default: TIMEOUT_DEFAULT_SECS,
-        description: 'Longest inactivity, seconds.',
+        description: 'Seconds that it may take; `timeout_basis` says from when.',
       }),
     ),
+    timeout_basis: Type.Optional(TimeoutBasis),
     priority: Type.Optional(
       Type.Integer({ minimum: -1000, maximum: 1000, default: 0, description: 'Higher starts first.' }),
     ),

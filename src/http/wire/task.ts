@@ -4,7 +4,7 @@ import type { NewTask, Task, TaskDetail } from '../../domain/task.ts';
 import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
 import type { SubmittedTask } from '../../engine/port.ts';
 import { ActionDto, actionToWire } from './action.ts';
-import { Count, isoTime, isoTimeOrNull, Metadata, nullable, Status, Timestamp, Uuid } from './basics.ts';
+import { Count, isoTime, isoTimeOrNull, Metadata, nullable, Status, TimeoutBasis, Timestamp, Uuid } from './basics.ts';
 import { DemandDto, demandToWire } from './requirements.ts';
 import { RetryDto, retryToWire } from './retry.ts';
 import { DedupeDto, dedupeToWire, RuleDto, ruleToWire } from './rule.ts';
@@ -16,7 +16,8 @@ const basicProperties = {
   name: Type.String(),
   kind: Type.String(),
   status: Status,
-  timeout: Type.Integer({ description: 'Longest inactivity, seconds.' }),
+  timeout: Type.Integer({ description: 'Seconds that it may take; `timeout_basis` says from when.' }),
+  timeout_basis: TimeoutBasis,
   metadata: Metadata('What was submitted, with later merges.'),
   created_at: Timestamp('When it was submitted'),
   started_at: nullable(Timestamp('When it started')),
@@ -59,6 +60,7 @@ export function basicTaskToWire(task: Task): BasicTaskDto {
     kind: task.kind,
     status: BATCH_WIRE_STATE[task.state],
     timeout: task.timeout_secs,
+    timeout_basis: task.deadline_basis,
     metadata: shownInput(task),
     created_at: isoTime(task.created_at),
     started_at: isoTimeOrNull(task.started_at),

@@ -18,7 +18,7 @@ import {
 import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
 import type { WorkflowSummary } from '../../domain/task.ts';
 import type { WorkflowSubmitResult } from '../../engine/port.ts';
-import { Count, isoTime, isoTimeOrNull, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
+import { Count, isoTime, isoTimeOrNull, nullable, oneOf, Status, TimeoutBasis, Timestamp, Uuid } from './basics.ts';
 
 const WORKFLOW_WIRE_STATES = [...new Set(Object.values(WORKFLOW_WIRE_STATE))];
 
@@ -112,7 +112,8 @@ export const TreeTaskDto = Type.Object(
     status: Status,
     attempt: Type.Integer({ description: 'The current attempt; 0 before the first start.' }),
     priority: Type.Integer(),
-    timeout_secs: Type.Integer({ description: 'Longest inactivity, seconds.' }),
+    timeout_secs: Type.Integer({ description: 'Seconds that it may take; `timeout_basis` says from when.' }),
+    timeout_basis: TimeoutBasis,
     success: Count('Units that succeeded so far.'),
     failures: Count('Units that failed so far.'),
     expected_count: nullable(Count('Units expected.')),
@@ -257,6 +258,7 @@ export function treeTaskToWire(task: TreeTask): TreeTaskDto {
     attempt: task.attempt,
     priority: task.priority,
     timeout_secs: task.timeout_secs,
+    timeout_basis: task.deadline_basis,
     success: task.success_count,
     failures: task.failure_count,
     expected_count: task.expected_count,

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../domain/json.ts';
+import { DEADLINE_BASES, type DeadlineBasis } from '../../domain/task.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from '../../domain/standard-schema.ts';
 import type { KindContext } from './context.ts';
 
@@ -26,6 +27,8 @@ interface CommonOptions {
   concurrency?: number;
   /** For tasks made by `task(definition, …)` that do not say. */
   timeout_secs?: number;
+  /** What those seconds count from, as of `TaskOptions`; likewise for tasks made by `task(definition, …)`. */
+  timeout_basis?: DeadlineBasis;
   /** For tasks made by `task(definition, …)` that do not say. */
   retry?: RetryOptions;
   /** Whether it makes nodes; by default whether its name ends with `Generator` or `run` is a generator function. */
@@ -58,6 +61,7 @@ export interface KindDefinition<Input = never> {
   readonly generator: boolean;
   readonly concurrency: number | null;
   readonly timeout_secs: number | undefined;
+  readonly timeout_basis: DeadlineBasis | undefined;
   readonly retry: RetryOptions | undefined;
   /** Never there: it carries the type. */
   readonly inputType?: (input: Input) => void;
@@ -72,7 +76,7 @@ export function defineKind<Schema extends StandardSchema>(
 ): KindDefinition<SchemaInput<Schema>>;
 export function defineKind(options: UncheckedKindOptions): KindDefinition<JsonObject>;
 export function defineKind(options: KindOptions<StandardSchema> | UncheckedKindOptions): KindDefinition {
-  const { name, run, input: schema, concurrency, timeout_secs, retry } = options;
+  const { name, run, input: schema, concurrency, timeout_secs, timeout_basis, retry } = options;
   if (typeof name !== 'string' || name === '' || name.length > NAME_CHARACTERS_MAX) {
     throw new TypeError(`defineKind: name must have 1 to ${NAME_CHARACTERS_MAX} characters`);
   }
@@ -82,6 +86,9 @@ export function defineKind(options: KindOptions<StandardSchema> | UncheckedKindO
   }
   requireWhole(name, 'concurrency', concurrency, 10_000);
   requireWhole(name, 'timeout_secs', timeout_secs, TIMEOUT_SECS_MAX);
+  if (timeout_basis !== undefined && !DEADLINE_BASES.includes(timeout_basis)) {
+    throw new TypeError(`defineKind(${name}): timeout_basis must be one of ${DEADLINE_BASES.join(', ')}`);
+  }
   requireWhole(name, 'retry.max_attempts', retry?.max_attempts, 100);
   return Object.freeze({
     [KIND]: true as const,
@@ -91,6 +98,7 @@ export function defineKind(options: KindOptions<StandardSchema> | UncheckedKindO
     generator: options.generator ?? (name.endsWith('Generator') || isGeneratorFunction(run)),
     concurrency: concurrency ?? null,
     timeout_secs,
+    timeout_basis,
     retry,
   });
 }

@@ -1,5 +1,6 @@
 import type { CompletionPolicy, ContainerMode } from '../../domain/workflow.ts';
 import type { UsageClass } from '../../domain/runner/resource-class.ts';
+import type { DeadlineBasis } from '../../domain/task.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { KindDefinition, RetryOptions } from './define-kind.ts';
 
@@ -60,6 +61,8 @@ export interface TaskOptions extends NodeOptions {
   /** The local id by default, else the key, else the kind. */
   name?: string;
   timeout_secs?: number;
+  /** `activity` (the default): counted from the last sign of activity; `start`: from the start, whatever happens. */
+  timeout_basis?: DeadlineBasis;
   priority?: number;
   /** Not started before so much time has passed since it was made. */
   delay_secs?: number;
@@ -108,9 +111,10 @@ export function task<Input>(kind: KindDefinition<Input>, input: NoInfer<Input>, 
 export function task(kind: string, input?: JsonObject, options?: TaskOptions): TaskNode;
 export function task(kind: string | KindDefinition, input: unknown = {}, options: TaskOptions = {}): TaskNode {
   if (typeof kind === 'string') return { [NODE]: 'task', kind, input: input as JsonObject, options };
-  const { name, timeout_secs, retry, generator } = kind;
+  const { name, timeout_secs, timeout_basis, retry, generator } = kind;
   const defaults = {
     ...(timeout_secs === undefined ? {} : { timeout_secs }),
+    ...(timeout_basis === undefined ? {} : { timeout_basis }),
     ...(retry === undefined ? {} : { retry }),
   };
   return { [NODE]: 'task', kind: name, input: input as JsonObject, options: { ...defaults, generator, ...options } };

@@ -1,3 +1,4 @@
+import { DEADLINE_BASES, type DeadlineBasis } from '../../domain/task.ts';
 import { TARGET_CHARACTERS_MAX } from '../../domain/finding.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import type { Members } from '../../domain/parse/members.ts';
@@ -28,6 +29,7 @@ export interface Partition {
 export interface MadeTask {
   policy: CompletionPolicy;
   timeout_secs?: number;
+  timeout_basis?: DeadlineBasis;
   priority?: number;
   retry?: RetryOptions;
 }
@@ -87,15 +89,17 @@ function readPartition(partition: Members | null): Partition {
 
 function readMadeTask(task: Members | null): MadeTask {
   if (task === null) return { policy: 'ContinueOnFailure' };
-  task.refuseOthers(['policy', 'timeout_secs', 'priority', 'retry']);
+  task.refuseOthers(['policy', 'timeout_secs', 'timeout_basis', 'priority', 'retry']);
   const policy = task.oneOf('policy', COMPLETION_POLICIES) ?? 'ContinueOnFailure';
   const timeout_secs = task.integer('timeout_secs', 1, TIMEOUT_SECS_MAX);
+  const timeout_basis = task.oneOf('timeout_basis', DEADLINE_BASES);
   const priority = task.integer('priority', -1000, 1000);
   // Only whether it is well formed: it goes on as it is.
   const retry = readRetry(task) === null ? null : (task.raw('retry') as RetryOptions);
   return {
     policy,
     ...(timeout_secs === null ? {} : { timeout_secs }),
+    ...(timeout_basis === null ? {} : { timeout_basis }),
     ...(priority === null ? {} : { priority }),
     ...(retry === null ? {} : { retry }),
   };

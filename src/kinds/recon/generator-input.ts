@@ -1,3 +1,4 @@
+import { DEADLINE_BASES, type DeadlineBasis } from '../../domain/task.ts';
 import { createHash } from 'node:crypto';
 
 import type { JsonObject } from '../../domain/json.ts';
@@ -34,6 +35,7 @@ export interface Division {
 /** What the made tasks are given beside their input. */
 export interface MadeTasks {
   timeout_secs?: number;
+  timeout_basis?: DeadlineBasis;
   priority?: number;
   retry?: RetryOptions;
 }
@@ -155,13 +157,15 @@ function readDivision(partition: Members | null): Division {
 
 function readMadeTasks(task: Members | null): MadeTasks {
   if (task === null) return {};
-  task.refuseOthers(['timeout_secs', 'priority', 'retry']);
+  task.refuseOthers(['timeout_secs', 'timeout_basis', 'priority', 'retry']);
   const timeout_secs = task.integer('timeout_secs', 1, TIMEOUT_SECS_MAX);
+  const timeout_basis = task.oneOf('timeout_basis', DEADLINE_BASES);
   const priority = task.integer('priority', -1000, 1000);
   // Only whether it is well formed: it goes on as it is.
   const retry = readRetry(task) === null ? null : (task.raw('retry') as RetryOptions);
   return {
     ...(timeout_secs === null ? {} : { timeout_secs }),
+    ...(timeout_basis === null ? {} : { timeout_basis }),
     ...(priority === null ? {} : { priority }),
     ...(retry === null ? {} : { retry }),
   };

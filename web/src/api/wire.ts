@@ -7,6 +7,7 @@ export interface BasicTask {
   kind: string;
   status: string;
   timeout: number;
+  timeout_basis: 'start' | 'activity';
   metadata?: Json;
   created_at: string;
   started_at: string | null;

@@ -1,4 +1,4 @@
-import { ApiError, getJson, request, segment } from './client.ts';
+import { getJson, request, segment } from './client.ts';
 import type { BasicTask } from './wire.ts';
 import type { ChildrenPage, TaskResult, Workflow, WorkflowTree } from './workflow-wire.ts';
 

@@ -38,7 +38,9 @@ export function TaskFields({ task, now, owner }: { task: TaskDetail; now: number
           {formatAgo(updated, now)}
         </Field>
       )}
-      <Field label="Timeout">{formatDuration(task.timeout * 1000)} without activity</Field>
+      <Field label="Timeout">
+        {formatDuration(task.timeout * 1000)} {task.timeout_basis === 'start' ? 'from its start' : 'without activity'}
+      </Field>
       {typeof extra['attempt'] === 'number' && <Field label="Attempt">{extra['attempt']}</Field>}
       {typeof extra['priority'] === 'number' && extra['priority'] !== 0 && (
         <Field label="Priority">{extra['priority']}</Field>

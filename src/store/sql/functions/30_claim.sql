@@ -188,7 +188,7 @@ $$;
 create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_start text,
   p_claim_timeout_ms integer, p_lease_ms integer, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
-  timeout_secs integer, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
+  timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -270,7 +270,7 @@ begin
     v_ids := admit(v_ids, v_lanes, v_grants);
     v_refused := v_asked - cardinality(v_ids);
     if v_refused = v_asked then
-      return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer,
+      return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer, null::smallint,
         null::boolean, null::uuid, null, null::boolean, v_refused::bigint;
       return;
     end if;
@@ -288,8 +288,8 @@ begin
       lease_id = v_lease,
       slots = case when v_ruled then t.wants end
     where t.id = any(v_ids) and (t.state + 0) = 1 and (t.run_at is null or t.run_at <= v_now)
-    returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.linked,
-      t.container_id, t.local_id, t.computed, coalesce(t.run_at, t.created_at) as since
+    returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs,
+      t.deadline_basis, t.linked, t.container_id, t.local_id, t.computed, coalesce(t.run_at, t.created_at) as since
   ), leased as (
     insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
     overriding system value
@@ -300,8 +300,8 @@ begin
       count(*)::integer, array_agg(taken.id), p_lease_ms, case when v_queue then min(taken.kind_id) end
     from taken having count(*) > 0
   )
-  select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs, taken.linked,
-    taken.container_id, taken.local_id, taken.computed, (extract(epoch from v_now - taken.since) * 1000)::bigint
+  select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs,
+    taken.deadline_basis, taken.linked, taken.container_id, taken.local_id, taken.computed, (extract(epoch from v_now - taken.since) * 1000)::bigint
   from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
   if v_deliver then
     insert into delivery (id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, idempotency_key, state,
@@ -316,7 +316,7 @@ begin
     on conflict do nothing;
   end if;
   if v_refused > 0 then
-    return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer,
+    return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer, null::smallint,
       null::boolean, null::uuid, null, null::boolean, v_refused::bigint;
   end if;
 end $$;

@@ -123,7 +123,7 @@ $$;
 -- Returns what claim does.
 create or replace function dispatch(p_kind integer, p_limit integer, p_holder text, p_now timestamptz)
 returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
-  timeout_secs integer, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
+  timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_room bigint;
