@@ -57,7 +57,10 @@ const ADD_PROGRESS: Statement = {
 const CANCEL: Statement = { name: 'tasks.cancel', text: `select cancel_tasks($1::uuid[], $2, $3) as moved` };
 const PAUSE: Statement = { name: 'tasks.pause', text: `select pause_tasks($1::uuid[], $2) as moved` };
 const RESUME: Statement = { name: 'tasks.resume', text: `select resume_tasks($1::uuid[], $2) as moved` };
-const RELEASE: Statement = { name: 'tasks.release', text: `select release_tasks($1::uuid[]) as moved` };
+const RELEASE_CANCELED: Statement = {
+  name: 'tasks.release_canceled',
+  text: `select release_tasks($1::uuid[]) as moved`,
+};
 const RETRY: Statement = { name: 'tasks.retry', text: `select retry_tasks($1::uuid[], $2) as moved` };
 
 const UNARCHIVE: Statement = {
@@ -187,7 +190,7 @@ export function resumeTasks(queryable: Queryable, ids: readonly string[], now: s
 
 /** Frees what canceled attempts hold. */
 export function releaseTasks(queryable: Queryable, ids: readonly string[]): Promise<Moved> {
-  return first(queryable, RELEASE, [uuidArray(ids)]);
+  return first(queryable, RELEASE_CANCELED, [uuidArray(ids)]);
 }
 
 /** Re-opens tasks; workflows that are in the archive come back first, in the same transaction. */

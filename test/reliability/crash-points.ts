@@ -60,7 +60,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     ].join('|')})$`,
   ),
   'single transactions of operators, who see no answer and ask again':
-    /^(?:tasks\.(?:retry|unarchive)|deliveries\.replay)$/,
+    /^(?:tasks\.(?:retry|unarchive|release_canceled)|deliveries\.replay)$/,
   'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
   'killed with the manager, by a test of its own': new RegExp(
     `^(?:${Object.keys(MANAGER_CRASH_CALLS).join('|').replaceAll('.', '\\.')})$`,
@@ -71,6 +71,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     `^(?:${[
       'trees\\.(?:tasks|archived_tasks|child_ids|[a-z]+_by_id|[a-z]+_changed|all_containers|count_containers)',
       'trees\\.(?:results|read_created|find_retryable)|kinds\\.dispatched|flow\\.find_nodes_before',
+      'tasks\\.result|generators\\.(?:expansion|dead_letters)',
       'jobs\\.(?:now|find|list|next_due|definitions)|job_history\\.(?:open|get|list|last|jobs_of_runs|next_queued|find_triggered)',
       'queues\\.(?:list_dead|depth|notify|count_listeners)|queue_outbox\\.next_due',
     ].join('|')})$`,
