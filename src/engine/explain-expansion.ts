@@ -27,7 +27,8 @@ export async function expansionOf({ database }: EngineContext, id: string): Prom
 function nodeMadeBy(generator: string, body: string): { id: string | null } | null {
   try {
     const { type, generator_id, task } = JSON.parse(body) as JsonObject;
-    if (type !== 'CreateTask' || String(generator_id).toLowerCase() !== generator) return null;
+    if (type !== 'CreateTask' || typeof generator_id !== 'string') return null;
+    if (generator_id.toLowerCase() !== generator) return null;
     const id = (task as JsonObject | null | undefined)?.['id'];
     return { id: typeof id === 'string' ? id : null };
   } catch {

@@ -33,7 +33,7 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail, expansion: 
   const { database } = context;
   if (isTerminal(task.state) || task.state === 'running') return [];
   if (task.state === 'expanding') {
-    if (expansion?.expected == null) return [];
+    if (expansion === null || expansion.expected === null) return [];
     return [{ type: 'expanding', expected: expansion.expected, created: expansion.created }];
   }
   if (task.state === 'claimed') {
