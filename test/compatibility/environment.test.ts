@@ -11,7 +11,7 @@ interface Shown {
 }
 
 /** The default of a variable, where it has one, and another value. */
-const variables = Object.entries(example<Record<string, [string, string?]>>('environment.json'));
+const variables = Object.entries(example('environment.json') as Record<string, [string, string?]>);
 
 async function configured(
   environment: Record<string, string>,
@@ -70,7 +70,7 @@ test('every metric is exposed, with its labels', async () => {
   const finish = async (): Promise<boolean> =>
     (await door.ask('PATCH', `/task/${one!}`, { status: 'Success' })).status === 200;
   await eventually(finish, 'the task runs and ends');
-  const expected = Object.entries(example<Record<string, string[]>>('metrics.json'));
+  const expected = Object.entries(example('metrics.json') as Record<string, string[]>);
   const text = await eventually(async () => {
     const metrics = await door.text('/metrics');
     return /^tasks_by_status\{.*status="Success"/m.test(metrics) && metrics;

@@ -94,7 +94,7 @@ async function untilState(id: string, state: string): Promise<Json> {
 }
 
 test('a collection fans out and in again: generator, workers, aggregator', async () => {
-  await send(example('collection.json'));
+  await send(example('collection.json') as Json);
   const generator = await started('ShelfGenerator');
   assert.equal(generator.type, 'StartTask');
   assert.match(generator.task.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/, 'ids are UUIDs of version 7');
@@ -122,7 +122,7 @@ test('a collection fans out and in again: generator, workers, aggregator', async
   assert.equal(aggregator.root_container_id, root_container_id);
   await complete(aggregator, 'Succeeded', { data: { total: 33 } });
   await untilState(root_container_id, 'PartiallyFailed');
-  const states = Object.fromEntries(
+  const states: unknown = Object.fromEntries(
     (await tree(root_container_id)).children!.map((node) => [node.local_id, node.state]),
   );
   assert.deepEqual(states, { divide: 'Succeeded', shelves: 'PartiallyFailed', sum: 'Succeeded', later: 'Disabled' });
