@@ -25,6 +25,22 @@ test(
   },
 );
 
+test(
+  'what an executor inherited reaches no task, in no tier',
+  { skip: isLinux ? false : 'NOT RUN: elsewhere the system hands on nothing that it was not told to' },
+  async () => {
+    const program = join(import.meta.dirname, 'inherited-descriptors.ts');
+    const script = 'exec 200<"$2"; exec "$0" "$1"';
+    const { stdout } = await promisify(execFile)('bash', ['-c', script, process.execPath, program, program]);
+    const { executor, ...tiers } = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal(executor, true);
+    for (const [name, found] of Object.entries(tiers)) {
+      if (typeof found !== 'string') assert.deepEqual(found, [], name);
+    }
+    assert.ok(Object.values(tiers).some(Array.isArray), stdout);
+  },
+);
+
 test('starts that fail cost no seat', async (t) => {
   const parent = await mkdtemp(join(tmpdir(), 'heddle-starts-'));
   await chmod(parent, 0o755);

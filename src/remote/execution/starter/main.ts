@@ -3,7 +3,7 @@
  * one up meanwhile: this one is small, and nobody waits for it. It imports nothing that it does not need.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 import { encodeFrame, FrameReader } from '../child/frames.ts';
@@ -19,6 +19,8 @@ import {
 } from './messages.ts';
 
 const OUTPUT = 1;
+/** `O_CLOEXEC`, which Node does not name. */
+const CLOSED_ON_EXEC = 0o2000000;
 /** An executor that has no descriptors left may not answer. */
 const TAKEN_MS = 30_000;
 /** Where the executor takes the other ends of streams. */
@@ -116,6 +118,23 @@ function signalTo(target: number): void {
   }
 }
 
+/** What the executor inherited would reach every task. What Node itself holds open says that no other process gets it. */
+function closeInherited(): void {
+  for (const name of process.platform === 'linux' ? readdirSync('/proc/self/fd') : []) {
+    if (Number(name) > 2 && isInherited(name)) closeSync(Number(name));
+  }
+}
+
+/** Of one that is there no more: false. */
+function isInherited(descriptor: string): boolean {
+  try {
+    const [, flags] = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
+    return (Number.parseInt(flags!, 8) & CLOSED_ON_EXEC) === 0;
+  } catch {
+    return false;
+  }
+}
+
 const { parse } = JSON;
 const reader = new FrameReader({
   contentBytesMax: () => 0xffff_ffff,
@@ -133,6 +152,7 @@ function end(): void {
   process.exit(0);
 }
 
+closeInherited();
 // Tasks may end in order while whoever stops the executor tells all of its processes.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 

@@ -96,7 +96,8 @@ export class Starter {
     const child = this.#process;
     if (child === null) return;
     // Whoever waits for this must hear of it, though nothing else keeps this process alive.
-    for (const handle of [child, child.stdout as Socket, child.stderr as Socket]) handle.ref();
+    this.#keepAlive();
+    (child.stderr as Socket).ref();
     const closed = new Promise((resolve) => child.once('close', resolve));
     const cancel = this.#options.clock.after(CLOSE_MS, () => child.kill('SIGKILL'));
     child.stdin?.end();
@@ -142,7 +143,7 @@ export class Starter {
   /** This process goes on as long as one that it had started, or a start, may have something to tell. */
   #keepAlive(): void {
     const child = this.#process;
-    const isAwaited = this.#starting.size + this.#living.size > 0;
+    const isAwaited = this.#isClosed || this.#starting.size + this.#living.size > 0;
     for (const handle of [child, child?.stdout as Socket | null | undefined]) {
       if (isAwaited) handle?.ref();
       else handle?.unref();
