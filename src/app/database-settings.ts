@@ -3,6 +3,13 @@ import * as kind from './setting.ts';
 /** How connections to the database are kept. */
 export const DATABASE_SETTING_GROUPS = {
   'Connection pool': {
+    listenUrl: kind.address({
+      name: 'HEDDLE_LISTEN_URL',
+      fallback: null,
+      fallbackText: '`DATABASE_URL`',
+      schemes: ['postgres', 'postgresql'],
+      description: 'The same database past a pooler such as PgBouncer, for notifications and migrations',
+    }),
     poolMaxSize: kind.integer({
       name: 'POOL_MAX_SIZE',
       fallback: 10,

@@ -56,6 +56,7 @@ export async function checkDatabase(
       checkConnections(facts!, settings),
       await checkClock(database),
       await checkSnapshots(database),
+      ...checkPooler(database, settings),
     ];
     const schema = await checkSchema(database, settings);
     checks.push(schema);
@@ -111,6 +112,15 @@ async function checkClock(database: Database): Promise<Check> {
   if (skewMs < SKEW_WARN_MS) return ok('clock', told);
   const remedy = 'synchronise both machines (NTP): deadlines, tokens and signatures depend on it';
   return skewMs < SKEW_FAIL_MS ? warn('clock', told, remedy) : fail('clock', told, remedy);
+}
+
+/** Nothing is said where there is none. */
+function checkPooler(database: Database, { listenUrl }: SettingValues): Check[] {
+  if (database.stats().pooled !== true) return [];
+  const name = 'pooler';
+  if (listenUrl !== null) return [ok(name, 'lends the sessions; notifications go past it by HEDDLE_LISTEN_URL')];
+  const told = 'lends the sessions of DATABASE_URL: statements are not prepared, and notifications may be kept back';
+  return [warn(name, told, 'set HEDDLE_LISTEN_URL to an address of the same database past the pooler')];
 }
 
 async function checkSnapshots(database: Database): Promise<Check> {

@@ -10,7 +10,8 @@ export function migrateConfigured({ values }: Configuration): Promise<MigrateRes
   return withDatabaseUrl({ settings: values, log, create: true }, async (url) => {
     const database = openSmall(url, log);
     await requireReachable(database, url).finally(() => database.close());
-    return migrate({ url, log });
+    // The lock of migrations belongs to a session, which a pooler would lend to others.
+    return migrate({ url: values.listenUrl ?? url, log });
   });
 }
 

@@ -29,6 +29,7 @@ type FromSettings =
   | 'minIdle'
   | 'acquireRetries'
   | 'acquireTimeoutMs'
+  | 'listenUrl'
   | 'slowQueryMs'
   | 'statementTimeoutMs'
   | 'applicationName';
@@ -54,6 +55,7 @@ export function optionsOf(role: ProcessRole, settings: SettingValues): ProcessOp
       minIdle: keepsIdleConnections ? settings.poolMinIdle : 0,
       acquireRetries: settings.poolAcquireRetries,
       acquireTimeoutMs: settings.poolTimeoutSecs * 1_000,
+      listenUrl: settings.listenUrl,
       slowQueryMs: settings.slowQueryThresholdMs,
       statementTimeoutMs: settings.statementTimeoutSecs * 1_000,
       applicationName,

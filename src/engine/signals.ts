@@ -101,7 +101,7 @@ export class Signals {
     this.#database
       .query<{ n: number }>(COUNT_LISTENERS)
       .then(([row]) => {
-        this.#othersListen = row!.n > (this.#listening === undefined ? 0 : 1);
+        this.#othersListen = row!.n > (this.#listening === undefined || this.#database.stats().polls === true ? 0 : 1);
       })
       .catch((error: unknown) => {
         this.#othersListen = true;

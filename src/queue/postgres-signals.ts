@@ -80,7 +80,8 @@ export class PostgresSignals {
     this.#lookedAt = now;
     countListeners(this.#database)
       .then((listeners) => {
-        this.#othersListen = listeners > (this.#listening === undefined ? 0 : 1);
+        this.#othersListen =
+          listeners > (this.#listening === undefined || this.#database.stats().polls === true ? 0 : 1);
       })
       .catch((error: unknown) => {
         this.#othersListen = true;

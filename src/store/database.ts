@@ -6,6 +6,7 @@ import { eventLoopActiveMs } from '../runtime/event-loop.ts';
 import type { Logger } from '../runtime/log.ts';
 import { systemRandom, type Random } from '../runtime/random.ts';
 import { Listener } from './listener.ts';
+import { transactionSettings, type SessionLimits } from './pool-connection.ts';
 import {
   asCallerError,
   ConnectionFailure,
@@ -49,10 +50,20 @@ export interface Database extends Queryable {
   transaction<T>(run: (tx: Queryable) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Calls back with each payload, and with '' after a reconnect. Returns how to end the subscription. */
   listen(channel: string, onPayload: (payload: string) => void): Promise<() => Promise<void>>;
-  stats(): { size: number; idle: number; waiting: number };
+  stats(): DatabaseStats;
   /** Resolves when a connection could be had, answered, and takes writes. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface DatabaseStats {
+  size: number;
+  idle: number;
+  waiting: number;
+  /** Whether a pooler lends the sessions. */
+  pooled?: boolean;
+  /** Whether notifications do not arrive, so that changes are looked for instead. */
+  polls?: boolean;
 }
 
 export interface DatabaseMetrics {
@@ -62,6 +73,8 @@ export interface DatabaseMetrics {
 
 export interface DatabaseOptions {
   url: string;
+  /** Where notifications are listened to: past a pooler, which may keep them back. The URL itself by default. */
+  listenUrl?: string | null;
   maxSize: number;
   minIdle: number;
   /** Further tries to get a connection after the first one failed. */
@@ -112,31 +125,43 @@ class PooledDatabase implements Database {
   readonly #random: () => number;
   readonly #pool: Pool;
   readonly #listener: Listener;
+  readonly #limits: SessionLimits;
+  #pooled = false;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
     const random = options.random ?? systemRandom;
     this.#random = () => random.next();
     const { url, clock, log, breaker, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
+    this.#limits = { statementTimeoutMs, lockTimeoutMs: options.lockTimeoutMs ?? statementTimeoutMs / 2 };
     this.#pool = new Pool({
       url,
       maxSize: options.maxSize,
       minIdle: options.minIdle,
       idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
-      statementTimeoutMs,
-      lockTimeoutMs: options.lockTimeoutMs ?? statementTimeoutMs / 2,
+      ...this.#limits,
       answerTimeoutMs: options.answerTimeoutMs ?? statementTimeoutMs + ANSWER_GRACE_MS,
       breaker,
       applicationName: options.applicationName ?? 'heddle',
       clock,
       log,
     });
-    this.#listener = new Listener({ url, connectTimeoutMs: options.acquireTimeoutMs, clock, log });
+    this.#listener = new Listener({
+      url: options.listenUrl ?? url,
+      connectTimeoutMs: options.acquireTimeoutMs,
+      query: (statement, values) => this.query(statement, values),
+      clock,
+      log,
+    });
   }
 
   query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     return this.#rerunning(statement.name, () =>
-      this.#withConnection((lease) => this.#run<Row>(lease, statement, values)),
+      this.#withConnection((lease) =>
+        lease.pooled
+          ? this.#transact(lease, 'begin', (tx) => tx.query<Row>(statement, values))
+          : this.#run<Row>(lease, statement, values),
+      ),
     );
   }
 
@@ -149,8 +174,8 @@ class PooledDatabase implements Database {
     return this.#listener.listen(channel, onPayload);
   }
 
-  stats(): { size: number; idle: number; waiting: number } {
-    return this.#pool.stats();
+  stats(): DatabaseStats {
+    return { ...this.#pool.stats(), pooled: this.#pooled, polls: this.#listener.polls };
   }
 
   async ping(): Promise<void> {
@@ -186,6 +211,7 @@ class PooledDatabase implements Database {
     try {
       const lease = await this.#acquire();
       try {
+        if (lease.pooled) this.#notePooled();
         return await work(lease);
       } catch (error) {
         if (isStalePlan(error) || isConnectionError(error)) lease.distrust();
@@ -198,6 +224,13 @@ class PooledDatabase implements Database {
       // A race is run again first.
       throw isRetryable(error) ? error : asCallerError(error);
     }
+  }
+
+  #notePooled(): void {
+    if (this.#pooled) return;
+    this.#pooled = true;
+    const how = 'statements are not prepared, and each brings its settings in a transaction';
+    this.#options.log.warn({}, `A pooler lends the sessions of the database: ${how}`);
   }
 
   async #acquire(): Promise<Lease> {
@@ -231,7 +264,7 @@ class PooledDatabase implements Database {
       },
     };
     // Not awaited: BEGIN travels with the first statement and costs no round trip of its own.
-    const begun = send(lease, begin);
+    const begun = send(lease, lease.pooled ? `${begin};${transactionSettings(this.#limits)}` : begin);
     begun.catch(() => undefined);
     try {
       const result = await run(tx);
@@ -259,7 +292,9 @@ class PooledDatabase implements Database {
     const sent = this.#now();
     try {
       const { name, text } = statement;
-      return (await send(lease, { name, text, values: values as unknown[] })).rows as Row[];
+      const query = { text, values: values as unknown[] };
+      // What is prepared in a session that is lent may be missing, or met, by others.
+      return (await send(lease, lease.pooled ? query : { name, ...query })).rows as Row[];
     } finally {
       this.#observe(statement.name, sent);
     }
@@ -289,7 +324,7 @@ function beginText({ isolation = 'read committed', readOnly = false }: Transacti
 /** Runs on a lent connection and tells apart: errors of the statement, of the connection, and of the values given. */
 async function send(
   lease: Lease,
-  query: string | { name: string; text: string; values: unknown[] },
+  query: string | { name?: string; text: string; values: unknown[] },
 ): Promise<QueryResult<QueryResultRow>> {
   try {
     return await lease.awaiting(lease.client.query<QueryResultRow>(query));

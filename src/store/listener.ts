@@ -2,11 +2,14 @@ import { escapeIdentifier, type Client } from 'pg';
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
-import { abandon, connect } from './pool-connection.ts';
+import type { Statement } from './database.ts';
+import { abandon, connect, isPooled } from './pool-connection.ts';
 
 export interface ListenerOptions {
   url: string;
   connectTimeoutMs: number;
+  /** Runs a statement on another connection. */
+  readonly query: <Row>(statement: Statement, values?: readonly unknown[]) => Promise<Row[]>;
   clock: Clock;
   log: Logger;
 }
@@ -15,9 +18,18 @@ type OnPayload = (payload: string) => void;
 
 const RECONNECT_MS = { first: 100, max: 5_000 };
 
+const SELF_TEST_CHANNEL = 'heddle_self_test';
+const SELF_TEST: Statement = { name: 'listener.self_test', text: `select pg_notify('${SELF_TEST_CHANNEL}', $1)` };
+const SELF_TEST_MS = 2_000;
+/** Moves on with whatever is written to the database server: while it stands still, nothing has happened. */
+const POSITION: Statement = { name: 'listener.position', text: 'select pg_current_wal_insert_lsn()::text as position' };
+const POLL_MS = { first: 50, max: 500, factor: 1.5 };
+
 /**
  * LISTEN on one connection of its own, opened with the first channel. A lost connection is opened again for as long as
- * someone listens, and then every callback hears an empty payload, because notifications may have been missed.
+ * someone listens, and then every callback hears an empty payload, because notifications may have been missed. Where a
+ * pooler keeps notifications back, it polls: every callback hears an empty payload whenever something was written, soon
+ * where much happens, within half a second where little does.
  */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -26,9 +38,14 @@ export class Listener {
   #client: Client | undefined;
   #connecting: Promise<void> | undefined;
   #reconnecting = false;
+  #polling = false;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+  }
+
+  get polls(): boolean {
+    return this.#polling;
   }
 
   /**
@@ -44,7 +61,7 @@ export class Listener {
     callbacks.add(callback);
     try {
       if (this.#client !== undefined) await this.#client.query(`listen ${escapeIdentifier(channel)}`);
-      else await this.#connectOnce();
+      else if (!this.#polling) await this.#connectOnce();
     } catch (error) {
       this.#onTrouble(error);
     }
@@ -87,6 +104,11 @@ export class Listener {
       this.#onTrouble(error);
     });
     client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
+    if (isPooled(client) && !(await this.#hearsNotifications(client))) {
+      await client.end().catch(() => abandon(client));
+      this.#startPolling();
+      return;
+    }
     this.#client = client;
     const channels = new Set<string>();
     // Channels may be added while the statements of the first ones are under way.
@@ -95,6 +117,52 @@ export class Listener {
       for (const channel of missing) channels.add(channel);
     }
     if (this.#closing.signal.aborted || this.#channels.size === 0) await this.#disconnect();
+  }
+
+  /** A pooler that lends whole sessions passes notifications on; one that lends transactions keeps them back. */
+  async #hearsNotifications(client: Client): Promise<boolean> {
+    const { clock, query } = this.#options;
+    const token = `${process.pid}/${clock.now()}`;
+    const tested = new AbortController();
+    let hears = false;
+    client.on('notification', ({ channel, payload }) => {
+      if (channel !== SELF_TEST_CHANNEL || payload !== token) return;
+      hears = true;
+      tested.abort();
+    });
+    await client.query(`listen ${SELF_TEST_CHANNEL}`);
+    await query(SELF_TEST, [token]);
+    await clock.sleep(SELF_TEST_MS, AbortSignal.any([tested.signal, this.#closing.signal]));
+    await client.query(`unlisten ${SELF_TEST_CHANNEL}`);
+    return hears;
+  }
+
+  #startPolling(): void {
+    if (this.#polling || this.#closing.signal.aborted) return;
+    this.#polling = true;
+    const remedy = 'set HEDDLE_LISTEN_URL to an address past the pooler';
+    this.#options.log.warn({}, `A pooler keeps notifications of the database back: polling instead; ${remedy}`);
+    void this.#poll();
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, log, query } = this.#options;
+    let last: string | undefined;
+    for (let waitMs = POLL_MS.first; !this.#closing.signal.aborted && this.#channels.size > 0;) {
+      await clock.sleep(waitMs, this.#closing.signal);
+      waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.max);
+      try {
+        const [row] = await query<{ position: string }>(POSITION);
+        if (row!.position === last) continue;
+        last = row!.position;
+        waitMs = POLL_MS.first;
+      } catch (error) {
+        log.debug({ err: error }, 'The database could not be polled');
+        continue;
+      }
+      for (const channel of this.#channels.keys()) this.#deliver(channel, '');
+    }
+    this.#polling = false;
   }
 
   #missing(listened: ReadonlySet<string>): string[] {

@@ -59,18 +59,42 @@ const typesOfHeddle = {
 };
 
 /** Names outside the schema need no prefix; plans of set-based statements cost more to compile than JIT saves. */
-function sessionSettings(limits: Partial<SessionLimits>): string {
+function settings(limits: Partial<SessionLimits>): string[] {
   return [
-    'set search_path = heddle, public',
-    "set timezone = 'UTC'",
-    'set jit = off',
-    `set statement_timeout = ${Math.round(limits.statementTimeoutMs ?? 0)}`,
-    `set lock_timeout = ${Math.round(limits.lockTimeoutMs ?? 0)}`,
+    'search_path = heddle, public',
+    "timezone = 'UTC'",
+    'jit = off',
+    `statement_timeout = ${Math.round(limits.statementTimeoutMs ?? 0)}`,
+    `lock_timeout = ${Math.round(limits.lockTimeoutMs ?? 0)}`,
     // A process that stops in the middle of a transaction must not hold its locks for ever.
-    'set idle_in_transaction_session_timeout = 60000',
-    // Of a standby, and of a primary that was told to take no more writes.
-    "select current_setting('transaction_read_only') = 'on' as is_read_only",
-  ].join(';');
+    'idle_in_transaction_session_timeout = 60000',
+  ];
+}
+
+/** The same for one transaction, whose session belongs to others before and after. */
+export function transactionSettings(limits: SessionLimits): string {
+  return settings(limits)
+    .map((setting) => `set local ${setting}`)
+    .join(';');
+}
+
+/** Read-only is a standby, and a primary that was told to take no more writes. */
+const SESSION_FACTS = `select current_setting('transaction_read_only') = 'on' as is_read_only, pg_backend_pid() as pid`;
+
+interface SessionFacts {
+  is_read_only: boolean;
+  pid: number;
+}
+
+/** Connections whose sessions a pooler lends. */
+const pooled = new WeakSet<Client>();
+
+/**
+ * Whether a pooler stands between: what one transaction sets or prepares may be gone in the next. A pooler that lends
+ * whole sessions looks the same, and costs speed only.
+ */
+export function isPooled(client: Client): boolean {
+  return pooled.has(client);
 }
 
 /** The address that was last writable, of several; the first try goes there. */
@@ -137,10 +161,12 @@ async function connectTo(options: ConnectionOptions, onLost: (error: Error) => v
   try {
     await client.connect();
     // The library's types do not know that several statements have several results.
-    const results = (await client.query(sessionSettings(options))) as unknown as QueryResult<{
-      is_read_only: boolean;
-    }>[];
-    if (results.at(-1)?.rows[0]?.is_read_only === true) {
+    const text = [...settings(options).map((setting) => `set ${setting}`), SESSION_FACTS].join(';');
+    const results = (await client.query(text)) as unknown as QueryResult<SessionFacts>[];
+    const facts = results.at(-1)!.rows[0]!;
+    // A pooler makes up the number by which a client may cancel; the server's own is that of its process.
+    if ((client as Client & { processID: number | null }).processID !== facts.pid) pooled.add(client);
+    if (facts.is_read_only) {
       throw new ConnectionFailure(
         'The server takes no writes: it is a standby, or read-only by its settings',
         null,

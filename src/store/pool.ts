@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
-import { abandon, connect, type SessionLimits } from './pool-connection.ts';
+import { abandon, connect, isPooled, type SessionLimits } from './pool-connection.ts';
 import { ConnectionFailure, connectionFailure } from './pool-failure.ts';
 
 export interface PoolOptions extends SessionLimits {
@@ -33,6 +33,8 @@ export interface Lease {
   readonly client: Client;
   /** True once the connection is gone. */
   readonly lost: boolean;
+  /** Whether a pooler lends the session. */
+  readonly pooled: boolean;
   /** Waits for an answer of the server, whose time counts. */
   awaiting<T>(answer: Promise<T>): Promise<T>;
   /** Says that the connection must not be used again after its release. */
@@ -196,6 +198,7 @@ export class Pool {
     let trusted = true;
     return {
       client: member.client!,
+      pooled: isPooled(member.client!),
       get lost() {
         return member.lost;
       },

@@ -14,6 +14,7 @@ const SHARED: Partial<Record<SettingKey, { value: string; roles?: readonly Proce
   poolMinIdle: { value: '1', roles: ['server'] },
   poolAcquireRetries: { value: '7' },
   poolTimeoutSecs: { value: '7' },
+  listenUrl: { value: 'postgres://localhost/direct' },
   slowQueryThresholdMs: { value: '7' },
   statementTimeoutSecs: { value: '7' },
   workerClaimTimeoutSecs: { value: '77' },
