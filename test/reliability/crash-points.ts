@@ -95,6 +95,6 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'what a task puts under a name, again at its next attempt; reads of it': /^collection_data\./,
   'what tasks ask of the pool, said again by every pass of the manager; reads (test/engine/runners, test/app/pool)':
     /^runner_tasks\./,
-  'of operators, who see no answer and ask again; housekeeping': /^(?:recovery|upkeep)\./,
+  'of operators, who see no answer and ask again; housekeeping': /^(?:recovery|upkeep|listener)\./,
   'settings, not tasks': /^(?:secrets|tokens|definitions)\./,
 };
