@@ -29,8 +29,8 @@ interface Entry {
 }
 
 /**
- * The open connections of one listener, at most so many of one address and in all. Where all are taken, the oldest on which
- * nobody has proven anything yet makes room: connections that are merely held cannot shut others out.
+ * The open connections of one listener, at most so many of one address and in all. Where either is taken, the oldest on
+ * which nobody has proven anything yet makes room: connections that are merely held cannot shut others out.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -49,15 +49,14 @@ export class Connections {
   /** Takes a connection in until it closes; false, and the connection is cut, where there is no room for it. */
   admit(socket: Socket): boolean {
     const address = addressOf(socket);
-    const ofAddress = this.#byAddress.get(address) ?? 0;
-    if (ofAddress >= this.#limits.connections_per_address_max || !this.#makeRoom()) {
+    if (!this.#makeRoom(address)) {
       socket.destroy();
       return false;
     }
     const entry = { socket, address, proven: false };
     const key = keyOf(socket);
     this.#open.set(key, entry);
-    this.#byAddress.set(address, ofAddress + 1);
+    this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
     socket.once('close', () => this.#remove(key, entry));
     return true;
   }
@@ -72,10 +71,17 @@ export class Connections {
     for (const { socket } of [...this.#open.values()]) socket.destroy();
   }
 
-  #makeRoom(): boolean {
-    if (this.#open.size < this.#limits.connections_max) return true;
+  /** An address is shared, by loopback, NAT and proxies: its strangers make room for their neighbours first. */
+  #makeRoom(address: string): boolean {
+    const { connections_max, connections_per_address_max } = this.#limits;
+    if ((this.#byAddress.get(address) ?? 0) >= connections_per_address_max) return this.#evict(address);
+    return this.#open.size < connections_max || this.#evict(null);
+  }
+
+  /** Cuts the oldest stranger, of one address or of all. False where there is none. */
+  #evict(address: string | null): boolean {
     for (const [key, entry] of this.#open) {
-      if (entry.proven) continue;
+      if (entry.proven || (address !== null && entry.address !== address)) continue;
       this.#remove(key, entry);
       entry.socket.destroy();
       return true;

@@ -36,6 +36,8 @@ export interface XmlRpcTransportOptions {
 const CONNECTIONS_MAX = 64;
 /** Of those, kept for calls that are answered at once: long tasks must not keep their cancellation from being heard. */
 const SHORT_CONNECTIONS = 8;
+/** Faults of an executor may say a lot. */
+const TEXT_CHARS_MAX = 256 * 1024;
 const DOCUMENT_BYTES_MAX = Math.ceil((ANSWER_BYTES_MAX * 4) / 3) + 64 * 1024;
 
 /** Connections are made when called for, kept, and made anew when they are lost. @param tls null on loopback only */
@@ -140,7 +142,7 @@ class XmlRpcTransport implements ClientTransport {
       // Only what stands between may have passed the request on; the executor itself answers 200 to what it took.
       throw new TransportFailure(`the executor answered HTTP ${statusCode}`, statusCode > 500 && statusCode !== 503);
     }
-    const reader = new XmlRpcReader({ document_bytes_max: this.#documentBytesMax });
+    const reader = new XmlRpcReader({ document_bytes_max: this.#documentBytesMax, text_chars_max: TEXT_CHARS_MAX });
     try {
       for await (const chunk of response) reader.write(chunk as Buffer);
       return reader.end();

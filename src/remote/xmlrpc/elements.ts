@@ -1,4 +1,5 @@
 import { malformed } from '../protocol/refusal.ts';
+import { Base64Text } from './base64-text.ts';
 import type { XmlRpcValue } from './values.ts';
 
 /** Which elements may stand in which; the empty name is the document. */
@@ -23,14 +24,13 @@ export const PARENTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Elements that hold text; a `value` does too, where it holds no element. */
-const TEXTS: ReadonlySet<string> = new Set(['methodName', 'name', 'string', 'int', 'i4', 'boolean', 'base64', 'value']);
+const TEXTS: ReadonlySet<string> = new Set(['methodName', 'name', 'string', 'int', 'i4', 'boolean', 'value']);
 
 /** Elements that hold only so many of the same. */
 const ONCE: ReadonlySet<string> = new Set(['methodName', 'params', 'fault', 'name', 'data', 'struct', 'array']);
 const ONE_CHILD: ReadonlySet<string> = new Set(['value', 'param', 'fault']);
 
 const NUMBER = /^[+-]?\d{1,10}$/;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const INT_MIN = -(2 ** 31);
 const INT_MAX = 2 ** 31 - 1;
 
@@ -38,6 +38,8 @@ const INT_MAX = 2 ** 31 - 1;
 export class Element {
   readonly name: string;
   text = '';
+  /** The text of a `base64`, which the parser does not see. */
+  readonly base64: Base64Text | null;
   /** Of the elements that hold any. */
   readonly values: XmlRpcValue[] = [];
   readonly members = new Map<string, XmlRpcValue>();
@@ -48,6 +50,7 @@ export class Element {
 
   constructor(name: string) {
     this.name = name;
+    this.base64 = name === 'base64' ? new Base64Text() : null;
   }
 
   get isEmpty(): boolean {
@@ -61,7 +64,8 @@ export class Element {
 
   /** @throws RemoteFailure MALFORMED */
   addText(text: string): void {
-    if (TEXTS.has(this.name) && this.isEmpty) this.text += text;
+    if (this.base64 !== null) this.base64.add(text);
+    else if (TEXTS.has(this.name) && this.isEmpty) this.text += text;
     else if (text.trim() !== '') throw malformed(`xml: text within <${this.name}>`);
   }
 
@@ -120,7 +124,7 @@ function valueOf(element: Element): XmlRpcValue {
       if (text !== '0' && text !== '1') throw malformed('xml: a <boolean> is 0 or 1');
       return text === '1';
     case 'base64':
-      return base64(text);
+      return element.base64!.decode();
     default:
       throw malformed(`xml: <${name}> is no value`);
   }
@@ -130,10 +134,4 @@ function wholeNumber(text: string): number {
   const value = Number(text);
   if (!NUMBER.test(text) || value < INT_MIN || value > INT_MAX) throw malformed(`xml: an <int> is a number of 32 bits`);
   return value;
-}
-
-function base64(text: string): Buffer {
-  const packed = /\s/.test(text) ? text.replace(/[\r\n\t ]+/g, '') : text;
-  if (packed.length % 4 !== 0 || !BASE64.test(packed)) throw malformed('xml: a <base64> is not base64');
-  return Buffer.from(packed, 'base64');
 }

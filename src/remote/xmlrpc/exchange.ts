@@ -26,7 +26,7 @@ export interface ExchangeSurroundings {
   readonly documentBytesMax: number;
   readonly peer: PeerCertificate | null;
   readonly remoteAddress: string;
-  /** By how many bytes of documents are held more, or less. False where there is no room for them. */
+  /** By how many bytes of memory unfinished documents hold more, or less. False where there is no room for them. */
   onPartial(delta: number): boolean;
   /** Somebody who holds a key is at the other end. */
   onProven(): void;
@@ -133,10 +133,11 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
   };
   request.on('data', (chunk: Buffer) =>
     attempt(() => {
-      held += chunk.length;
-      if (!around.onPartial(chunk.length))
-        throw new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 });
       reader.write(chunk);
+      const more = reader.heldBytes - held;
+      held += more;
+      if (!around.onPartial(more))
+        throw new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 });
     }),
   );
   request.on('end', () => attempt(() => resolve(reader.end())));

@@ -2,12 +2,20 @@ import { SaxesParser, type SaxesStartTagPlain, type XMLDecl } from 'saxes';
 
 import { malformed } from '../protocol/refusal.ts';
 import { Element, PARENTS } from './elements.ts';
+import { MarkupGate } from './markup-gate.ts';
 import { isStruct, type XmlRpcDocument } from './values.ts';
 
 export interface ReaderLimits {
   /** Bytes of the whole document. */
   readonly document_bytes_max: number;
+  /** Characters of all texts that are no base64, blanks between elements included; 16,384 by default. */
+  readonly text_chars_max?: number;
 }
+
+const TEXT_CHARS_MAX = 16_384;
+/** The most that a character of text holds of memory, measured: where the parser keeps each as a piece of its own. */
+const TEXT_CHAR_BYTES = 40;
+const ELEMENT_BYTES = 1_000;
 
 const DEPTH_MAX = 32;
 const ELEMENTS_MAX = 1_000;
@@ -17,25 +25,26 @@ const MESSAGE_SHOWN = 200;
 
 /**
  * Reads one document as it arrives, and refuses it at the first byte that cannot be right: nothing is built of elements
- * that XML-RPC does not have, of what lies too deep, nor of anything that a DOCTYPE could say.
+ * that XML-RPC does not have, of what lies too deep, nor of markup that is not for here.
  */
 export class XmlRpcReader {
   readonly #limits: ReaderLimits;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   readonly #parser = new SaxesParser({ position: false });
   readonly #stack: Element[] = [new Element('')];
+  readonly #gate: MarkupGate;
   #bytes = 0;
   #elements = 0;
+  /** Of the base64 texts. */
+  #dataBytes = 0;
   #document: XmlRpcDocument | null = null;
 
   constructor(limits: ReaderLimits) {
     this.#limits = limits;
+    this.#gate = new MarkupGate(limits.text_chars_max ?? TEXT_CHARS_MAX);
     const parser = this.#parser;
     parser.on('xmldecl', (declaration) => checkDeclaration(declaration));
-    parser.on('doctype', () => refuse('a DOCTYPE is not taken'));
-    parser.on('processinginstruction', () => refuse('processing instructions are not taken'));
     parser.on('opentagstart', (tag) => this.#open(tag));
-    parser.on('attribute', () => refuse('attributes are not taken'));
     parser.on('text', (text) => this.#text(text));
     parser.on('cdata', (text) => this.#text(text));
     parser.on('closetag', () => this.#close());
@@ -47,14 +56,39 @@ export class XmlRpcReader {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#limits.document_bytes_max)
       refuse(`the document has more than ${this.#limits.document_bytes_max} bytes`);
-    this.#parser.write(this.#decode(chunk));
+    this.#read(this.#decode(chunk));
+  }
+
+  /** About as many bytes of memory as the document holds so far; never less. */
+  get heldBytes(): number {
+    return this.#dataBytes + this.#gate.textChars * TEXT_CHAR_BYTES + this.#elements * ELEMENT_BYTES;
   }
 
   /** The document, when all of it was written. @throws RemoteFailure MALFORMED */
   end(): XmlRpcDocument {
-    this.#parser.write(this.#decode(null));
+    this.#read(this.#decode(null));
     this.#parser.close();
     return this.#document ?? refuse('the document is empty');
+  }
+
+  #read(text: string): void {
+    for (let at = 0; at < text.length;) {
+      const start = this.#takeData(text, at);
+      const end = this.#gate.pass(text, start);
+      this.#parser.write(text.slice(start, end));
+      at = end;
+    }
+  }
+
+  /** Takes what belongs to a base64 past the parser, and returns where that ends. */
+  #takeData(text: string, from: number): number {
+    const { base64 } = this.#stack.at(-1)!;
+    if (base64 === null || !this.#gate.isBetweenTags) return from;
+    const end = text.indexOf('<', from);
+    const before = base64.heldBytes;
+    base64.add(text.slice(from, end < 0 ? text.length : end));
+    this.#dataBytes += base64.heldBytes - before;
+    return end < 0 ? text.length : end;
   }
 
   #decode(chunk: Uint8Array | null): string {

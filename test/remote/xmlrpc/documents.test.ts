@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 
 import { REMOTE_CODES, type RemoteCode } from '../../../src/remote/protocol/codes.ts';
 import { failureOfFault, faultString } from '../../../src/remote/xmlrpc/faults.ts';
-import { readDocument } from '../../../src/remote/xmlrpc/reader.ts';
+import { readDocument, XmlRpcReader } from '../../../src/remote/xmlrpc/reader.ts';
 import type { XmlRpcValue } from '../../../src/remote/xmlrpc/values.ts';
 import { writeCall, writeFault, writeResponse } from '../../../src/remote/xmlrpc/writer.ts';
+import { memoryInUse } from '../transports/healthy-client.ts';
+
+interface Attack {
+  readonly name: string;
+  readonly repeat?: { readonly before: string; readonly text: string; readonly times: number };
+}
+
+const FLOODS = (
+  JSON.parse(readFileSync(new URL('document-attacks.json', import.meta.url), 'utf8')) as readonly Attack[]
+).filter(({ repeat }) => repeat !== undefined);
 
 const LIMITS = { document_bytes_max: 100_000 };
 const read = (text: string): ReturnType<typeof readDocument> => readDocument(Buffer.from(text), LIMITS);
@@ -52,6 +63,51 @@ describe('documents of XML-RPC', () => {
   it('hold nothing that XML cannot say', () => {
     const said = read(writeFault(1, 'a\u0000b\ud800c\uffffd'));
     assert.deepEqual(said, { kind: 'fault', code: 1, message: 'a\ufffdb\ufffdc\ufffdd' });
+  });
+});
+
+/** Documents that may go on, in the form that holds the most memory for what was sent. */
+const UNFINISHED: readonly [name: string, before: string, piece: string, times: number][] = [
+  ['carriage returns', '<methodCall>', '\r', 16_000],
+  ['brackets in CDATA', '<methodCall><methodName><![CDATA[', ']]x', 5_000],
+  ['character references', '<methodCall><methodName>', '&#97;', 3_000],
+  ['letters', '<methodCall><methodName>', 'a', 16_000],
+  ['an entity', '<methodCall><methodName>&', 'a', 16_000],
+  ['elements', '<methodCall><methodName>x</methodName><params>', '<param><value/></param>', 490],
+  ['base64', '<methodCall><params><param><value><base64>', 'abcdefg', 30_000],
+];
+
+describe('documents that are not complete', () => {
+  for (const [name, before, piece, times] of UNFINISHED) {
+    it(`hold no more memory than they count: ${name}`, () => {
+      const text = Buffer.from(before + piece.repeat(times));
+      const fill = (): XmlRpcReader => {
+        const reader = new XmlRpcReader({ document_bytes_max: 1_000_000 });
+        // Byte by byte, so that nothing shares what it holds with its neighbour.
+        for (let at = 0; at < text.length; at += 1) reader.write(text.subarray(at, at + 1));
+        return reader;
+      };
+      fill();
+      const start = memoryInUse();
+      const readers = Array.from({ length: 10 }, fill);
+      const held = memoryInUse() - start;
+      const counted = readers.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
+      assert.ok(held <= counted + 500_000, `${held} bytes are held, ${counted} are counted`);
+      assert.ok(counted <= 10 * (text.length * 2 + 41 * 16_384 + 1_000_000), `${counted} are counted`);
+    });
+  }
+
+  it('are refused before they hold much, whatever they repeat', () => {
+    for (const { name, repeat } of FLOODS) {
+      const flood = Buffer.from(repeat!.before + repeat!.text.repeat(repeat!.times));
+      const reader = new XmlRpcReader({ document_bytes_max: 100_000_000 });
+      let sent = 0;
+      assert.throws(() => {
+        for (; sent < flood.length; sent += 256) reader.write(flood.subarray(sent, sent + 256));
+      }, name);
+      assert.ok(sent <= 70_000, `${name}: refused after ${sent} bytes`);
+      assert.ok(reader.heldBytes <= 2_000_000, `${name}: ${reader.heldBytes} bytes held`);
+    }
   });
 });
 

@@ -1,0 +1,40 @@
+import { malformed } from '../protocol/refusal.ts';
+
+const BYTES_MIN = 256;
+const PIECE = /^[A-Za-z0-9+/=\r\n\t ]*$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** Collects a base64 text that comes in pieces, in one buffer: a byte for each character, however small the pieces are. */
+export class Base64Text {
+  #chars = Buffer.alloc(0);
+  #length = 0;
+
+  /** What it holds of memory. */
+  get heldBytes(): number {
+    return this.#chars.length;
+  }
+
+  /** @throws RemoteFailure MALFORMED at the first character that cannot be right */
+  add(piece: string): void {
+    if (!PIECE.test(piece)) throw notBase64();
+    const length = this.#length + piece.length;
+    if (length > this.#chars.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(BYTES_MIN, length, this.#chars.length * 2));
+      this.#chars.copy(grown, 0, 0, this.#length);
+      this.#chars = grown;
+    }
+    this.#chars.write(piece, this.#length, 'latin1');
+    this.#length = length;
+  }
+
+  /** @throws RemoteFailure MALFORMED */
+  decode(): Buffer {
+    const packed = this.#chars.toString('latin1', 0, this.#length).replace(/[\r\n\t ]+/g, '');
+    if (packed.length % 4 !== 0 || !BASE64.test(packed)) throw notBase64();
+    return Buffer.from(packed, 'base64');
+  }
+}
+
+function notBase64(): Error {
+  return malformed('xml: a <base64> is not base64');
+}
