@@ -19,6 +19,7 @@ import { HealthService } from './health.ts';
 import { ANSWER_MESSAGE_BYTES_MAX, GRPC_LIMITS, type GrpcLimits } from './limits.ts';
 import { loadGrpc } from './packages.ts';
 import { Peer, Peers } from './peers.ts';
+import { limitResets, cutAtResets } from './reset-guard.ts';
 import { loadWire } from './wire.ts';
 
 export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';
@@ -38,11 +39,13 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
   const server = new grpc.Server(serverOptions(limits));
   const context: CallContext = { grpc, wire, manager, peers, limits, clock, log };
   const health = await HealthService.load({ manager, peers, limits, clock });
+  limitResets(server, limits.in_flight_max);
   registerCall(server, wire.callPath, (call) => handleCall(context, call, false));
   registerCall(server, wire.watchPath, (call) => handleCall(context, call, true));
   for (const [path, handle] of health.calls) registerCall(server, path, handle);
   // The sockets are ours, and the library gets those that have passed: it has no word in TLS, and a reload cuts no call.
   const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+  cutAtResets(server, limits.in_flight_max, clock);
   const listening = new GrpcListener(options, { limits, connections, peers, server, injector, health });
   await listening.listen();
   return listening;

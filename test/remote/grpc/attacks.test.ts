@@ -4,6 +4,7 @@ import { connect as connectPlain } from 'node:net';
 import { test, type TestContext } from 'node:test';
 
 import { openGrpcTransport } from '../../../src/remote/grpc/client.ts';
+import { Peer } from '../../../src/remote/grpc/peers.ts';
 import { openGrpcListener, type GrpcLimits } from '../../../src/remote/grpc/server.ts';
 import { loadWire } from '../../../src/remote/grpc/wire.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -12,6 +13,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startHealthy, type HealthyClient } from '../transports/healthy-client.ts';
 import { StandInManager, submit } from '../transports/stand-in-manager.ts';
 import { certificates } from '../transports/suite.ts';
+import { rapidReset } from './rapid-reset.ts';
 
 const CALL = '/heddle.remote.v1.Executor/Call';
 const HEALTH = '/grpc.health.v1.Health/Check';
@@ -23,22 +25,23 @@ interface Setup {
   session: () => ClientHttp2Session;
 }
 
-async function setUp(t: TestContext, limits: Partial<GrpcLimits> = {}): Promise<Setup> {
+async function setUp(t: TestContext, limits: Partial<GrpcLimits> = {}, secure = true): Promise<Setup> {
   const { authority, server } = await certificates();
   const manager = new StandInManager();
   const listener = await openGrpcListener({
     manager,
     host: '127.0.0.1',
     port: 0,
-    tls: { cert: server.pem, key: server.key, ca: null },
+    tls: secure ? { cert: server.pem, key: server.key, ca: null } : null,
     limits,
     clock: systemClock,
     log: silentLogger,
   });
   t.after(() => listener.close(0));
   const { port } = listener.address;
-  const endpoint = { protocol: 'grpc' as const, host: '127.0.0.1', port, tls: true };
-  const healthy = startHealthy(t, openGrpcTransport(endpoint, { ca: authority.pem }, { clock: systemClock }));
+  const endpoint = { protocol: 'grpc' as const, host: '127.0.0.1', port, tls: secure };
+  const tls = secure ? { ca: authority.pem } : null;
+  const healthy = startHealthy(t, openGrpcTransport(endpoint, tls, { clock: systemClock }));
   const session = (): ClientHttp2Session => {
     const made = connect(`https://127.0.0.1:${port}`, { ca: authority.pem });
     made.on('error', () => undefined);
@@ -173,6 +176,24 @@ test(
     await healthy.assertServed();
   },
 );
+
+test('a peer that resets its streams in one write is cut within it', { timeout: 60_000 }, async (t) => {
+  const begun = t.mock.method(Peer.prototype, 'begin');
+  const { manager, port, healthy } = await setUp(t, {}, false);
+  const attack = async (endStream: boolean): Promise<number> => {
+    const before = begun.mock.callCount() - manager.received.length;
+    const socket = connectPlain(port, '127.0.0.1');
+    socket.on('error', () => undefined).resume();
+    socket.write(rapidReset(CALL, { streams: 1_000, endStream }));
+    await new Promise((resolve) => socket.once('close', resolve));
+    return begun.mock.callCount() - manager.received.length - before;
+  };
+  for (const endStream of [false, true]) {
+    const cost = await attack(endStream);
+    assert.ok(cost <= 70, `${cost} of 1,000 streams reached a handler`);
+  }
+  await healthy.assertServed();
+});
 
 test(
   'streams that are opened and reset by the thousand end their own connection only',

