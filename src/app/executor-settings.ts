@@ -225,7 +225,7 @@ export const EXECUTOR_SETTING_GROUPS = {
     }),
     executorAuditMaxMb: kind.integer({
       name: 'HEDDLE_EXECUTOR_AUDIT_MAX_MB',
-      fallback: 0,
+      fallback: 1024,
       min: 0,
       max: 1_048_576,
       description: 'MiB of the audit log beyond which its oldest files are deleted; 0 keeps them all',

@@ -18,6 +18,7 @@ test('what nobody sets is as documented', () => {
   const { executorSandboxMode, executorEphemeralTtlSecs, executorResponseTtlMinutes } = values;
   assert.deepEqual([executorSandboxMode, executorEphemeralTtlSecs, executorResponseTtlMinutes], [true, 120, 10]);
   assert.deepEqual(values.executorAllowedEvents, []);
+  assert.deepEqual([values.executorAuditMaxMb, values.executorAuditKeepDays], [1024, 0]);
 });
 
 test('the short names are read from YAML, events stand in it, --allow adds up, and one listener is enough', async () => {

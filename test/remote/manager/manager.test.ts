@@ -171,6 +171,15 @@ describe('refusals', () => {
 });
 
 describe('an idempotency key', () => {
+  test('gets the first task whatever order the members of its arguments have', async () => {
+    await using fixture = await open({ tier: echoing() });
+    const key = { idempotency_key: 'order-2', mode: 'async' } as const;
+    const first = await fixture.submit({ a: 1, b: [{ c: 2, d: 3 }] }, key);
+    const second = await fixture.submit({ b: [{ d: 3, c: 2 }], a: 1 }, key);
+    assert.equal(second.correlation_id, first.correlation_id);
+    assert.equal((await fixture.submit({ a: 1, b: [{ c: 3, d: 2 }] }, key)).code, 'IDEMPOTENCY_MISMATCH');
+  });
+
   test('gets the first task, also while it waits; with other arguments it is refused', async () => {
     await using fixture = await open();
     const key = { idempotency_key: 'order-1' };

@@ -28,7 +28,7 @@ export async function register(
   traceparent: string | null,
 ): Promise<TaskEntry> {
   const args = Buffer.from(JSON.stringify(request.args));
-  const digest = request.idempotency_key === undefined ? null : digestOf(request, args);
+  const digest = request.idempotency_key === undefined ? null : digestOf(request);
   const before = earlierTask(context, caller, request, digest);
   if (before !== null) {
     await before.admitted;
@@ -141,9 +141,14 @@ function journalRefusal(message: string, cause?: unknown): RemoteFailure {
   return new RemoteFailure('QUEUE_FULL', message, { retryAfterSecs: JOURNAL_RETRY_SECS, cause });
 }
 
-/** Of what the key stands for; how the answer is wanted is no part of it. */
-function digestOf({ event_name, timeout_secs = 0 }: SubmitRequest, args: Uint8Array): string {
-  return hash('sha256', Buffer.concat([Buffer.from(`${event_name}\0${timeout_secs}\0`), args]), 'base64url');
+/** Of what the key stands for; neither how the answer is wanted nor the order of members is part of it. */
+function digestOf({ event_name, timeout_secs = 0, args }: SubmitRequest): string {
+  return hash('sha256', `${event_name}\0${timeout_secs}\0${JSON.stringify(args, withSortedMembers)}`, 'base64url');
+}
+
+function withSortedMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function acceptedRecord(
