@@ -29,7 +29,7 @@ interface Started {
   readonly instance_type: string;
 }
 
-/** Runners on EC2: one by RunInstances where its type is known, others by an instant fleet. */
+/** Runners on EC2: one by RunInstances where only one type will do, others by an instant fleet. */
 export class Ec2Provider implements RunnerProvider {
   readonly name = 'ec2';
   readonly #settings: Ec2Settings;
@@ -49,9 +49,10 @@ export class Ec2Provider implements RunnerProvider {
   async launch(batch: LaunchBatch): Promise<LaunchResult> {
     try {
       await this.#prepare();
-      const [type] = typesOf(this.#settings, batch);
-      if (batch.runner_ids.length > 1 || type === undefined) return await this.#launchFleet(batch, batch.id);
-      return await this.#launchOne(batch, type);
+      const [type, ...others] = typesOf(this.#settings, batch);
+      // One batch is one call with one token however often it is tried: what it started is never asked for by another.
+      const isOne = batch.runner_ids.length === 1 && type !== undefined && others.length === 0;
+      return await (isOne ? this.#launchOne(batch, type) : this.#launchFleet(batch));
     } catch (error) {
       throw launchFailure(error);
     }
@@ -93,27 +94,19 @@ export class Ec2Provider implements RunnerProvider {
   }
 
   async #launchOne(batch: LaunchBatch, type: string): Promise<LaunchResult> {
-    // A try before this one may have gone on to a fleet.
-    if (batch.tries > 0) {
-      const found = await this.#startedBy(batch);
-      if (found.length > 0) return resultOf(batch, found, null);
-    }
     try {
       const input = runInstancesInput(this.#settings, this.#template, batch, type);
       const answer = await this.#client.send(new this.#sdk.RunInstancesCommand(input));
       return resultOf(batch, startedOf(answer.Instances ?? []), null);
     } catch (error) {
       if (codeOf(error) === MISMATCH) return this.#adopt(batch, error);
-      const failure = launchFailure(error);
-      if (failure.fault !== 'capacity') throw failure;
-      // Other types and subnets may have one: a fleet looks at all of them.
-      return await this.#launchFleet(batch, `${batch.id}-fleet`);
+      throw error;
     }
   }
 
-  async #launchFleet(batch: LaunchBatch, token: string): Promise<LaunchResult> {
+  async #launchFleet(batch: LaunchBatch): Promise<LaunchResult> {
     try {
-      const input = createFleetInput(this.#settings, this.#template, batch, token);
+      const input = createFleetInput(this.#settings, this.#template, batch);
       const answer = await this.#client.send(new this.#sdk.CreateFleetCommand(input));
       const started = (answer.Instances ?? []).flatMap(({ InstanceIds = [], InstanceType: type }) =>
         InstanceIds.map((id) => ({ provider_id: id, instance_type: type ?? 'unknown' })),
@@ -133,8 +126,9 @@ export class Ec2Provider implements RunnerProvider {
   /** The settings changed between two tries: what the first one launched is known by its tags. */
   async #adopt(batch: LaunchBatch, error: unknown): Promise<LaunchResult> {
     const found = await this.#startedBy(batch);
+    // The token was used, so a listing that shows nothing lags behind: given up now, all of it would be launched twice.
     if (found.length === 0)
-      throw new LaunchFailure('capacity', 'the settings changed since this launch was first tried', error);
+      throw new LaunchFailure('unclear', 'the settings changed since this launch was first tried', error);
     return resultOf(batch, found, null);
   }
 

@@ -65,12 +65,11 @@ export function createFleetInput(
   settings: Ec2Settings,
   template: Ec2Template,
   batch: LaunchBatch,
-  token: string,
 ): CreateFleetCommandInput {
   const spot = batch.requirements.usage_class === 'spot';
   return {
     Type: 'instant',
-    ClientToken: token,
+    ClientToken: batch.id,
     LaunchTemplateConfigs: [
       {
         LaunchTemplateSpecification: { ...reference(template), Version: template.version },
@@ -83,9 +82,14 @@ export function createFleetInput(
     },
     ...(spot
       ? { SpotOptions: { AllocationStrategy: 'price-capacity-optimized', InstanceInterruptionBehavior: 'terminate' } }
-      : { OnDemandOptions: { AllocationStrategy: 'lowest-price' } }),
+      : { OnDemandOptions: { AllocationStrategy: isRanked(settings, batch) ? 'prioritized' : 'lowest-price' } }),
     TagSpecifications: tagsOf(settings.pool, batch.id, batch.runner_ids.length === 1 ? batch.runner_ids[0]! : null),
   };
+}
+
+/** Whether the operator has named types, the first choice first. */
+function isRanked(settings: Ec2Settings, batch: LaunchBatch): boolean {
+  return typesOf(settings, batch).length > 0;
 }
 
 /** One a subnet, times the types where they are named. */
@@ -94,7 +98,7 @@ function overridesOf(settings: Ec2Settings, batch: LaunchBatch): FleetLaunchTemp
   const places: readonly (string | null)[] = settings.subnet_ids.length === 0 ? [null] : settings.subnet_ids;
   const kinds: FleetLaunchTemplateOverridesRequest[] =
     types.length > 0
-      ? types.map((type) => ({ InstanceType: type as _InstanceType }))
+      ? types.map((type, at) => ({ InstanceType: type as _InstanceType, Priority: at }))
       : [{ InstanceRequirements: requirementsOf(batch) }];
   return places
     .flatMap((place) => kinds.map((kind) => (place === null ? kind : { ...kind, SubnetId: place })))

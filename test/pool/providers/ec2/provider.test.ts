@@ -180,6 +180,32 @@ describe('runners on EC2', () => {
     }
   });
 
+  test('one of several types whose answer was lost is not launched twice, whatever there is room for by then', async () => {
+    provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
+    const batch = batchOf(1);
+    server.capacity.set('c7i.large', 0);
+    server.troubles.push({ action: 'CreateFleet', code: 'drop-answer' });
+    await failsWith(provider.launch(batch), 'unclear');
+    server.capacity.delete('c7i.large');
+    const { launched } = await provider.launch({ ...batch, tries: 1 });
+    assert.deepEqual(
+      launched.map(({ instance_type }) => instance_type),
+      ['m7i.large'],
+    );
+    assert.deepEqual([server.alive().length, server.count('RunInstances')], [1, 0]);
+  });
+
+  test('settings that changed while listings lag behind: nothing is given up that may have been launched', async () => {
+    const batch = batchOf(2);
+    server.hiddenFor = 1;
+    server.troubles.push({ action: 'CreateFleet', code: 'drop-answer' });
+    await failsWith(provider.launch(batch), 'unclear');
+    const changed = open({ subnet_ids: ['subnet-c'] });
+    await failsWith(changed.launch({ ...batch, tries: 1 }), 'unclear');
+    assert.equal((await changed.launch({ ...batch, tries: 2 })).launched.length, 2);
+    await changed.close();
+  });
+
   test('settings that changed between two tries: what was launched is found by its tags', async () => {
     const batch = batchOf(2);
     server.troubles.push({ action: 'CreateFleet', code: 'drop-answer' });
