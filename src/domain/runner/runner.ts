@@ -13,7 +13,10 @@ export interface RunnerType {
 
 /** An idle runner as a pool's queue holds it. */
 export interface RunnerMessage extends RunnerType {
+  /** Of the runner; of its instance (`i-…`) where others have written it so. */
   readonly id: string;
+  /** It came as `{instance_id, payload}`, and goes back so. */
+  readonly enveloped?: true;
   /** Milliseconds since the epoch; after it the runner is of no use to anybody. */
   readonly threshold: number;
 }

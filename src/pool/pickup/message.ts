@@ -9,6 +9,9 @@ import { parseStrictJson } from '../../runtime/json/parse.ts';
 /** What a queue holds of an idle runner, in the words that other pools of this kind use. */
 const MEMBERS = ['id', 'resourceClass', 'instanceType', 'cpu', 'mmem', 'usageClass', 'threshold'] as const;
 
+const ENVELOPE_MEMBERS = ['instance_id', 'payload'] as const;
+const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;
+
 /** Far more than any sound message has. */
 const BODY_CHARS_MAX = 4_096;
 const CLASS_CHARS_MAX = 64;
@@ -23,8 +26,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}
 export type ReadMessage = { readonly message: RunnerMessage } | { readonly fault: string };
 
 export function writeRunnerMessage(message: RunnerMessage): string {
-  const { id, resource_class, instance_type, cpu, memory_mib, usage_class, threshold } = message;
-  return JSON.stringify({
+  const { id, resource_class, instance_type, cpu, memory_mib, usage_class, threshold, enveloped } = message;
+  const payload = {
     id,
     resourceClass: resource_class,
     instanceType: instance_type,
@@ -32,7 +35,8 @@ export function writeRunnerMessage(message: RunnerMessage): string {
     mmem: memory_mib,
     usageClass: usage_class,
     threshold: new Date(Math.min(threshold, TIME_MAX)).toISOString(),
-  });
+  };
+  return JSON.stringify(enveloped === true ? { instance_id: id, payload } : payload);
 }
 
 /** Reads a message that anybody may have sent: what is wrong with it comes back as one line, never as an error. */
@@ -52,10 +56,29 @@ function readDocument(document: unknown): ReadMessage {
   if (!isObject(document)) return { fault: `message: must be an object, not ${shown(document)}` };
   const faults = new Faults();
   const members = new Members(document, { above: null, step: 'message' }, faults);
+  const message = members.has('payload') ? readEnvelope(members) : readMembers(members);
+  return faults.list.length === 0 ? { message } : { fault: faults.list.join('; ') };
+}
+
+/** `{instance_id, payload}`, as pools of this kind pass it on. */
+function readEnvelope(envelope: Members): RunnerMessage {
+  envelope.refuseOthers(ENVELOPE_MEMBERS);
+  envelope.requireAll(...ENVELOPE_MEMBERS);
+  const id = readId(envelope, 'instance_id');
+  const payload = envelope.raw('payload');
+  if (!isObject(payload)) envelope.fault('payload', `must be an object, not ${shown(payload)}`);
+  const content = isObject(payload) ? payload : {};
+  const members = new Members({ id, ...content }, envelope.at('payload'), envelope.faults);
+  const message = readMembers(members);
+  if (message.id !== id) members.fault('id', 'must be the instance_id of the message, or be left out');
+  return { ...message, enveloped: true };
+}
+
+function readMembers(members: Members): RunnerMessage {
   members.refuseOthers(MEMBERS);
   members.requireAll(...MEMBERS);
-  const message = {
-    id: members.uuid('id') ?? '',
+  return {
+    id: readId(members, 'id') ?? '',
     resource_class: members.text('resourceClass', CLASS_CHARS_MAX) ?? '',
     instance_type: members.text('instanceType', TYPE_CHARS_MAX) ?? '',
     cpu: members.integer('cpu', 1, CPU_MAX) ?? 0,
@@ -63,7 +86,12 @@ function readDocument(document: unknown): ReadMessage {
     usage_class: members.oneOf('usageClass', USAGE_CLASSES) ?? 'on-demand',
     threshold: readTime(members, 'threshold') ?? 0,
   };
-  return faults.list.length === 0 ? { message } : { fault: faults.list.join('; ') };
+}
+
+/** A runner's, or that of its instance on EC2. */
+function readId(members: Members, name: string): string | null {
+  const value = members.raw(name);
+  return typeof value === 'string' && INSTANCE_ID.test(value) ? value : members.uuid(name);
 }
 
 /** Milliseconds since the epoch. */

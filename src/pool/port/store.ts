@@ -189,7 +189,10 @@ export interface RunnerStore {
 
   /** Claims idle runners for waiting requests, of those given or of all, in the order of their turn. */
   claimIdle(limit: number, requestIds?: readonly string[]): Promise<Grant[]>;
-  /** Claims these runners, as many as the request asks for, for it: all or none. One answer for each runner. */
+  /**
+   * Claims these runners, as many as the request asks for, for it: all or none. One answer for each runner; of EC2 each
+   * may also be named by its instance (`i-…`).
+   */
   claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }>;
   /** Idle runners that the backend may not know of: never offered, or not since `before`; they count as offered now. */
   unoffered(limit: number, before: number): Promise<RunnerMessage[]>;

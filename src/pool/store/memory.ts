@@ -137,7 +137,7 @@ export class MemoryRunnerStore implements RunnerStore {
   claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
     return answered(() => {
       const request = this.#tables.requests.get(requestId);
-      const rows = runnerIds.map((id) => this.#tables.runners.get(id));
+      const rows = runnerIds.map((id) => this.#tables.runners.get(id) ?? this.#tables.runnerAt('ec2', id));
       if (request === undefined || !this.#moves.isServable(request)) {
         // Who asks again after a lost answer is told what became of it.
         const answers = rows.map((row) => (row?.request && row.request === request ? 'claimed' : 'settled'));

@@ -5,7 +5,7 @@ import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
 import { REQUEST_STATE_CODES, REQUEST_STATES } from '../../domain/runner/state.ts';
 import { Coalescer } from '../../runtime/coalescer.ts';
 import type { Database } from '../../store/database.ts';
-import { claimIdle, claimNamed, readHeads, type ServedRow } from '../../store/runners/claims.ts';
+import { claimIdle, claimNamed, findByInstance, readHeads, type ServedRow } from '../../store/runners/claims.ts';
 import { Fits } from '../../store/runners/fits.ts';
 import type { RunnerMoment } from '../../store/runners/moment.ts';
 import { runnersOfRequests } from '../../store/runners/reads.ts';
@@ -75,6 +75,7 @@ const SOURCES: readonly RequestSource[] = ['task', 'holder'];
 /** Most requests that one statement works on, and most that may wait for theirs. */
 const SET_MAX = 500;
 const WAITING_MAX = 20_000;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 /** Most looks at who waits for a runner that became idle; whoever is left is for the pool's next round. */
 const OFFER_ROUNDS_MAX = 8;
 
@@ -217,8 +218,17 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   }
 
   async claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
-    const { answers, runners } = await claimNamed(this.#database, requestId, runnerIds, this.#moment());
+    const ids = await this.#runnerIds(runnerIds);
+    const { answers, runners } = await claimNamed(this.#database, requestId, ids, this.#moment());
     return { grant: runners === null ? null : { request_id: requestId, runners }, answers: answers as Claimed[] };
+  }
+
+  /** Ids of runners, of which some may be given as ids of their instances; one that nothing is known of is nobody's. */
+  async #runnerIds(given: readonly string[]): Promise<readonly string[]> {
+    const instances = given.filter((id) => !isUuid(id));
+    if (instances.length === 0) return given;
+    const known = await findByInstance(this.#database, instances);
+    return given.map((id) => (isUuid(id) ? id : (known.get(id) ?? NOBODY)));
   }
 
   async register(registration: Registration): Promise<Orders | null> {

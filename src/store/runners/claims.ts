@@ -19,6 +19,11 @@ const HEADS: Statement = {
   text: `select id from runner_heads($1::uuid[], coalesce($2::timestamptz, clock_timestamp()))`,
 };
 
+const OF_INSTANCES: Statement = {
+  name: 'runners.of_instances',
+  text: `select r.provider_id, r.id from runner r where r.provider = 'ec2' and r.provider_id = any($1::text[])`,
+};
+
 export interface GrantedRow {
   readonly id: string;
   readonly number: number;
@@ -64,6 +69,15 @@ export async function claimNamed(
   }>(CLAIM, [requestId, uuidArray(runnerIds), now, times]);
   tell(row!.told);
   return row!.claimed;
+}
+
+/** Returns the ids of runners that are instances on EC2, by the ids of these. */
+export async function findByInstance(
+  queryable: Queryable,
+  instanceIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await queryable.query<{ provider_id: string; id: string }>(OF_INSTANCES, [[...instanceIds]]);
+  return new Map(rows.map(({ provider_id, id }) => [provider_id, id]));
 }
 
 /** Requests that wait and that one of these idle runners fits, those whose turn it is. */

@@ -63,6 +63,27 @@ describe('the message of an idle runner', () => {
     assert.equal(read.message.threshold, 1_700_000_000_000);
   });
 
+  test('may name an instance on EC2, alone or around the rest, and is written as it was read', () => {
+    const id = 'i-0123456789abcdef0';
+    const rest = { resourceClass: 'large', instanceType: 'm7i.large', cpu: 2, mmem: 4_096, usageClass: 'spot' };
+    const nameless = { ...rest, threshold: '2023-11-14T22:13:20.000Z' };
+    const payload = { id, ...nameless };
+    for (const body of [payload, { instance_id: id, payload }].map((each) => JSON.stringify(each))) {
+      const read = readRunnerMessage(body);
+      assert.ok('message' in read, JSON.stringify(read));
+      assert.deepEqual([read.message.id, read.message.threshold], [id, 1_700_000_000_000]);
+      assert.equal(writeRunnerMessage(read.message), body);
+    }
+    assert.ok('message' in readRunnerMessage(JSON.stringify({ instance_id: id, payload: nameless })));
+    const faults = [
+      { instance_id: 'i-0123456789abcdef1', payload },
+      { instance_id: id, payload: 1 },
+      { payload },
+      { instance_id: 'i-x', payload: nameless },
+    ];
+    for (const fault of faults) assert.ok('fault' in readRunnerMessage(JSON.stringify(fault)), JSON.stringify(fault));
+  });
+
   test('of a runner that never ends has a time that can be written', () => {
     const [message] = fc.sample(MESSAGES, { numRuns: 1, seed: 1 });
     const read = readRunnerMessage(writeRunnerMessage({ ...message!, threshold: Number.POSITIVE_INFINITY }));

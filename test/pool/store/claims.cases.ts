@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { SECOND, TIMES, type Case } from './fixture.ts';
+import { requirementsOf, SECOND, TIMES, type Case } from './fixture.ts';
 
 /** Claiming idle runners: from the store's own index, and by name. */
 export const CLAIM_CASES: readonly Case[] = [
@@ -23,6 +23,25 @@ export const CLAIM_CASES: readonly Case[] = [
       assert.deepEqual([granted.state, granted.granted_at], ['granted', yard.now]);
       assert.deepEqual(await yard.holdersOf(first), [runner]);
       assert.equal((await yard.request(second)).state, 'waiting');
+    },
+  },
+  {
+    name: 'a runner on EC2 is claimed by the id of its instance, and one that nothing is known of is gone',
+    async run(yard) {
+      const [batch, runner, provider_id] = [yard.newId(), yard.newId(), 'i-0123456789abcdef0'];
+      const requirements = requirementsOf({ resource_class: 'large' });
+      const words = { id: batch, provider: 'ec2', cpu: 2, memory_mib: 4_096, runner_ids: [runner] };
+      await yard.store.plan([{ ...words, requirements }]);
+      const instance = { instance_type: 'a.large', cpu: 2, memory_mib: 4_096 };
+      await yard.store.launched(batch, [{ runner_id: runner, provider_id, ...instance }], null);
+      await yard.store.register({ runner_id: runner, batch_id: null, provider_id, address: null });
+      const request = await yard.ask();
+      const { grant, answers } = await yard.store.claim(request, ['i-0123456789abcdef1', provider_id]);
+      assert.deepEqual(answers, ['gone', 'claimed']);
+      assert.deepEqual(
+        grant?.runners.map(({ id }) => id),
+        [runner],
+      );
     },
   },
   {
