@@ -1,9 +1,9 @@
 import type { PoolContext } from './context.ts';
-import type { RunnerRequest } from './port/store.ts';
+import type { RequestWithRunners } from './port/store.ts';
 
-/** Requests that are followed at once, and grants that are looked through for them. */
+/** Requests that are followed at once, and those that are looked up at once. */
 const FOLLOWED_MAX = 10_000;
-const GRANTED_MAX = 1_000;
+const SETTLED_MAX = 1_000;
 
 /**
  * Measures how long requests waited that no idle runner could serve: the store hands them what arrives, and nobody tells
@@ -36,14 +36,17 @@ export class Handovers {
   async measure(followed: readonly string[], waiting: ReadonlySet<string>): Promise<void> {
     const over = new Set(followed.filter((id) => this.#followed.has(id) && !waiting.has(id)));
     if (over.size === 0) return;
-    const granted = await this.#context.store.granted(GRANTED_MAX);
-    for (const request of granted) if (over.has(request.id)) this.#count(request);
-    // What is not among them was withdrawn, or has ended already.
-    for (const id of over) this.#followed.delete(id);
+    const ids = [...over].slice(0, SETTLED_MAX);
+    for (const request of await this.#context.store.requests(ids))
+      if (request.state === 'granted') this.#count(request);
+    // What was not granted was withdrawn, or has ended already.
+    for (const id of ids) this.#followed.delete(id);
   }
 
-  #count({ resource_class, created_at, granted_at }: RunnerRequest): void {
+  #count({ resource_class, created_at, granted_at, runners }: RequestWithRunners): void {
     const waitedMs = Math.max(0, (granted_at ?? created_at) - created_at);
-    this.#context.metrics?.pickup(resource_class, 'launch', waitedMs / 1_000);
+    // The first claim of a runner that came since; any other one was there, and busy or not found at first.
+    const isLaunched = runners.some((runner) => runner.epoch === 1 && runner.created_at >= created_at);
+    this.#context.metrics?.pickup(resource_class, isLaunched ? 'launch' : 'idle', waitedMs / 1_000);
   }
 }

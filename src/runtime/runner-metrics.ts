@@ -40,7 +40,7 @@ function pickupMetrics(make: MetricFactory, classes: CappedLabel) {
   );
   const hits = make.counter(
     'heddle_pool_hits_total',
-    'Requests that were granted: by idle runners (idle), or by those that they had to wait for (launch)',
+    'Requests that were granted: by runners that there were (idle), or by those that were launched since (launch)',
     ['source'],
   );
   const exhausted = make.counter(

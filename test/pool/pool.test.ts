@@ -53,6 +53,21 @@ test('a request gets a new runner, the next one the same, and what nobody wants 
   await scene.stop();
 });
 
+test('a request that waited for what another one had counts as no launch', async () => {
+  const scene = new Scene({ policy: { max_runners: 1 } });
+  const pool = scene.pool();
+  pool.start();
+  const first = await pool.hold(demandOf(), HOLD);
+  await scene.pass(10 * SECOND);
+  const second = await pool.hold(demandOf(), HOLD);
+  await scene.pass(10 * SECOND);
+  await pool.releaseHold(first.id);
+  await scene.pass(10 * SECOND);
+  assert.equal((await pool.request(second.id)).state, 'granted');
+  assert.deepEqual([scene.count('pickup launch'), scene.count('pickup idle')], [1, 1]);
+  await scene.stop();
+});
+
 test('two pools over one store launch each runner once', async () => {
   const scene = new Scene();
   const pools = [scene.pool(), scene.pool()];
