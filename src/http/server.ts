@@ -12,6 +12,7 @@ import { EventStreams } from './live/event-streams.ts';
 import { observeRequests } from './observe.ts';
 import { describeApi } from './openapi.ts';
 import { Operations } from './operations.ts';
+import { limitPipelining } from './pipelining.ts';
 import type { ServerDependencies } from './ports.ts';
 import { answerBadAddress, answerProblems } from './problems.ts';
 import { batchRoutes } from './routes/batches.ts';
@@ -73,7 +74,8 @@ export function buildServer(dependencies: ServerDependencies): App {
   for (const schema of [WorkflowNode, WorkflowTreeNode]) app.addSchema(schema);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
 
-  // Hooks run in this order for each request: measured first, then guarded, then read.
+  // Hooks run in this order for each request: bounded by connection and measured first, then guarded, then read.
+  limitPipelining(app);
   observeRequests(app, dependencies);
   addSecurityHeaders(app);
   refuseWhileClosing(app, context.streams);

@@ -120,6 +120,22 @@ test('what never becomes a request is refused by a problem document too', async 
   }
 });
 
+test('a connection has a bounded number of requests under way; the rest of what it pipelines costs nothing', async (context) => {
+  const { app } = await serverFor(context);
+  const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+  const request = 'GET /task?page_size=1 HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  // The connection ends while there is more to send.
+  await answerTo(port, request.repeat(5_000)).catch(() => '');
+  const counted = async (): Promise<number> => {
+    const { body } = await app.inject('/metrics');
+    const samples = body.matchAll(/^heddle_http_requests_total\{route="\/task",[^}]*\} (\d+)$/gm);
+    return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  assert.ok((await counted()) <= 32, `${await counted()} requests were answered`);
+  const whole = await answerTo(port, `${request.repeat(3)}${request.replace('host', 'connection: close\r\nhost')}`);
+  assert.equal(whole.match(/HTTP\/1\.1 200 /g)?.length, 4);
+});
+
 test('a database that is away is 503 with Retry-After on every route; an unexpected error is 500 without its reason', async (context) => {
   const { app, stub } = await serverFor(context);
   stub.failure = new HeddleError('DATABASE_UNAVAILABLE', undefined, { retryAfterSecs: 7.2 });
