@@ -108,8 +108,12 @@ test('a wait for launches ends at Ctrl-C', async () => {
 
 test('runners are released, drained and ended', async () => {
   const [one, other] = await world.arrive(2);
-  await pool('hold', '--class', 'large', '--count', '2');
-  assert.match((await pool('release', one!)).stdout, /^state +idle$/m);
+  const both = (await pool('hold', '--class', 'large', '--count', '2', '--json')).json() as { id: string };
+  const refused = await pool('release', one!);
+  assert.deepEqual([refused.code, refused.stderr.includes(`heddle pool let-go ${both.id}`)], [1, true], refused.stderr);
+  assert.equal((await pool('let-go', both.id)).code, 0);
+  const single = (await pool('hold', '--class', 'large', '--json')).json() as { runners: { id: string }[] };
+  assert.match((await pool('release', single.runners[0]!.id)).stdout, /^state +idle$/m);
   await pool('hold', '--class', 'large', '--count', '2');
   assert.match((await pool('drain', one!)).stdout, /^state +claimed, draining$/m);
   assert.match((await pool('terminate', other!)).stdout, /^reason +by hand$/m);

@@ -1,5 +1,5 @@
 import type { Finding } from '../result.ts';
-import { commitPath } from '../source/git/messages.ts';
+import { commitPath } from '../source/commit-path.ts';
 import { redactSecret } from './redact.ts';
 
 /**

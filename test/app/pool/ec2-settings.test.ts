@@ -96,8 +96,9 @@ describe('a pool whose settings say ec2', () => {
     const { runner_ids } = await started.pool.provision(LARGE);
     const [id] = runner_ids;
     await eventually(async () => (await stateOf(id!)) === 'created m7i.large ec2', 'it is launched', DEADLINE_MS);
-    const [run] = callsOf('RunInstances');
-    assert.equal(textAt(run!, 'InstanceType'), 'm7i.large');
+    const [fleet] = callsOf('CreateFleet');
+    const types = listAt(fleet!, 'LaunchTemplateConfigs.1.Overrides').map((each) => textAt(each, 'InstanceType'));
+    assert.equal(types[0], 'm7i.large');
     const [instance] = ec2.alive();
     assert.deepEqual([instance!.tags.get(POOL_TAG), instance!.tags.get(RUNNER_TAG)], ['mine', id]);
     assert.equal(await started.pool.terminate([id!]), 1);
@@ -108,7 +109,7 @@ describe('a pool whose settings say ec2', () => {
     const { runner_ids, left_out } = await started.pool.provision({ ...LARGE, usage_class: 'spot', count: 9 });
     assert.deepEqual([runner_ids.length, left_out], [4, 5]);
     await eventually(() => ec2.alive().length === 4, 'they are launched', DEADLINE_MS);
-    const [fleet] = callsOf('CreateFleet');
+    const fleet = callsOf('CreateFleet').at(-1);
     const overrides = listAt(fleet!, 'LaunchTemplateConfigs.1.Overrides').map((each) => textAt(each, 'SubnetId'));
     assert.deepEqual(new Set(overrides), new Set(['subnet-a', 'subnet-b']));
     assert.equal(textAt(fleet!, 'TargetCapacitySpecification.DefaultTargetCapacityType'), 'spot');

@@ -166,8 +166,12 @@ describe('a task that scans', () => {
     const { completion, result } = await scan(input, { root: repository.root });
     assert.equal(completion.outcome, 'succeeded', completion.reason);
     assert.deepEqual(
-      result.findings.map(({ path, commit }) => [path.endsWith('a.env'), commit?.author, commit?.id.length]),
-      [[true, 'Ann Example', 40]],
+      result.findings.map(({ path, commit }) => [path === `commit:${commit!.id}`, commit!.author]),
+      [
+        [true, 'Ann Example'],
+        [false, 'Ann Example'],
+      ],
+      'the message and the file hold it',
     );
     assert.doesNotMatch(JSON.stringify(completion), new RegExp(madeUpToken(5)), 'nor does the subject tell');
     repository.remove();

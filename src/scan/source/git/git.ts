@@ -1,9 +1,10 @@
 import { EnumCursor, type CursorState } from '../../graph/cursor.ts';
 import type { Problem } from '../../result.ts';
+import { commitPath } from '../commit-path.ts';
 import type { DiscoveredObject, EnumerationBatch, ObjectSource } from '../port.ts';
 import { type GitChild, startGit } from './command.ts';
 import { type Change, COMMIT_FORMAT, HistoryParser, type HistorySink } from './history.ts';
-import { commitPath, tagObjects } from './messages.ts';
+import { tagObjects } from './messages.ts';
 import { IdSet } from './id-set.ts';
 import {
   digestOf,

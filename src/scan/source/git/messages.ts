@@ -1,11 +1,6 @@
 import type { DiscoveredObject } from '../port.ts';
 import { startGit } from './command.ts';
 
-/** The path of a commit as an object: its message, with what git notes of it. */
-export function commitPath(id: string): string {
-  return `commit:${id}`;
-}
-
 /** The annotated tags among revisions, as objects: their messages, with what git notes of them. */
 export async function tagObjects(repository: string, revisions: readonly string[]): Promise<DiscoveredObject[]> {
   const child = startGit(repository, ['cat-file', '--batch-check=%(objectname) %(objecttype)']);
