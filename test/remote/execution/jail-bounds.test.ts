@@ -6,7 +6,7 @@ import type { Logger } from '../../../src/runtime/log.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
 
-test('what an event writes to the log past the bootstrap is bounded', { timeout: 30_000 }, async (t) => {
+test('what an event writes to the log past the bootstrap is bounded', async (t) => {
   const written: number[] = [];
   const log: Logger = { ...silentLogger, info: (fields: object) => void written.push(JSON.stringify(fields).length) };
   const tier = await tryTier('process', { log });
@@ -22,7 +22,7 @@ test('what an event writes to the log past the bootstrap is bounded', { timeout:
   assert.ok(written.reduce((sum, length) => sum + length, 0) < 1_100_000, 'nor are all together');
 });
 
-test('no device of the jail gives memory that no limit counts', { timeout: 30_000 }, async (t) => {
+test('no device of the jail gives memory that no limit counts', async (t) => {
   const tier = await tryTier('jail');
   if (typeof tier === 'string') {
     t.skip(`NOT RUN, the jail is not to be had here: ${tier}`);
@@ -35,7 +35,7 @@ test('no device of the jail gives memory that no limit counts', { timeout: 30_00
   assert.match(await readFile('docs/remote-sandbox.md', 'utf8'), /three devices/);
 });
 
-test('what a lost process wrote is told to the log, and not to the caller', { timeout: 30_000 }, async (t) => {
+test('what a lost process wrote is told to the log, and not to the caller', async (t) => {
   const told: string[] = [];
   const log: Logger = { ...silentLogger, warn: (fields: object) => void told.push(JSON.stringify(fields)) };
   const tier = await tryTier('process', { log });

@@ -84,7 +84,7 @@ async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeader
   return status === '' ? `reset ${stream.rstCode}` : status;
 }
 
-test('malformed calls get their status, and nobody else notices', { timeout: 60_000 }, async (t) => {
+test('malformed calls get their status, and nobody else notices', async (t) => {
   const { manager, healthy, session } = await setUp(t);
   manager.remembers = false;
   const wire = await loadWire();
@@ -117,7 +117,7 @@ test('malformed calls get their status, and nobody else notices', { timeout: 60_
   await healthy.assertServed();
 });
 
-test('requests that never arrive are given up, and so are readers who take nothing', { timeout: 60_000 }, async (t) => {
+test('requests that never arrive are given up, and so are readers who take nothing', async (t) => {
   const { manager, healthy, session } = await setUp(t, { body_ms: 300, output_ms: 400, output_bytes_max: 1_000_000 });
   manager.remembers = false;
   const slow = session().request(headersFor(CALL));
@@ -143,41 +143,37 @@ test('requests that never arrive are given up, and so are readers who take nothi
   await healthy.assertServed();
 });
 
-test(
-  'unfinished requests and those that wait hold so many bytes together, and no more',
-  { timeout: 60_000 },
-  async (t) => {
-    const { manager, healthy, session } = await setUp(t, { held_bytes_max: 8_000_000 });
-    manager.remembers = false;
-    const small = session();
-    const waiting = small.request(headersFor(CALL));
-    waiting.on('error', () => undefined);
-    waiting.write(Buffer.from([0, 0]));
-    let streams = 0;
-    for (const path of [HEALTH, CALL]) {
-      const unfinished = session();
-      for (streams = 0; streams < 4; streams += 1) {
-        const stream = unfinished.request(headersFor(path));
-        stream.on('error', () => undefined);
-        stream.write(framed(Buffer.alloc(4_000_000)).subarray(0, -1));
-      }
-      await eventually(() => unfinished.destroyed, `who holds the most is cut, asking for ${path}`);
-    }
-    const wire = await loadWire();
-    const held = session();
-    for (; streams > 0; streams -= 1) {
-      const stream = held.request(headersFor(CALL));
+test('unfinished requests and those that wait hold so many bytes together, and no more', async (t) => {
+  const { manager, healthy, session } = await setUp(t, { held_bytes_max: 8_000_000 });
+  manager.remembers = false;
+  const small = session();
+  const waiting = small.request(headersFor(CALL));
+  waiting.on('error', () => undefined);
+  waiting.write(Buffer.from([0, 0]));
+  let streams = 0;
+  for (const path of [HEALTH, CALL]) {
+    const unfinished = session();
+    for (streams = 0; streams < 4; streams += 1) {
+      const stream = unfinished.request(headersFor(path));
       stream.on('error', () => undefined);
-      stream.end(framed(wire.encodeRequest(submit('Hold', { filler: 'x'.repeat(3_000_000) }))));
+      stream.write(framed(Buffer.alloc(4_000_000)).subarray(0, -1));
     }
-    await eventually(() => held.destroyed, 'whose requests wait with as much, too');
-    assert.equal(small.destroyed, false);
-    manager.letGo();
-    await healthy.assertServed();
-  },
-);
+    await eventually(() => unfinished.destroyed, `who holds the most is cut, asking for ${path}`);
+  }
+  const wire = await loadWire();
+  const held = session();
+  for (; streams > 0; streams -= 1) {
+    const stream = held.request(headersFor(CALL));
+    stream.on('error', () => undefined);
+    stream.end(framed(wire.encodeRequest(submit('Hold', { filler: 'x'.repeat(3_000_000) }))));
+  }
+  await eventually(() => held.destroyed, 'whose requests wait with as much, too');
+  assert.equal(small.destroyed, false);
+  manager.letGo();
+  await healthy.assertServed();
+});
 
-test('a peer that resets its streams in one write is cut within it', { timeout: 60_000 }, async (t) => {
+test('a peer that resets its streams in one write is cut within it', async (t) => {
   const begun = t.mock.method(Peer.prototype, 'begin');
   const { manager, port, healthy } = await setUp(t, {}, false);
   const attack = async (endStream: boolean): Promise<number> => {
@@ -195,29 +191,25 @@ test('a peer that resets its streams in one write is cut within it', { timeout: 
   await healthy.assertServed();
 });
 
-test(
-  'streams that are opened and reset by the thousand end their own connection only',
-  { timeout: 60_000 },
-  async (t) => {
-    const { manager, healthy, session } = await setUp(t);
-    manager.remembers = false;
-    const rapid = session();
-    let open = true;
-    rapid.once('close', () => (open = false));
-    const isOpen = (): boolean => open;
-    for (let round = 0; round < 100 && isOpen(); round += 1) {
-      for (let index = 0; index < 50 && isOpen(); index += 1) {
-        const stream = rapid.request(headersFor(CALL));
-        stream.on('error', () => undefined);
-        stream.close(8);
-      }
-      await new Promise(setImmediate);
+test('streams that are opened and reset by the thousand end their own connection only', async (t) => {
+  const { manager, healthy, session } = await setUp(t);
+  manager.remembers = false;
+  const rapid = session();
+  let open = true;
+  rapid.once('close', () => (open = false));
+  const isOpen = (): boolean => open;
+  for (let round = 0; round < 100 && isOpen(); round += 1) {
+    for (let index = 0; index < 50 && isOpen(); index += 1) {
+      const stream = rapid.request(headersFor(CALL));
+      stream.on('error', () => undefined);
+      stream.close(8);
     }
-    await healthy.assertServed();
-  },
-);
+    await new Promise(setImmediate);
+  }
+  await healthy.assertServed();
+});
 
-test('what is no TLS, or no HTTP/2 within it, is cut', { timeout: 60_000 }, async (t) => {
+test('what is no TLS, or no HTTP/2 within it, is cut', async (t) => {
   const { manager, port, healthy } = await setUp(t, { tls_handshake_ms: 500 });
   manager.remembers = false;
   for (const text of ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01\x02', '']) {

@@ -10,7 +10,7 @@ const mayMount = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs
 
 test(
   'with a full disk an executor answers, loses neither descriptors nor its way, and goes on once there is room',
-  { skip: mayMount ? false : 'NOT RUN: this user may not mount file systems of its own', timeout: 60_000 },
+  { skip: mayMount ? false : 'NOT RUN: this user may not mount file systems of its own' },
   async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'heddle-full-'));
     t.after(() => rm(directory, { recursive: true, force: true }));

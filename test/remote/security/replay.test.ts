@@ -191,7 +191,7 @@ test('files of the memory are closed in turn, and deleted when all in them is ol
   });
 });
 
-test('a nonce that comes at whatever moment a write ends is written as well', { timeout: 30_000 }, async () => {
+test('a nonce that comes at whatever moment a write ends is written as well', async () => {
   await inDirectory(async (directory) => {
     const clock = new VirtualClock();
     const around = { clock, random: seededRandom(5), log: silentLogger };

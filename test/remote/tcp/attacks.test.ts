@@ -75,7 +75,7 @@ async function setUp(t: TestContext, limits: Partial<TcpLimits> = {}): Promise<S
   return { manager, listener, healthy, port, ca: authority.pem, open };
 }
 
-describe('attacks on frames', { timeout: 120_000 }, () => {
+describe('attacks on frames', () => {
   it('answers each with its code, and closes what cannot be understood', async (t) => {
     const { healthy, open } = await setUp(t);
     for (const attack of ATTACKS) {
@@ -124,7 +124,7 @@ describe('attacks on frames', { timeout: 120_000 }, () => {
   });
 });
 
-describe('attacks on time', { timeout: 120_000 }, () => {
+describe('attacks on time', () => {
   it('closes a connection whose header comes byte by byte, and one whose payload does', async (t) => {
     const { healthy, open } = await setUp(t, { header_ms: 300, body_ms: 300 });
     for (const [stage, start] of [
@@ -195,7 +195,7 @@ describe('attacks on time', { timeout: 120_000 }, () => {
   });
 });
 
-describe('attacks on room', { timeout: 120_000 }, () => {
+describe('attacks on room', () => {
   it('serves on while thousands of connections are held from many addresses', async (t) => {
     const { healthy, port } = await setUp(t, { connections_max: 300, connections_per_address_max: 40 });
     const before = descriptors();

@@ -95,7 +95,7 @@ async function said(
 
 /** What the manager refuses must be told alike over every protocol. */
 export function describeRequestAttacks(under: TransportUnderTest): void {
-  describe(`attacks on requests over ${under.protocol}`, { timeout: 60_000 }, () => {
+  describe(`attacks on requests over ${under.protocol}`, () => {
     it('are answered each with its code, and others are served meanwhile', async (t) => {
       const transport = await connect(t, under);
       for (const attack of ATTACKS) {

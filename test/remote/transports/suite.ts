@@ -112,7 +112,7 @@ async function echoed(transport: ClientTransport, text = 'hello'): Promise<void>
 
 /** What every pair of a server and a client must do, whatever lies between them. */
 export function describeTransport(under: TransportUnderTest): void {
-  describe(`transport ${under.protocol}`, { timeout: 120_000 }, () => {
+  describe(`transport ${under.protocol}`, () => {
     describeCalls(under);
     describeLoss(under);
     describeTls(under);

@@ -160,7 +160,7 @@ function assertSigned(body: string, code: string | null): void {
   assert.deepEqual([said.status, said.code], code === null ? ['success', undefined] : ['error', code]);
 }
 
-describe('attacks on documents', { timeout: 240_000 }, () => {
+describe('attacks on documents', () => {
   it('answers each with its code', async (t) => {
     const { healthy, open } = await setUp(t);
     for (const attack of DOCUMENTS) {
@@ -197,7 +197,7 @@ describe('attacks on documents', { timeout: 240_000 }, () => {
   });
 });
 
-describe('attacks on HTTP', { timeout: 120_000 }, () => {
+describe('attacks on HTTP', () => {
   it('answers each with its status, and closes', async (t) => {
     const { healthy, open, manager } = await setUp(t);
     manager.remembers = true;

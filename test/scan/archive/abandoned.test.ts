@@ -69,7 +69,7 @@ function heldBytes(): number {
 
 suite('an archive that is given up halfway holds nothing', () => {
   for (const [name, archive] of Object.entries(ARCHIVES)) {
-    test(name, { timeout: 60_000 }, async () => {
+    test(name, async () => {
       const open = readers.open;
       for (const entryToo of [true, false]) await readABit(archive, entryToo);
       const before = heldBytes();
