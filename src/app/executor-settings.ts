@@ -191,6 +191,20 @@ export const EXECUTOR_SETTING_GROUPS = {
       max: 1_048_576,
       description: 'MiB that a task may use; events can only lower it',
     }),
+    executorFirstUser: kind.integer({
+      name: 'HEDDLE_EXECUTOR_FIRST_USER',
+      fallback: 700_000,
+      min: 1_000,
+      max: 2_000_000_000,
+      description: 'First of the numeric users that tasks run as, where the executor is root',
+    }),
+    executorUserCount: kind.integer({
+      name: 'HEDDLE_EXECUTOR_USER_COUNT',
+      fallback: 536_870_912,
+      min: 64,
+      max: 2_000_000_000,
+      description: 'How many such users there are, for all executors of the machine; each takes at most 8,192 of them',
+    }),
     executorResultBytesMax: kind.integer({
       name: 'HEDDLE_EXECUTOR_RESULT_BYTES_MAX',
       fallback: 1_048_576,

@@ -52,6 +52,7 @@ async function openOne(
     memoryMb: settings.executorMemoryMb,
     // Users of tasks must be able to pass it, which they cannot in the executor's own directory.
     directory: tmpdir(),
+    users: { first: settings.executorFirstUser, count: settings.executorUserCount },
     container: {
       command: settings.executorContainerCommand,
       image: settings.executorContainerImage,

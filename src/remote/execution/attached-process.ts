@@ -44,7 +44,11 @@ export async function attachedProcess(
     stepUp: () => undefined,
     urlOf: ({ entry }) => moduleUrl(event, entry),
     confine: () => Promise.resolve(),
-    traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: worker.exitCode === KILLED }),
+    traces: () => ({
+      errorOutput: worker.stderr.text,
+      wasOutOfMemory: worker.exitCode === KILLED,
+      usedLittleMemory: false,
+    }),
     hasStrays: () => false,
     kill: () => {
       void remove();

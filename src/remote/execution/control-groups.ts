@@ -12,6 +12,7 @@ const BETWEEN_MS = 5;
 interface Files {
   readonly limits: readonly (readonly [file: string, value: (bytes: number) => string])[];
   readonly kills: (directory: string) => number;
+  readonly peak: string;
 }
 
 const VERSION_1: Files = {
@@ -21,6 +22,7 @@ const VERSION_1: Files = {
     ['memory.memsw.limit_in_bytes', String],
   ],
   kills: (directory) => countIn(join(directory, 'memory.oom_control')),
+  peak: 'memory.max_usage_in_bytes',
 };
 
 const VERSION_2: Files = {
@@ -30,6 +32,7 @@ const VERSION_2: Files = {
     ['memory.oom.group', () => '1'],
   ],
   kills: (directory) => countIn(join(directory, 'memory.events')),
+  peak: 'memory.peak',
 };
 
 /** The memory of one process of a task, and of all that it starts. */
@@ -38,6 +41,8 @@ export interface ControlGroup {
   admit(pid: number): Promise<void>;
   /** Whether the kernel ended anything in it for its memory. */
   wasOutOfMemory(): boolean;
+  /** Whether nothing in it ever had half of what it may have; false where the kernel does not tell. */
+  usedLittle(): boolean;
   /** What is in it and runs. */
   processes(): number[];
   /** Ends everything in it. */
@@ -100,6 +105,7 @@ export class ControlGroups {
         await writeFile(join(directory, 'cgroup.procs'), String(pid));
       },
       wasOutOfMemory: () => this.#files.kills(directory) > 0,
+      usedLittle: () => bytesIn(join(directory, this.#files.peak)) < (memoryMb * MIB) / 2,
       processes: () => processesIn(directory),
       kill: () => killAll(directory),
       remove: () => this.#remove(directory),
@@ -172,6 +178,14 @@ function countIn(file: string): number {
     return Number(/^oom_kill (\d+)/m.exec(readFileSync(file, 'utf8'))?.[1] ?? 0);
   } catch {
     return 0;
+  }
+}
+
+function bytesIn(file: string): number {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch {
+    return Infinity;
   }
 }
 

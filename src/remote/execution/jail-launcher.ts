@@ -75,7 +75,11 @@ export class JailLauncher implements Launcher {
       stepUp: () => stepUp(worker.pid, childOf(worker.pid) ?? worker.pid),
       urlOf: ({ entry }) => moduleUrl(EVENT, entry),
       confine: async () => group?.admit(onlyChildOf(worker.pid)),
-      traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
+      traces: () => ({
+        errorOutput: worker.stderr.text,
+        wasOutOfMemory: group?.wasOutOfMemory() ?? false,
+        usedLittleMemory: group?.usedLittle() ?? false,
+      }),
       hasStrays: () => false,
       kill: () => worker.kill(),
       gone: this.#afterEnd(worker, slot, group, settings.log),

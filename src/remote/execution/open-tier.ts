@@ -15,7 +15,7 @@ import { PooledTier } from './pooled-tier.ts';
 import type { ExecutionTier } from './port.ts';
 import { cannotGive, probeTier, requireCommands, requireNoNetwork } from './probe.ts';
 import { type LauncherParts, ProcessLauncher } from './process-launcher.ts';
-import { firstSlotUser, Slots } from './slots.ts';
+import { Slots } from './slots.ts';
 import { isReachable, Stage } from './stage.ts';
 import { Starter } from './starter/starter.ts';
 
@@ -75,7 +75,7 @@ async function containerLauncher(parts: LauncherParts): Promise<Launcher> {
 async function partsOf(parts: Omit<LauncherParts, 'baselineBytes' | 'slots'>): Promise<LauncherParts> {
   const { node, settings } = parts;
   const baselineBytes = process.platform === 'linux' ? await measureBaseline(node, settings.environment) : 0;
-  return { ...parts, baselineBytes, slots: new Slots(firstSlotUser()) };
+  return { ...parts, baselineBytes, slots: new Slots(settings.users) };
 }
 
 /** This very Node, or a copy where its folder is not open to the users of tasks. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
+import { type UserRange, USERS } from './slots.ts';
 
 /** How the engine of the tier `container` is driven. */
 export interface ContainerOptions {
@@ -45,6 +46,8 @@ export interface TierOptions {
   container?: ContainerOptions;
   /** Whether the memory controller of the kernel is used where it can be; true by default. */
   controlGroups?: boolean;
+  /** Whom tasks run as, where this process is root. */
+  users?: UserRange;
   /** What a task wrote to its standard output and error, at most 64 KiB of each; called once a job that wrote anything. */
   onOutput?: (output: TaskOutput) => void;
 }
@@ -86,6 +89,7 @@ export function withDefaults(options: TierOptions): TierSettings {
     jobsPerProcess: 10_000,
     spareIdleMs: 300_000,
     controlGroups: true,
+    users: USERS,
     onOutput: () => undefined,
     ...options,
     container: { ...CONTAINER, ...options.container },

@@ -1,5 +1,5 @@
 import { HeddleError } from '../../domain/errors.ts';
-import { parseStrictJson } from '../../runtime/json/parse.ts';
+import { MAX_JSON_DEPTH, parseStrictJson } from '../../runtime/json/parse.ts';
 import type { OutcomeCode } from '../protocol/codes.ts';
 import type { TaskProgress } from '../protocol/messages.ts';
 import { type ChildCode, cut, DETAIL_CHARACTERS_MAX, DETAILS_MAX } from './child/failure.ts';
@@ -19,8 +19,8 @@ const CHILD_CODES: Readonly<Record<ChildCode, true>> = {
   TASK_OOM: true,
 };
 
-/** What V8 writes before it ends a process that has no memory left. */
-const V8_OUT_OF_MEMORY = /FATAL ERROR: .*(?:out of memory|[Aa]llocation failed)|# Fatal process out of memory/;
+/** How Node ends a process that has no memory left, as a signal or as what a shell makes of that. */
+const ABORTS: ReadonlySet<string | number | null> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 134, 133, 132]);
 const ERROR_OUTPUT_SHOWN = 400;
 
 /** What is known of a process beside its answer. */
@@ -29,6 +29,8 @@ export interface ProcessTraces {
   readonly errorOutput: string;
   /** The kernel ended it for its memory. */
   readonly wasOutOfMemory: boolean;
+  /** It never had half of the memory that it may have, by the kernel's count; false where nothing counts it. */
+  readonly usedLittleMemory: boolean;
 }
 
 export function failed(code: OutcomeCode, message: string, details: readonly string[] = []): ErrorOutcome {
@@ -59,7 +61,7 @@ function brokenRules(reason: string): ErrorOutcome {
 
 function checkedResult(bytes: Buffer): JobOutcome {
   try {
-    parseStrictJson(bytes, 'result');
+    parseStrictJson(bytes, 'result', MAX_JSON_DEPTH, {}, 'floats');
     return { status: 'success', result: bytes };
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error;
@@ -74,7 +76,7 @@ function checkedResult(bytes: Buffer): JobOutcome {
 function statedError(bytes: Buffer): JobOutcome {
   let stated: unknown;
   try {
-    stated = parseStrictJson(bytes, 'error');
+    stated = JSON.parse(bytes.toString());
   } catch {
     return brokenRules('an error that is not JSON');
   }
@@ -91,7 +93,8 @@ function statedError(bytes: Buffer): JobOutcome {
 }
 
 function unexpectedEnd(ended: Ended, traces: ProcessTraces): JobOutcome {
-  if (traces.wasOutOfMemory || V8_OUT_OF_MEMORY.test(traces.errorOutput)) {
+  const isAbort = ABORTS.has(ended.signal ?? ended.exitCode);
+  if (traces.wasOutOfMemory || (isAbort && !traces.usedLittleMemory)) {
     return failed('TASK_OOM', 'the task needed more memory than it may have');
   }
   if (ended.signal === 'SIGXCPU') return failed('TASK_TIMEOUT', 'the task used more processor time than it may');
@@ -111,7 +114,7 @@ export function howEnded({ exitCode, signal }: Ended): string {
 /** Progress as a process told it; null where it is none. */
 export function progressOf(bytes: Buffer): TaskProgress | null {
   try {
-    const { fraction, message } = parseStrictJson(bytes, 'progress') as Record<string, unknown>;
+    const { fraction, message } = JSON.parse(bytes.toString()) as Record<string, unknown>;
     const isFraction = typeof fraction === 'number' && fraction >= 0 && fraction <= 1;
     return {
       ...(isFraction ? { fraction } : {}),

@@ -24,6 +24,8 @@ export interface DescribedEvent {
 export interface Job {
   readonly correlation_id: string;
   readonly event_name: string;
+  /** Whose task it is; null for the executor's own. */
+  readonly client: string | null;
   readonly code: EventCode;
   /** The bytes of a JSON object. */
   readonly args: Uint8Array;

@@ -132,6 +132,7 @@ export async function probeTier(tier: ExecutionTier, stage: Stage, settings: Tie
       {
         correlation_id: 'probe',
         event_name: 'probe',
+        client: null,
         code,
         args,
         timeout_ms: settings.startMs,

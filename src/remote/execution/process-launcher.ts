@@ -69,7 +69,11 @@ export class ProcessLauncher implements Launcher {
       stepUp: () => stepUp(worker.pid),
       urlOf: (code) => this.#urlOf(code),
       confine: async () => group?.admit(worker.pid),
-      traces: () => ({ errorOutput: worker.stderr.text, wasOutOfMemory: group?.wasOutOfMemory() ?? false }),
+      traces: () => ({
+        errorOutput: worker.stderr.text,
+        wasOutOfMemory: group?.wasOutOfMemory() ?? false,
+        usedLittleMemory: group?.usedLittle() ?? false,
+      }),
       hasStrays: () => (group === null ? hasChildren(worker.pid) : group.processes().length > 1),
       kill: () => {
         group?.kill();

@@ -1,5 +1,4 @@
 import type { Logger } from '../../runtime/log.ts';
-import { parseStrictJson } from '../../runtime/json/parse.ts';
 import type { TaskProcess } from './launcher.ts';
 import type { TierSettings } from './options.ts';
 import { failed, lastWords, outcomeOf, progressOf } from './outcome.ts';
@@ -93,7 +92,7 @@ function answerHooks(job: Job, hooks: JobHooks, { clock, log }: TierSettings): A
 /** A line that an event wrote; what is not one is left out. */
 function writeLine(bytes: Buffer, job: Job, log: Logger): void {
   try {
-    const { level, message, fields } = parseStrictJson(bytes, 'log') as Record<string, unknown>;
+    const { level, message, fields } = JSON.parse(bytes.toString()) as Record<string, unknown>;
     const known = LEVELS.find((name) => name === level) ?? 'info';
     const { correlation_id, event_name } = job;
     log[known]({ correlation_id, event_name, fields }, cut(typeof message === 'string' ? message : ''));

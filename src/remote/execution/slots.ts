@@ -5,14 +5,16 @@ export interface Slot extends Disposable {
   readonly user: number | null;
 }
 
-/**
- * Users that exist nowhere else, so many for each executor of a machine: each worker may have one that runs, one started
- * ahead and one that ends, in each of two tiers.
- */
-const USERS_START = 700_000;
+/** Users that exist nowhere else, for all executors of a machine. */
+export interface UserRange {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** So that 65,536 executors can differ; the last user is below 2^30. */
+export const USERS: UserRange = { first: 700_000, count: 536_870_912 };
+/** For each executor: each worker may have one that runs, one started ahead and one that ends, in each of two tiers. */
 const USERS_EACH = 8_192;
-/** Executors whose users differ; the last user is below 2^30. */
-const EXECUTORS = 65_536;
 
 /** Of all tiers of this process: no two of its tasks may ever be of one user. */
 const taken = new Set<number>();
@@ -20,11 +22,12 @@ const taken = new Set<number>();
 /** Hands out the lowest free seats. */
 export class Slots {
   readonly #firstUser: number | null;
+  readonly #count: number;
   readonly #taken = taken;
 
-  /** @param firstUser null where processes run as the user of this one */
-  constructor(firstUser: number | null) {
-    this.#firstUser = firstUser;
+  constructor(users: UserRange) {
+    this.#firstUser = firstSlotUser(users);
+    this.#count = Math.min(users.count, USERS_EACH);
   }
 
   /** Whether processes run as users of their own. */
@@ -35,7 +38,7 @@ export class Slots {
   take(): Slot {
     let index = 0;
     while (this.#taken.has(index)) index += 1;
-    if (index >= USERS_EACH) throw new Error(`slots: more than ${USERS_EACH} processes of tasks at once`);
+    if (index >= this.#count) throw new Error(`slots: more than ${this.#count} processes of tasks at once`);
     this.#taken.add(index);
     return {
       index,
@@ -46,7 +49,8 @@ export class Slots {
 }
 
 /** The first of the users that this process may give its tasks; null where it is not root. */
-export function firstSlotUser(): number | null {
+export function firstSlotUser({ first, count }: UserRange = USERS): number | null {
   if (process.getuid?.() !== 0) return null;
-  return USERS_START + (process.pid % EXECUTORS) * USERS_EACH;
+  const executors = Math.max(1, Math.floor(count / USERS_EACH));
+  return first + (process.pid % executors) * USERS_EACH;
 }

@@ -50,6 +50,8 @@ export class WorkerProcess {
   /** Null where nothing is being loaded ahead. */
   #settleLoaded: (() => void) | null = null;
   #waiting: Waiting | null = null;
+  /** Whether its last job left nothing that goes on; false where it never will be. */
+  #settled = Promise.withResolvers<boolean>();
   #serial = 0;
   #failed: Answer | null = null;
   #isReady = false;
@@ -65,6 +67,7 @@ export class WorkerProcess {
   constructor(started: StartedProcess, pipesCloseMs: number, clock: Clock) {
     this.#clock = clock;
     this.#started = started;
+    this.#settled.resolve(true);
     this.ready = new Promise((resolve) => (this.#settleReady = resolve));
     this.exited = new Promise((resolve) => (this.#settleExited = resolve));
     this.ended = new Promise((resolve) => (this.#settleEnded = resolve));
@@ -105,6 +108,7 @@ export class WorkerProcess {
   /** Gives it a job. @param args JSON */
   dispatch(header: JobHeader, args: Uint8Array, hooks: AnswerHooks): Promise<Answer> {
     const serial = this.#nextSerial();
+    this.#settled = Promise.withResolvers();
     const text = Buffer.from(JSON.stringify(header));
     const numbers = Buffer.allocUnsafe(8);
     numbers.writeUInt32BE(serial, 0);
@@ -122,6 +126,11 @@ export class WorkerProcess {
     if (this.isLost) return Promise.resolve();
     this.#input.write(encodeFrame(FRAME.load, Buffer.from(JSON.stringify({ url }))));
     return new Promise((resolve) => (this.#settleLoaded = resolve));
+  }
+
+  /** True once nothing of its last job goes on, false once it has ended. */
+  get settled(): Promise<boolean> {
+    return this.#settled.promise;
   }
 
   /** Whether it has a job now. */
@@ -152,6 +161,7 @@ export class WorkerProcess {
   kill(): void {
     this.#reader.stop();
     this.#isKilled = true;
+    this.#settled.resolve(false);
     this.#started.kill();
   }
 
@@ -163,6 +173,8 @@ export class WorkerProcess {
         return this.#settleLoaded === null ? -1 : 0;
       case FRAME.leaving:
         return 0;
+      case FRAME.settled:
+        return this.#waiting === null ? 0 : -1;
       case FRAME.result:
         return this.#waiting === null ? -1 : this.#waiting.resultBytesMax + 4;
       case FRAME.error:
@@ -185,6 +197,10 @@ export class WorkerProcess {
       this.#endLoading();
       return;
     }
+    if (type === FRAME.settled) {
+      this.#settled.resolve(true);
+      return;
+    }
     if (type === FRAME.leaving) {
       this.#isLeaving = true;
       return;
@@ -200,6 +216,7 @@ export class WorkerProcess {
       return;
     }
     if (content.length < 4 || content.readUInt32BE(0) !== waiting.serial) {
+      if (type === FRAME.progress || type === FRAME.log) return;
       this.#fail({ kind: 'breach', reason: 'an answer to another job' });
       return;
     }
@@ -230,6 +247,7 @@ export class WorkerProcess {
     this.#reader.stop();
     this.#failed ??= answer;
     this.#settleReady(false);
+    this.#settled.resolve(false);
     this.#endLoading();
     this.#answer(answer);
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json.ts';
 import { HeddleError } from '../../domain/errors.ts';
-import { parseStrictJson } from '../../runtime/json/parse.ts';
+import { MAX_JSON_DEPTH, parseStrictJson } from '../../runtime/json/parse.ts';
 import { RemoteFailure } from '../protocol/codes.ts';
 import type { AckRequest, CancelRequest, PollRequest, SubmitRequest } from '../protocol/messages.ts';
 
@@ -111,7 +111,9 @@ function readMembers(payload: Uint8Array, checks: Readonly<Record<string, Check>
 function readObject(payload: Uint8Array): Members {
   let value: unknown;
   try {
-    value = parseStrictJson(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength), '');
+    const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+    // Arguments are the event's: it may be given whatever JSON can say.
+    value = parseStrictJson(bytes, '', MAX_JSON_DEPTH, {}, 'floats');
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error;
     throw malformed(error.details);

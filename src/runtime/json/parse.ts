@@ -17,12 +17,14 @@ export const MAX_DETAILS = 100;
  * @param rootPath what paths start with: `tasks` for an array of them, empty for an object
  * @param depthMax levels of nesting that the document may have
  * @param limits what it may hold; refused before anything of it is built
+ * @param numbers beyond the safe range: those written as floats, or so that no digit is lost, may be among `floats`
  */
 export function parseStrictJson(
   bytes: Buffer,
   rootPath: string,
   depthMax = MAX_JSON_DEPTH,
   limits: ScanLimits = {},
+  numbers: 'safe' | 'floats' = 'safe',
 ): unknown {
   if (bytes.length === 0) throw malformed('body: is empty; send a JSON document');
   if (!isUtf8(bytes)) throw malformed('body: is not valid UTF-8; encode it as UTF-8');
@@ -35,13 +37,30 @@ export function parseStrictJson(
     throw refused([`${path}: is nested deeper than ${depthMax} levels; flatten it`]);
   }
   const value = parse(text);
-  const inspection = inspectValue(value, scan.hasUnicodeEscape);
-  if (!inspection.faulty && inspection.members === scan.members) return value;
+  const isFine = (inspected: unknown): boolean => {
+    const inspection = inspectValue(inspected, scan.hasUnicodeEscape);
+    return !inspection.faulty && inspection.members === scan.members;
+  };
+  if (isFine(value)) return value;
+  const judged = numbers === 'floats' ? withoutFloats(text) : value;
+  if (judged !== value && isFine(judged)) return value;
   const { duplicates } = locateTextFaults(text, rootPath, depthMax, MAX_DETAILS);
   throw refused([
     ...duplicates.map((path) => `${path}: is given more than once in its object; keep one`),
-    ...describeFaults(value, rootPath, MAX_DETAILS),
+    ...describeFaults(judged, rootPath, MAX_DETAILS),
   ]);
+}
+
+/** JSON.parse of Node gives a number's text too; not every version of its types says so. */
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+/** The value with nothing in place of each number that loses nothing: a float is rounded wherever it is read. */
+function withoutFloats(text: string): unknown {
+  const reviver: Reviver = (_key, value, { source = '' }) =>
+    typeof value === 'number' && Number.isFinite(value) && (/[.eE]/.test(source) || String(value) === source)
+      ? null
+      : value;
+  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown) as unknown;
 }
 
 function parse(text: string): unknown {

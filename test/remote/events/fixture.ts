@@ -115,6 +115,7 @@ export async function runEvent({ name, code }: ResolvedEvent, args: object = {})
       args: Buffer.from(JSON.stringify(args)),
       timeout_ms: 10_000,
       memory_mb: 128,
+      client: 'test',
       result_bytes_max: 100_000,
       traceparent: null,
     },

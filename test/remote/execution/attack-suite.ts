@@ -93,11 +93,7 @@ function attackAll(tier: ExecutionTier, name: Tier, earlier: Traces): void {
       );
       const healthy = await run(tier, code.module('healthy'), 'healthy', { args: { after: attack.event } });
       assert.deepEqual(resultOf(healthy), { got: { after: attack.event } });
-      await eventually(
-        () => processesOfTasks().length <= SPARE_PROCESSES[name],
-        `no process left of ${attack.event}`,
-        5_000,
-      );
+      await eventually(() => processesOfTasks().length <= SPARE_PROCESSES[name], `no process left of ${attack.event}`);
     });
   }
 

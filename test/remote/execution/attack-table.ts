@@ -37,7 +37,8 @@ const TIMES: readonly Attack[] = of('time', {
 const MEMORY: readonly Attack[] = of('memory', {
   heap: { ends: 'TASK_OOM' },
   buffers: { ends: 'TASK_OOM' },
-  'one-buffer': { ends: 'TASK_OOM' },
+  // An allocation that is refused is an exception; only where the memory is used up does it stand for more.
+  'one-buffer': { ends: 'EXECUTION_FAILED' },
   webassembly: { ends: 'TASK_OOM' },
   strings: { ends: 'TASK_OOM' },
   threads: { ends: ['TASK_OOM', 'WORKER_LOST', 'EXECUTION_FAILED'] },
@@ -101,7 +102,8 @@ const RESULTS: readonly Attack[] = of('results', {
   'rather-deep': { ends: 'RESULT_NOT_SERIALIZABLE' },
   'prototype-member': { ends: 'RESULT_NOT_SERIALIZABLE' },
   'half-a-character': { ends: 'RESULT_NOT_SERIALIZABLE' },
-  'beyond-safe-numbers': { ends: 'RESULT_NOT_SERIALIZABLE' },
+  floats: { ends: { result: [6.02e23, 1e300, 2 ** 60, -1e-300] } },
+  'beyond-floats': { ends: { result: [null] } },
   'long-message': { ends: 'EXECUTION_FAILED' },
 });
 
@@ -125,6 +127,9 @@ const ENDINGS: readonly Attack[] = of('endings', {
   'unhandled-rejection': { ends: 'EXECUTION_FAILED' },
   uncaught: { ends: 'EXECUTION_FAILED' },
   stack: { ends: 'EXECUTION_FAILED' },
+  'not-json': { ends: 'EXECUTION_FAILED' },
+  'words-of-memory': { ends: 'EXECUTION_FAILED' },
+  'words-of-memory-at-the-end': { ends: 'WORKER_LOST' },
   thenable: { ends: { result: 'resolved by hand' } },
 });
 

@@ -47,8 +47,7 @@ for (const name of ['pooled', 'process', 'jail'] as const) {
 
 async function check(t: { skip(message: string): void }, name: Tier, event: string): Promise<void> {
   const held = new HeldClock();
-  const memory = name === 'pooled' ? { memoryMb: MEMORY_MB } : {};
-  const tier = await tryTier(name, { workers: 1, graceMs: GRACE_MS, clock: held.clock, ...memory });
+  const tier = await tryTier(name, { workers: 1, graceMs: GRACE_MS, clock: held.clock });
   if (typeof tier === 'string') {
     t.skip(`NOT RUN, the tier ${name} is not to be had here: ${tier}`);
     return;

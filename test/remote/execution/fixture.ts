@@ -55,6 +55,7 @@ export interface RunChanges {
   readonly args?: unknown;
   readonly timeout_ms?: number;
   readonly memory_mb?: number;
+  readonly client?: string;
   readonly result_bytes_max?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: TaskProgress) => void;
@@ -65,6 +66,7 @@ export function jobOf(code: EventCode, event_name: string, changes: RunChanges =
   return {
     correlation_id: 'test',
     event_name,
+    client: changes.client ?? 'test',
     code,
     args: Buffer.from(JSON.stringify(changes.args ?? {})),
     timeout_ms: changes.timeout_ms ?? 10_000,

@@ -7,13 +7,13 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openTier } from '../../../src/remote/execution/open-tier.ts';
-import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
+import type { ExecutionTier, JobOutcome } from '../../../src/remote/execution/port.ts';
 import { canStepBehind } from '../../../src/remote/execution/priority.ts';
 import type { TaskProgress, Tier } from '../../../src/remote/protocol/messages.ts';
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts';
 import { type Logger, silentLogger } from '../../../src/runtime/log.ts';
 import { eventually } from '../../support/eventually.ts';
-import { AttackCode, resultOf, run, tierOptions, tryTier } from './fixture.ts';
+import { AttackCode, resultOf, run, type RunChanges, tierOptions, tryTier } from './fixture.ts';
 import { childrenOf, isStarter, processesOfTasks } from './traces.ts';
 
 /** What tasks see of the environment, whatever the executor has in its own. */
@@ -217,15 +217,61 @@ test('a pooled process is replaced after as many jobs as it may take', async (t)
   const source = `import { defineEvent } from 'heddle/event'; export default defineEvent({ name: 'pid', run: () => process.pid });`;
   writeFileSync(join(code.directory, 'pid.ts'), source);
   const pids: unknown[] = [];
-  for (let job = 0; job < 7; job += 1) pids.push(resultOf(await run(tier, code.module('pid'), 'pid')));
+  const changes = { memory_mb: 256 };
+  for (let job = 0; job < 7; job += 1) pids.push(resultOf(await run(tier, code.module('pid'), 'pid', changes)));
   await tier.close();
   // One job was the tier's own: it tried the first process.
   const [first, second, third] = [...new Set(pids)];
   assert.deepEqual(pids, [first, first, second, second, second, third, third]);
 });
 
+test('a pooled process serves one client, within the memory of its event, and ends with what a task leaves', async (t) => {
+  const tier = await tryTier('pooled', { workers: 3 });
+  if (typeof tier === 'string') {
+    t.skip(`NOT RUN, the tier pooled is not to be had here: ${tier}`);
+    return;
+  }
+  t.after(() => tier.close());
+  await using code = await AttackCode.make();
+  const module = code.module('leftovers');
+  const pidOf = async (event: string, changes: RunChanges): Promise<number> =>
+    resultOf(await run(tier, module, event, changes)) as number;
+  const [a, b] = [{ client: 'a' }, { client: 'b' }];
+  const first = await pidOf('leftovers.none', a);
+  const other = await pidOf('leftovers.none', b);
+  assert.notEqual(other, first);
+  assert.deepEqual([await pidOf('leftovers.none', a), await pidOf('leftovers.none', b)], [first, other]);
+  for (const event of ['leftovers.timer', 'leftovers.server']) {
+    const leaver = await pidOf(event, a);
+    const next = await pidOf('leftovers.none', a);
+    assert.notEqual(next, leaver, event);
+    await eventually(() => niceOf(leaver) === null, `the end of the process of ${event}`);
+  }
+  const filled = (memory_mb: number): Promise<JobOutcome> =>
+    run(tier, module, 'leftovers.memory', { ...a, memory_mb, args: { mebibytes: 100 } });
+  assert.equal((await filled(48)).status, 'error');
+  assert.equal(resultOf(await filled(192)), 100 * 1024 * 1024);
+});
+
+test('lines that an event writes arrive, whatever is in them', async () => {
+  await using code = await AttackCode.make();
+  const lines: unknown[] = [];
+  const log = {
+    ...silentLogger,
+    info: (fields: { fields: unknown }, text: string) => lines.push([fields.fields, text]),
+  };
+  const tier = await openTier('process', tierOptions({ log: log as unknown as Logger }));
+  resultOf(await run(tier, code.module('output'), 'output.odd-characters'));
+  await tier.close();
+  assert.deepEqual(lines, [
+    [{ text: 'a\0b' }, 'a nul: \ufffd'],
+    [{ text: '\ud800' }, 'a half: \ufffd'],
+    [{ number: 2 ** 60 }, 'a number'],
+  ]);
+});
+
 test('when all tiers are closed, no process of a task runs', async () => {
-  await eventually(() => processesOfTasks().length === 0, 'no process of a task', 5_000);
+  await eventually(() => processesOfTasks().length === 0, 'no process of a task');
 });
 
 describe('code that loads too slowly', () => {

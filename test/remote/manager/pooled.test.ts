@@ -73,6 +73,8 @@ test('tasks run in real processes, out of the manager: results, cancel, timeout,
       assert.equal((await endless).code, 'CANCELED');
       assert.equal((await fixture.submit({}, { event_name: 'Endless', timeout_secs: 0.2 })).code, 'TASK_TIMEOUT');
       assert.equal((await fixture.submit({}, { event_name: 'Leaves' })).code, 'WORKER_LOST');
+      const floats = await fixture.submit({ of: [6.02e23, 1e-300] });
+      assert.deepEqual((floats.result as { args: unknown }).args, { of: [6.02e23, 1e-300] });
       assert.equal((await fixture.submit({ still: 'served' })).status, 'success');
     } finally {
       await tier.close();

@@ -1,3 +1,5 @@
+import { isMemoryUsedUp } from './memory-count.ts';
+
 /** Codes that a process may answer with. */
 export type ChildCode =
   | 'INVALID_ARGS'
@@ -11,6 +13,9 @@ export const MESSAGE_CHARACTERS_MAX = 2_000;
 export const DETAILS_MAX = 50;
 export const DETAIL_CHARACTERS_MAX = 500;
 
+// Kept before any code of an event is loaded, which may replace it.
+const RangeErrorOfNode = RangeError;
+
 /** Why a job has no result. */
 export class ChildFailure extends Error {
   readonly code: ChildCode;
@@ -23,23 +28,16 @@ export class ChildFailure extends Error {
   }
 }
 
-/** What Node, V8 and WebAssembly say where the operating system gives no more memory. */
-const NO_MEMORY =
-  /allocation failed|could not allocate memory|unable to grow instance memory|out of memory|failed to allocate|ENOMEM/i;
-
 /** The failure that a thrown value stands for; whatever was thrown, this does not throw. */
 export function failureOf(thrown: unknown): ChildFailure {
   if (thrown instanceof ChildFailure) return thrown;
-  const message = messageOf(thrown);
-  if (isOutOfMemory(thrown, message)) return new ChildFailure('TASK_OOM', message);
-  return new ChildFailure('EXECUTION_FAILED', message);
+  return new ChildFailure(isOutOfMemory(thrown) ? 'TASK_OOM' : 'EXECUTION_FAILED', messageOf(thrown));
 }
 
-function isOutOfMemory(thrown: unknown, message: string): boolean {
+/** An allocation that is refused throws a RangeError, as much else does: the kernel's count tells them apart. */
+function isOutOfMemory(thrown: unknown): boolean {
   try {
-    if (!(thrown instanceof Error)) return false;
-    if ((thrown as NodeJS.ErrnoException).code === 'ERR_MEMORY_ALLOCATION_FAILED') return true;
-    return (thrown instanceof RangeError || thrown.name === 'Error') && NO_MEMORY.test(message);
+    return thrown instanceof RangeErrorOfNode && isMemoryUsedUp();
   } catch {
     return false;
   }
@@ -57,7 +55,8 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
+/** A text that may be passed on: short, and of whole characters without NUL. */
 export function cut(text: string, charactersMax = MESSAGE_CHARACTERS_MAX): string {
   const short = text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;
-  return short.toWellFormed();
+  return short.toWellFormed().replaceAll('\0', '\ufffd');
 }

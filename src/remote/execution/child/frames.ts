@@ -25,6 +25,8 @@ export const FRAME = {
   log: 0x4c,
   /** From the process, before its answer: it can take no other job. */
   leaving: 0x42,
+  /** From the process: nothing of its last job goes on, so it can take another one. */
+  settled: 0x53,
   /** From the process: JSON, a list of what the module defines. */
   described: 0x49,
 } as const;

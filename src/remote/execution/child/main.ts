@@ -20,8 +20,13 @@ const { parse, stringify } = JSON;
 const open = openSync;
 const close = closeSync;
 const exit = process.exit.bind(process);
+const schedule = setTimeout;
+const unschedule = clearTimeout;
 
 const NOTHING = new Uint8Array(0);
+/** What an event that aborts ends with. */
+const ABORTED = 70;
+const OUTLIVES_MS = 20;
 /** More open files than at the start by so many: a process that goes on would soon have none. */
 const DESCRIPTORS_LEFT_MAX = 32;
 
@@ -31,6 +36,7 @@ interface CurrentJob {
 }
 
 let current: CurrentJob | null = null;
+let leftover: NodeJS.Timeout | undefined;
 
 function answerFailure(serial: number, thrown: unknown): void {
   const { code, message, details } = failureOf(thrown);
@@ -41,7 +47,7 @@ async function take(job: ReceivedJob): Promise<void> {
   const { serial } = job;
   const controller = new AbortController();
   current = { serial, controller };
-  // While a job runs, only what the event itself started keeps the process alive.
+  // From here on only what the event itself started keeps the process alive, until it settles.
   input.unref();
   try {
     const text = await runJob(job, controller.signal);
@@ -52,7 +58,26 @@ async function take(job: ReceivedJob): Promise<void> {
     answerFailure(serial, error);
   }
   current = null;
+  endUnlessSettled(true);
+}
+
+/**
+ * What outlives its job ends the process. It is given two times: where nothing goes on, the process settles in between,
+ * however late it gets the processor.
+ */
+function endUnlessSettled(isFirst: boolean): void {
+  leftover = schedule(() => (isFirst ? endUnlessSettled(false) : exit(0)), OUTLIVES_MS).unref();
+}
+
+/** Nothing keeps the process alive any more: the job is over, or never will be. */
+function settle(): void {
+  if (current !== null) {
+    abandon(new Error('nothing is left that could end the event: its promise can never settle'));
+    return;
+  }
+  unschedule(leftover);
   input.ref();
+  sendFrame(FRAME.settled, NOTHING);
 }
 
 function lowestFreeDescriptor(): number {
@@ -123,10 +148,10 @@ function abandon(thrown: unknown): void {
 
 process.on('uncaughtException', abandon);
 process.on('unhandledRejection', abandon);
-process.on('beforeExit', () => {
-  if (current !== null) abandon(new Error('nothing is left that could end the event: its promise can never settle'));
-});
+process.on('beforeExit', settle);
 
+// What aborts beside it is Node itself, where it has no memory left.
+process.abort = () => exit(ABORTED);
 if (process.argv[2] !== PACKAGE_IS_THERE) answerForPackage();
 const input = new Socket({ fd: 0, readable: true, writable: false });
 input.on('data', (chunk: Buffer) => reader.push(chunk));

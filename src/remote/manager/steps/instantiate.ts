@@ -39,6 +39,7 @@ export function instantiate(
   const job: Job = {
     correlation_id: task.id,
     event_name,
+    client: task.client,
     code: event.code,
     args,
     timeout_ms: timeoutSecs * 1000,

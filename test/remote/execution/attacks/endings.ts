@@ -1,3 +1,5 @@
+import { writeSync } from 'node:fs';
+
 import { defineEvent } from 'heddle/event';
 
 export default [
@@ -22,6 +24,20 @@ export default [
     name: 'endings.throw',
     run: () => {
       throw new Error('this is wrong');
+    },
+  }),
+  defineEvent({ name: 'endings.not-json', run: () => JSON.parse('\0abc') as unknown }),
+  defineEvent({
+    name: 'endings.words-of-memory',
+    run: () => {
+      throw new RangeError('seat allocation failed for order 7: ENOMEMBER, out of memory');
+    },
+  }),
+  defineEvent({
+    name: 'endings.words-of-memory-at-the-end',
+    run: () => {
+      writeSync(2, 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n');
+      process.abort();
     },
   }),
   defineEvent({

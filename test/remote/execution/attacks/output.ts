@@ -37,6 +37,14 @@ export default [
     },
   }),
   defineEvent({
+    name: 'output.odd-characters',
+    run: (_args, { log }) => {
+      log.info({ text: 'a\0b' }, 'a nul: \0');
+      log.info({ text: '\ud800' }, 'a half: \ud800');
+      log.info({ number: 2 ** 60 }, 'a number');
+    },
+  }),
+  defineEvent({
     name: 'output.odd-lines',
     run: (_args, { log, progress }) => {
       const cycle: Record<string, unknown> = {};

@@ -63,7 +63,8 @@ export default [
   }),
   defineEvent({ name: 'results.prototype-member', run: () => JSON.parse('{"__proto__":{"admin":true}}') as unknown }),
   defineEvent({ name: 'results.half-a-character', run: () => ({ text: '\ud800' }) }),
-  defineEvent({ name: 'results.beyond-safe-numbers', run: () => 2 ** 60 }),
+  defineEvent({ name: 'results.floats', run: () => [6.02e23, 1e300, 2 ** 60, -1e-300] }),
+  defineEvent({ name: 'results.beyond-floats', run: () => [Infinity] }),
   defineEvent({
     name: 'results.long-message',
     run: () => {
