@@ -32,7 +32,8 @@ test('many names share one set of sockets', async (t) => {
     reply(query, { answers: query.type === 'A' ? [{ type: 'A', name: query.name, data: '192.0.2.1' }] : [] }),
   ]);
   t.after(() => server.close());
-  const resolver = openResolver(options([server.address]));
+  const resolver = openResolver(options([server.address], { retries: 8 }));
+  t.after(() => resolver.close());
   const names = Array.from({ length: 3000 }, (_, at) => `host${at}.test`);
   const found = await Promise.all(names.map((name) => resolver.resolve(name)));
   assert.ok(found.every((addresses) => addresses.length === 1));

@@ -38,8 +38,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 /** Rooms that may touch the clock, randomness, timers and the environment; everybody else is given them. */
 export const AMBIENT_ROOMS: readonly string[] = ['runtime', 'app'];
 
-/** Single files with the same right: the entry of the process. */
-export const AMBIENT_FILES: readonly string[] = ['src/cli/main.ts'];
+/** Single files with the same right: entries of processes, of Heddle and of a task. */
+export const AMBIENT_FILES: readonly string[] = ['src/cli/main.ts', 'src/remote/execution/child/main.ts'];
 
 export const LIMITS = {
   file_lines_guideline: 300,

@@ -47,7 +47,7 @@ export async function attachedProcess(
     traces: () => ({
       errorOutput: worker.stderr.text,
       wasOutOfMemory: worker.exitCode === KILLED,
-      usedLittleMemory: false,
+      memoryUse: 'unknown',
     }),
     hasStrays: () => false,
     kill: () => {

@@ -8,6 +8,9 @@ const MIB = 1024 * 1024;
 const REMOVE_MS_MAX = 2_000;
 const BETWEEN_MS = 5;
 
+/** How a task's memory at its height compares to half of what it may have; unknown where the kernel does not tell. */
+export type MemoryUse = 'little' | 'much' | 'unknown';
+
 /** Names of the files of one version of the kernel's interface. */
 interface Files {
   readonly limits: readonly (readonly [file: string, value: (bytes: number) => string])[];
@@ -41,8 +44,7 @@ export interface ControlGroup {
   admit(pid: number): Promise<void>;
   /** Whether the kernel ended anything in it for its memory. */
   wasOutOfMemory(): boolean;
-  /** Whether nothing in it ever had half of what it may have; false where the kernel does not tell. */
-  usedLittle(): boolean;
+  memoryUse(): MemoryUse;
   /** What is in it and runs. */
   processes(): number[];
   /** Ends everything in it. */
@@ -105,7 +107,7 @@ export class ControlGroups {
         await writeFile(join(directory, 'cgroup.procs'), String(pid));
       },
       wasOutOfMemory: () => this.#files.kills(directory) > 0,
-      usedLittle: () => bytesIn(join(directory, this.#files.peak)) < (memoryMb * MIB) / 2,
+      memoryUse: () => memoryUseOf(bytesIn(join(directory, this.#files.peak)), memoryMb * MIB),
       processes: () => processesIn(directory),
       kill: () => killAll(directory),
       remove: () => this.#remove(directory),
@@ -181,12 +183,17 @@ function countIn(file: string): number {
   }
 }
 
-function bytesIn(file: string): number {
+function bytesIn(file: string): number | null {
   try {
     return Number(readFileSync(file, 'utf8'));
   } catch {
-    return Infinity;
+    return null;
   }
+}
+
+function memoryUseOf(peakBytes: number | null, bytesMax: number): MemoryUse {
+  if (peakBytes === null) return 'unknown';
+  return peakBytes < bytesMax / 2 ? 'little' : 'much';
 }
 
 function processesIn(directory: string): number[] {

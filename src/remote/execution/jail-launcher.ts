@@ -78,7 +78,7 @@ export class JailLauncher implements Launcher {
       traces: () => ({
         errorOutput: worker.stderr.text,
         wasOutOfMemory: group?.wasOutOfMemory() ?? false,
-        usedLittleMemory: group?.usedLittle() ?? false,
+        memoryUse: group?.memoryUse() ?? 'unknown',
       }),
       hasStrays: () => false,
       kill: () => worker.kill(),

@@ -3,6 +3,7 @@ import { MAX_JSON_DEPTH, parseStrictJson } from '../../runtime/json/parse.ts';
 import type { OutcomeCode } from '../protocol/codes.ts';
 import type { TaskProgress } from '../protocol/messages.ts';
 import { type ChildCode, cut, DETAIL_CHARACTERS_MAX, DETAILS_MAX } from './child/failure.ts';
+import type { MemoryUse } from './control-groups.ts';
 import type { JobOutcome } from './port.ts';
 import type { Ended } from './starter/starter.ts';
 import type { Answer } from './worker-process.ts';
@@ -21,6 +22,8 @@ const CHILD_CODES: Readonly<Record<ChildCode, true>> = {
 
 /** How Node ends a process that has no memory left, as a signal or as what a shell makes of that. */
 const ABORTS: ReadonlySet<string | number | null> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 134, 133, 132]);
+/** How it ends now and then instead, as much else does: the memory that it had tells them apart. */
+const CRASHES: ReadonlySet<string | number | null> = new Set(['SIGSEGV', 139]);
 const ERROR_OUTPUT_SHOWN = 400;
 
 /** What is known of a process beside its answer. */
@@ -29,8 +32,7 @@ export interface ProcessTraces {
   readonly errorOutput: string;
   /** The kernel ended it for its memory. */
   readonly wasOutOfMemory: boolean;
-  /** It never had half of the memory that it may have, by the kernel's count; false where nothing counts it. */
-  readonly usedLittleMemory: boolean;
+  readonly memoryUse: MemoryUse;
 }
 
 export function failed(code: OutcomeCode, message: string, details: readonly string[] = []): ErrorOutcome {
@@ -94,7 +96,9 @@ function statedError(bytes: Buffer): JobOutcome {
 
 function unexpectedEnd(ended: Ended, traces: ProcessTraces): JobOutcome {
   const isAbort = ABORTS.has(ended.signal ?? ended.exitCode);
-  if (traces.wasOutOfMemory || (isAbort && !traces.usedLittleMemory)) {
+  const isCrash = CRASHES.has(ended.signal ?? ended.exitCode);
+  const { wasOutOfMemory, memoryUse } = traces;
+  if (wasOutOfMemory || (isAbort && memoryUse !== 'little') || (isCrash && memoryUse === 'much')) {
     return failed('TASK_OOM', 'the task needed more memory than it may have');
   }
   if (ended.signal === 'SIGXCPU') return failed('TASK_TIMEOUT', 'the task used more processor time than it may');

@@ -72,7 +72,7 @@ export class ProcessLauncher implements Launcher {
       traces: () => ({
         errorOutput: worker.stderr.text,
         wasOutOfMemory: group?.wasOutOfMemory() ?? false,
-        usedLittleMemory: group?.usedLittle() ?? false,
+        memoryUse: group?.memoryUse() ?? 'unknown',
       }),
       hasStrays: () => (group === null ? hasChildren(worker.pid) : group.processes().length > 1),
       kill: () => {

@@ -4,7 +4,7 @@
  * what Node brings: it is linked into one script, which is laid into the sandbox. Everything here may be subverted by the
  * event: the executor checks each byte that it gets.
  */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 import type { EventDefinition } from '../../definition/index.ts';
@@ -17,7 +17,9 @@ import { type ReceivedJob, runJob } from './run-job.ts';
 import { warmUp } from './warm-up.ts';
 
 const { parse, stringify } = JSON;
+const STDERR = 2;
 const open = openSync;
+const write = writeSync;
 const close = closeSync;
 const exit = process.exit.bind(process);
 const schedule = setTimeout;
@@ -151,7 +153,10 @@ process.on('unhandledRejection', abandon);
 process.on('beforeExit', settle);
 
 // What aborts beside it is Node itself, where it has no memory left.
-process.abort = () => exit(ABORTED);
+process.abort = () => {
+  write(STDERR, 'the event called process.abort\n');
+  return exit(ABORTED);
+};
 if (process.argv[2] !== PACKAGE_IS_THERE) answerForPackage();
 const input = new Socket({ fd: 0, readable: true, writable: false });
 input.on('data', (chunk: Buffer) => reader.push(chunk));
