@@ -2,12 +2,12 @@
  * `npm test [-- [--only-tests] [PATTERN...]]`: the tests of `test/`, on one PostgreSQL for all, and beside them the static
  * checks, which are printed when the tests have ended. A pattern is a part of a file's path (`engine/claim`); with
  * patterns, only those files run. The last line of the output is the summary; a static check that fails counts as one
- * failure in it. A few files that failed run once more, alone; the summary names those that then passed as flaky. What the tests started ends with them, however the run ends.
+ * failure in it. A few files that failed run once more, alone; the summary names those that then passed as flaky. What the
+ * tests started ends with them, however the run ends.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-
 import { join } from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
