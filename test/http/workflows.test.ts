@@ -474,3 +474,23 @@ describe('reads', () => {
     assert.ok(after.body.some((one) => one.id === id && one.archived));
   });
 });
+
+test('a workflow that is stored between the two looks for it is shown', async () => {
+  const { id } = await submit({ mode: 'parallel', children: [{ kind: 'late', input: {} }] });
+  let looks = 0;
+  const late = Object.create(engine, {
+    getTree: {
+      value: (...args: Parameters<Engine['getTree']>) => {
+        looks += 1;
+        return looks === 1 ? Promise.resolve(null) : engine.getTree(...args);
+      },
+    },
+  }) as Engine;
+  const other = await createTestServer({ engine: late, database });
+  try {
+    const { statusCode, body } = await other.app.inject(`/v1/workflows/${id}`);
+    assert.deepEqual([statusCode, (JSON.parse(body) as WorkflowTreeDto).id, looks], [200, id, 2]);
+  } finally {
+    await other.app.close();
+  }
+});

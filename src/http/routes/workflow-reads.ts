@@ -105,15 +105,20 @@ function treeRoute(app: App, { engine }: RouteContext): void {
     handler: async (request) => {
       const id = request.params.workflow_id.toLowerCase();
       const { depth, tasks } = request.query;
-      const found = await engine.getTree(id, {
+      const query = {
         ...(depth === undefined ? {} : { depth }),
         ...(tasks === undefined ? {} : { tasks }),
         inputs: false,
         nodes_max: NODES_PER_ANSWER,
-      });
-      if (found !== null) return treeToWire(found.workflow, found.tree);
-      const workflow = await requireTree(engine, id);
-      throw new Error(`workflow ${workflow.id} has no tree`);
+      };
+      let found = await engine.getTree(id, query);
+      if (found === null) {
+        // Either it is none, which is refused here, or it was stored just after the first look.
+        await requireTree(engine, id);
+        found = await engine.getTree(id, query);
+      }
+      if (found === null) throw new Error(`workflow ${id} has no tree`);
+      return treeToWire(found.workflow, found.tree);
     },
   });
 }
