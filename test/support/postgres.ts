@@ -74,7 +74,9 @@ export async function createTestDatabase(
   const template = empty ? 'template0' : await migratedTemplate(url, sqlDirectory);
   databasesMade += 1;
   const name = `heddle_test_${process.pid}_${databasesMade}_${randomBytes(4).toString('hex')}`;
-  await onServer(url, (client) => client.query(`create database ${name} template ${template}`));
+  // Copied as files: through the log it takes three times as much processor time.
+  const create = `create database ${name} template ${template} strategy file_copy`;
+  await onServer(url, (client) => client.query(create));
   const databaseUrl = withDatabase(url, name);
   const database = openTestDatabase(databaseUrl, databaseOptions);
   let dropped: Promise<void> | undefined;

@@ -1,15 +1,18 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 
+import { patience } from '../support/patience.ts';
+
 const DEADLINE_MS = 60_000;
 const POLL_MS = 25;
 
 /** Polls until `probe` says something other than undefined; fails, saying what was waited for, when time is up. */
 export async function eventually<Value>(what: string, probe: () => Promise<Value | undefined>): Promise<Value> {
-  const end = performance.now() + DEADLINE_MS;
+  const startedAt = performance.now();
   for (;;) {
     const value = await probe();
     if (value !== undefined) return value;
-    if (performance.now() > end) throw new Error(`waited ${DEADLINE_MS} ms in vain: ${what}`);
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > DEADLINE_MS * patience()) throw new Error(`waited ${Math.round(waitedMs)} ms in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -42,7 +45,7 @@ export class PageDriver {
       locale: 'en-US',
       timezoneId: 'UTC',
     });
-    context.setDefaultTimeout(DEADLINE_MS);
+    context.setDefaultTimeout(DEADLINE_MS * patience());
     return new PageDriver(context, await context.newPage(), baseUrl);
   }
 

@@ -21,6 +21,7 @@ export function settingsText(settings: ServerSettings, memoryBytes = totalmem())
     ['unix_socket_permissions', '0700', 'the same, should the directory ever be opened'],
     ['max_connections', String(settings.maxConnections), 'pools of a few processes; each slot costs memory'],
     ['fsync', settings.fsync ? 'on' : 'off', 'what was acknowledged survives a loss of power'],
+    ['full_page_writes', settings.fsync ? 'on' : 'off', 'against pages that a loss of power tears'],
     ['shared_buffers', `${sharedBuffers}MB`, 'the hot tables fit; more would be taken from the system cache'],
     ['effective_cache_size', `${Math.max(128, Math.floor(memoryBytes / 2 / MIB))}MB`, 'what the system caches for us'],
     ['work_mem', '16MB', 'sets of thousands of rows are sorted and hashed without files'],

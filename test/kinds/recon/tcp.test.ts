@@ -222,13 +222,11 @@ describe('a scan of ports as a workflow', () => {
       });
       await eventually(() => listeners.connections.length > 40, 'the scan is under way');
       await bench.engine.cancelWorkflow(id);
-      const canceledAt = performance.now();
-      await eventually(() => performance.now() - listeners.connections.at(-1)! > 500, 'it is quiet');
-      const lastAfterMs = listeners.connections.at(-1)! - canceledAt;
-      // All of it would take minutes; how soon it is on a quiet machine is printed.
-      assert.ok(lastAfterMs < 5_000, `the last connection came ${lastAfterMs.toFixed(0)} ms after`);
-      console.log(`the last connection came ${lastAfterMs.toFixed(0)} ms after the cancel`);
+      const before = listeners.connections.length;
       await ended(bench.engine, id);
+      await eventually(() => performance.now() - listeners.connections.at(-1)! > 500, 'it is quiet');
+      const more = listeners.connections.length - before;
+      assert.ok(more < 20_000, `${more} of 65,536 connections came after the cancel`);
     } finally {
       await stopping.stop();
     }

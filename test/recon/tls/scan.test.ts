@@ -7,7 +7,6 @@ import { scanTls } from '../../../src/recon/tls/scan.ts';
 import { makeCertificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { answering, serveTcp, serveTls } from '../../support/tls-servers.ts';
-import { threadMs } from '../../support/processor-time.ts';
 import { collect, endpointsOf, environmentOf, optionsOf } from './fixture.ts';
 
 const leaf = await makeCertificate({ name: 'www.example.test' });
@@ -66,7 +65,7 @@ test('leaving the iteration closes what is open', async (t) => {
   await silent.idle();
 });
 
-test('a signal ends it within 100 ms, with its reason', async (t) => {
+test('a signal ends it with its reason, and nothing more is connected', async (t) => {
   const silent = await serveTcp(t, () => undefined);
   const controller = new AbortController();
   const endpoints = endpointsOf(many(100, silent.port));
@@ -74,11 +73,10 @@ test('a signal ends it within 100 ms, with its reason', async (t) => {
   const reading = collect(scanTls(optionsOf({ endpoints, concurrency: 16, timeout_ms: 60_000 }), environment));
   await eventually(() => silent.open === 16, 'the first are connected');
   const reason = new Error('enough');
-  const startedMs = threadMs();
   controller.abort(reason);
   await assert.rejects(reading, reason);
-  assert.ok(threadMs() - startedMs < 100);
   await silent.idle();
+  assert.equal(silent.accepted, 16);
   await assert.rejects(collect(scanTls(optionsOf({ endpoints }), environment)), reason);
 });
 
