@@ -12,7 +12,7 @@ import { eventually } from '../../support/eventually.ts';
 import { temporaryDirectory } from '../../support/postgres.ts';
 import { endpointOf, ExecutorSite, lastingPort, TRACING_EVENTS } from './executor-process.ts';
 
-const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 40 : 6;
+const KILLS = process.env['HEDDLE_TEST_LONG'] === '1' ? 40 : 4;
 const TASKS = KILLS * 12;
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 100_000);
 

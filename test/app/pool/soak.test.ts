@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Yard } from './processes/yard.ts';
 
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 1_000_000);
-const DURATION_MS = process.env['HEDDLE_TEST_LONG'] === '1' ? 60_000 : 10_000;
+const DURATION_MS = process.env['HEDDLE_TEST_LONG'] === '1' ? 60_000 : 6_000;
 const SERVERS = 3;
 const PAUSE_MAX_MS = 400;
 const SERVED_MS = 90_000;
