@@ -2,7 +2,7 @@ import type { RootBudget } from '../archive/context.ts';
 import type { ArchiveEntry, ArchiveFormat } from '../archive/port.ts';
 import type { ObjectDetector } from '../detect/port.ts';
 import { emptyMetrics } from '../graph/metrics.ts';
-import type { ObjectRef, ObjectWork } from '../graph/object.ts';
+import type { ObjectId, ObjectRef, ObjectWork } from '../graph/object.ts';
 import { findingBytes } from '../result-size.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 import type { ObjectOpener, ObjectReader } from '../source/port.ts';
@@ -31,6 +31,8 @@ export class RootObject {
   unacknowledged = 0;
   /** Archives under way whose findings may still be dropped; nothing is sent meanwhile. */
   holds = 0;
+  /** Nested objects admitted so far, at any depth. */
+  nested = 0;
   /** Bytes of findings that were made meanwhile; those beyond a bound are left out. */
   heldBytes = 0;
   findingsLeftOut = 0;
@@ -48,6 +50,11 @@ export class RootObject {
     this.locator = at.locator;
     this.commit = at.commit;
     this.opener = opener;
+  }
+
+  /** Id of the nested object that is admitted next. */
+  get nestedId(): ObjectId {
+    return { source: this.source, idx: this.index, entry: this.nested + 1 };
   }
 
   add(finding: Finding): void {
