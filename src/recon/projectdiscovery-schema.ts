@@ -1,4 +1,4 @@
-import { Type, type TOptional, type TSchema } from 'typebox';
+import { Type } from 'typebox';
 
 /** The JSON Schema of what is published as docs/recon-projectdiscovery.schema.json. */
 
@@ -85,7 +85,7 @@ const certificate = {
     Type.Object({ md5: Type.String(), sha1: Type.String(), sha256: Type.String() }, closed),
   ),
   wildcard_certificate: Mark('It names all names below a domain.'),
-} satisfies Record<string, TOptional>;
+};
 
 export const TlsxLineSchema = Type.Object(
   {
