@@ -1,4 +1,5 @@
 import type { RootBudget } from '../archive/context.ts';
+import type { StubSearch } from '../archive/embedded.ts';
 import type { ArchiveEntry, ArchiveFormat } from '../archive/port.ts';
 import type { ObjectDetector } from '../detect/port.ts';
 import { emptyMetrics } from '../graph/metrics.ts';
@@ -115,6 +116,8 @@ export class ObjectReading implements ObjectWork {
   format: ArchiveFormat | null = null;
   /** It is scanned as it is, whatever it looks like. */
   isPlain = false;
+  /** Looks for an archive in what comes: it begins like a program that may unpack itself. */
+  stubSearch: StubSearch | null = null;
   bytesScanned = 0;
 
   constructor(

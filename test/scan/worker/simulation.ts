@@ -204,6 +204,7 @@ class Simulation {
       formats: {
         detect: (path) => (this.#byPath.get(path)!.entries === null ? null : 'tar'),
         detectUnsupported: () => null,
+        stubSearchOf: () => null,
         open: (_, __, context) => openMadeUpArchive(this.#byPath.get(context.path)!, context, this.#later, this.#open),
       },
       pool: new BufferPool({ buffers_max: buffers, buffer_bytes: CHUNK + OVERLAP, allocate }),
