@@ -9,6 +9,7 @@ import { checkNames } from './tidy/names.ts';
 import { ROOMS } from './tidy/rooms.ts';
 import { checkSize } from './tidy/size.ts';
 import { type Finding, format, listFiles, readTexts, ROOT } from './tidy/source.ts';
+import { checkStatements } from './tidy/statements.ts';
 import { checkTests } from './tidy/tests.ts';
 import { checkWording } from './tidy/wording.ts';
 
@@ -51,6 +52,10 @@ test('texts speak of the product only', () => {
 
 test('tests wait on signals, and none is left out silently', () => {
   assertTidy(checkTests(texts));
+});
+
+test('no two prepared statements have one name', () => {
+  assertTidy(checkStatements(code));
 });
 
 test('every dependency is explained', () => {

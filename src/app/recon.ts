@@ -15,6 +15,8 @@ import { RECON_EXIT, type ReconExit, type ReconRequest, type ReconTerminal } fro
 import { refused, systemFault } from './scan/exit.ts';
 import { untilInterrupted } from './signals.ts';
 
+export { projectDiscoveryLine } from '../recon/projectdiscovery.ts';
+
 /** Refusals and names without an address that are told one by one. */
 const TOLD_MAX = 20;
 const SEEDS = 2 ** 32;
@@ -38,6 +40,7 @@ function withDetails({ message, details }: HeddleError): string {
 }
 
 async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted: AbortSignal): Promise<ReconExit> {
+  requireStateless(request);
   const aims = aimsOf(request);
   const told = new Told(terminal.notice);
   for (const { target, hosts, reason } of aims.refused) {
@@ -60,6 +63,12 @@ async function recon(request: ReconRequest, terminal: ReconTerminal, interrupted
   if (limit !== null) told.add(limit);
   const run = new Run(request, terminal, told, interrupted);
   return run.start(aims, { seed, words });
+}
+
+/** Lines of naabu are open ports: closed ones would read as open. */
+function requireStateless(request: ReconRequest): void {
+  if (request.probe !== 'tcp' || !request.allStates || request.jsonStyle !== 'projectdiscovery') return;
+  throw refused('--json-style projectdiscovery has no member for the state of a port; leave out --all-states');
 }
 
 async function wordsIn(path: string | undefined): Promise<number | null> {

@@ -111,9 +111,11 @@ const Fingerprints = Type.Object({ md5: Type.String(), sha1: Type.String(), sha2
 const certificate = {
   subject_dn: Text('The whole name of the subject, as RFC 4514 writes it.'),
   subject_cn: nullable(Text('Its common name.')),
+  subject_org: Names('Its organizations.'),
   subject_an: Names('Names and addresses of the certificate.'),
   issuer_dn: Text('The whole name of the issuer.'),
   issuer_cn: nullable(Text('Its common name.')),
+  issuer_org: Names('Its organizations.'),
   serial: Text('The serial number in hexadecimal.'),
   not_before: Text('ISO 8601.'),
   not_after: Text('ISO 8601.'),

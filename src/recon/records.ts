@@ -90,10 +90,13 @@ export type TlsVersion = 'ssl30' | 'tls10' | 'tls11' | 'tls12' | 'tls13';
 export interface TlsCertificate {
   subject_dn: string;
   subject_cn: string | null;
+  /** Organizations of the name, in its order. */
+  subject_org: string[];
   /** Names and addresses of the certificate. */
   subject_an: string[];
   issuer_dn: string;
   issuer_cn: string | null;
+  issuer_org: string[];
   serial: string;
   not_before: string;
   not_after: string;
@@ -136,9 +139,11 @@ export interface TlsRecord {
   cipher_enum?: Partial<Record<TlsVersion, string[]>>;
   subject_dn?: string;
   subject_cn?: string | null;
+  subject_org?: string[];
   subject_an?: string[];
   issuer_dn?: string;
   issuer_cn?: string | null;
+  issuer_org?: string[];
   serial?: string;
   not_before?: string;
   not_after?: string;

@@ -23,6 +23,34 @@ describe('tcp', () => {
     assert.match(ran.stderr, /^3 ports in [\d.]+ s: 2 open, \d+ packets\n$/);
   });
 
+  test('--json-style projectdiscovery: lines of naabu, open ports alone', async () => {
+    const style = ['--json-style', 'projectdiscovery'];
+    const [ran, refused] = await Promise.all([
+      near.tcp(
+        'www.example.test',
+        '--scope',
+        'example.test',
+        '--resolvers',
+        near.names.address,
+        ...style,
+        '-p',
+        `${near.web.port},1`,
+      ),
+      near.tcp('127.0.0.1', ...style, '-p', '1', '--all-states'),
+    ]);
+    const [line, ...others] = ran.stdout
+      .trim()
+      .split('\n')
+      .map((each) => JSON.parse(each) as Record<string, unknown>);
+    assert.deepEqual(others, []);
+    const { timestamp, ...members } = line!;
+    const expected = { host: 'www.example.test', ip: '127.0.0.1', port: near.web.port, protocol: 'tcp', tls: false };
+    assert.deepEqual(members, expected);
+    assert.match(String(timestamp), /^\d{4}-/);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /no member for the state of a port; leave out --all-states/);
+  });
+
   test('says that the rate to one host bounds it, where it does; one word lifts both', async () => {
     const ports = ['127.0.0.1', '-p', String(near.web.port), '--json'];
     const [bounded, both, hostOnly, plain, quiet] = await Promise.all([

@@ -9,6 +9,8 @@ import type { Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 
 import { scanDns } from '../../src/recon/dns/scan.ts';
+import { projectDiscoveryLine } from '../../src/recon/projectdiscovery.ts';
+import { ProjectDiscoveryLineSchema } from '../../src/recon/projectdiscovery-schema.ts';
 import type { DnsRecord, PortRecord, ReconRecord, TlsRecord } from '../../src/recon/records.ts';
 import {
   DnsRecordSchema,
@@ -37,12 +39,15 @@ const PUBLISHED = join(import.meta.dirname, '../../docs/recon-records.schema.jso
 
 const schema = JSON.parse(JSON.stringify(ReconRecordSchema)) as typeof ReconRecordSchema;
 const record = Compile(schema);
+const lines = Compile(JSON.parse(JSON.stringify(ProjectDiscoveryLineSchema)) as typeof ProjectDiscoveryLineSchema);
 
 /** As a consumer of the command line gets it. */
 function checked(records: readonly ReconRecord[]): ReconRecord[] {
   for (const each of records) {
     const read: unknown = JSON.parse(JSON.stringify(each));
     assert.ok(record.Check(read), `${JSON.stringify(each)}\n${JSON.stringify(record.Errors(read))}`);
+    const line: unknown = JSON.parse(JSON.stringify(projectDiscoveryLine(each)));
+    assert.ok(lines.Check(line), `${JSON.stringify(line)}\n${JSON.stringify(lines.Errors(line))}`);
   }
   return [...records];
 }

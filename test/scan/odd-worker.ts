@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { stubSearchOf } from '../../src/scan/archive/embedded.ts';
 import { detectArchive, detectUnsupported, openArchive } from '../../src/scan/archive/open-archive.ts';
 import { createDetector } from '../../src/scan/detect/detector.ts';
 import { openOpener } from '../../src/scan/source/open-opener.ts';
@@ -29,6 +30,6 @@ await serveWorker(parentPort!, workerData as WorkerInit, {
     };
   },
   createDetector,
-  formats: { detect: detectArchive, detectUnsupported, open: openArchive },
+  formats: { detect: detectArchive, detectUnsupported, stubSearchOf, open: openArchive },
   clock: systemClock,
 });

@@ -7,6 +7,7 @@ import { checkNames } from './names.ts';
 import { ROOMS } from './rooms.ts';
 import { checkSize } from './size.ts';
 import { type Finding, format, type SourceText } from './source.ts';
+import { checkStatements } from './statements.ts';
 import { checkTests } from './tests.ts';
 import { checkWording } from './wording.ts';
 
@@ -325,5 +326,56 @@ describe('dependencies', () => {
     assert.equal(check(`import x from 'left-pad';`).length, 1);
     assert.match(format(check(`import { x } from 'sdk/x';`)), /optional; load it with `await import\(\)`/);
     assert.deepEqual(check(`import type { X } from 'sdk';\nconst x = await import('sdk');`), []);
+  });
+});
+
+describe('statements', () => {
+  const from = `import type { Statement } from './database.ts';\n`;
+  const maker = file(
+    'src/store/runs.ts',
+    `${from}export class Runs {
+  constructor({ name }) {
+    const statement = (own: string, text: string): Statement => ({ name: \`\${name}.\${own}\`, text });
+    this.one = statement('one', 'select 1');
+  }
+}`,
+  );
+  const list = file(
+    'src/store/list.ts',
+    `${from}export class List {
+  of(key: string): Statement {
+    const text = 'select 2';
+    return { name: key, text };
+  }
+}`,
+  );
+  const check = (...texts: string[]): Finding[] =>
+    checkStatements([maker, list, ...texts.map((text, at) => file(`src/store/${at}.ts`, from + text))]);
+
+  test('names of their own pass, whoever writes them', () => {
+    const runs = `const runs = new Runs({ name: 'shops' }); const shops = new List({ name: 'shops.list' });`;
+    const rest = `const A: Statement = { name: 'shops.get', text: 'select 1' };
+const of = (name: string): Statement => ({ name, text: 'select 1' });
+const B = of('shops.two');`;
+    assert.deepEqual(check(runs, rest), []);
+  });
+
+  test('one name twice is refused, and names both places', () => {
+    const given = `const A: Statement = { name: 'shops.one', text: 'select 1' };`;
+    const [again, ...others] = check(given, given);
+    assert.deepEqual([again!.path, again!.line, others], ['src/store/1.ts', 2, []]);
+    assert.match(again!.message, /^a statement of src\/store\/0\.ts:2 has the name 'shops\.one', too/);
+    for (const other of [
+      `const of = (name: string): Statement => ({ name, text: 'select 1' });\nconst B = of('shops.one');`,
+      `const runs = new Runs({ name: 'shops' });`,
+      `const lists = new List({ name: 'shops' });`,
+    ])
+      assert.equal(check(given, other).length, 1, other);
+  });
+
+  test('a name that cannot be read, and one that PostgreSQL cuts, are refused', () => {
+    assert.match(check(`const A: Statement = { name: at(1), text: 'select 1' };`)[0]!.message, /^the name of the/);
+    const long = 'x'.repeat(64);
+    assert.match(check(`const A: Statement = { name: '${long}', text: 'select 1' };`)[0]!.message, /63 bytes/);
   });
 });

@@ -5,6 +5,10 @@ export { RECON_DEFAULTS, type ProbeProgress } from '../../recon/options.ts';
 export { DNS_TYPES } from '../../recon/dns/codes.ts';
 export type { DnsRecord, DnsType, PortRecord, ReconRecord, TlsRecord } from '../../recon/records.ts';
 
+/** Whose names and types the members of records have. */
+export const JSON_STYLES = ['heddle', 'projectdiscovery'] as const;
+export type JsonStyle = (typeof JSON_STYLES)[number];
+
 /** What every probe is asked for on the command line, each value already within its bounds. */
 export interface ReconAims {
   /** As arguments: names, addresses, networks, ranges, host:port, URLs. */
@@ -26,6 +30,7 @@ export interface ReconAims {
   readonly timeoutMs: number | null;
   readonly dryRun: boolean;
   readonly json: boolean;
+  readonly jsonStyle: JsonStyle;
   readonly quiet: boolean;
 }
 

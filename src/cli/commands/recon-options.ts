@@ -2,9 +2,11 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 
 import {
   DNS_TYPES,
+  JSON_STYLES,
   RECON_DEFAULTS,
   type DnsRequest,
   type DnsType,
+  type JsonStyle,
   type ReconAims,
   type TcpRequest,
   type TlsRequest,
@@ -27,6 +29,7 @@ interface AimFlags {
   timeout?: number;
   dryRun?: boolean;
   json?: boolean;
+  jsonStyle?: JsonStyle;
   progress: boolean;
   quiet?: boolean;
 }
@@ -129,7 +132,8 @@ export function aimsOf(targets: readonly string[], flags: AimFlags): ReconAims {
     resolvers: flags.resolvers ?? [],
     timeoutMs: flags.timeout ?? null,
     dryRun: flags.dryRun === true,
-    json: flags.json === true,
+    json: flags.json === true || flags.jsonStyle !== undefined,
+    jsonStyle: flags.jsonStyle ?? 'heddle',
     quiet: flags.quiet === true,
   };
 }
@@ -188,6 +192,12 @@ function addOutputOptions(command: Command): Command {
     .optionsGroup('What is reported:')
     .option('--dry-run', 'send nothing; say what would be sent, and how long it would take')
     .option('--json', 'one record a line on standard output, nothing else there')
+    .addOption(
+      new Option(
+        '--json-style <style>',
+        'members of records: those of heddle, or those that naabu, dnsx and tlsx write; implies --json',
+      ).choices(JSON_STYLES),
+    )
     .option('--no-progress', 'show no progress')
     .option('--quiet', 'records and errors only');
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 
 import { systemClock } from '../../app/clock.ts';
-import type { ReconRequest, ReconTerminal } from '../../app/recon/request.ts';
+import type { ReconRecord, ReconRequest, ReconTerminal } from '../../app/recon/request.ts';
 import { displayFor } from '../output/live-progress.ts';
 import { Output } from '../output/output.ts';
 import { planText, progressText } from '../output/recon-plan.ts';
@@ -48,7 +48,9 @@ export function registerReconCommands(program: Command): void {
 }
 
 async function run(request: ReconRequest, withProgress: boolean): Promise<void> {
+  const { projectDiscoveryLine, runRecon } = await import('../../app/recon.ts');
   const { stdout, stderr } = process;
+  const lineOf = request.jsonStyle === 'projectdiscovery' ? projectDiscoveryLine : (record: ReconRecord) => record;
   const output = new Output({ stdout, stderr, clock: systemClock, json: request.json });
   const enabled = withProgress && !request.quiet && !request.dryRun;
   const counts = progressText(request.probe);
@@ -58,7 +60,7 @@ async function run(request: ReconRequest, withProgress: boolean): Promise<void> 
   );
   const table = recordTable(request, (style, text) => output.paint(style, text));
   const terminal: ReconTerminal = {
-    render: request.json ? (record) => `${JSON.stringify(record)}\n` : (record) => table(record),
+    render: request.json ? (record) => `${JSON.stringify(lineOf(record))}\n` : (record) => table(record),
     plan: request.json ? (plan) => `${JSON.stringify(plan)}\n` : planText,
     print: (text) => {
       display.print(text);
@@ -70,7 +72,6 @@ async function run(request: ReconRequest, withProgress: boolean): Promise<void> 
     stopProgress: () => display.stop(),
     onClosed: (closed) => void stdout.once('error', closed),
   };
-  const { runRecon } = await import('../../app/recon.ts');
   process.exitCode = await runRecon(request, terminal);
 }
 

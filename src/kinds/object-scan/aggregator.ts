@@ -3,6 +3,7 @@ import type { JsonObject } from '../../domain/json.ts';
 import type { TaskState } from '../../domain/task-state.ts';
 import type { ScanBooks } from '../../engine/port.ts';
 import type { EarlierResult, KindContext } from '../definition/context.ts';
+import { emptyMetrics, mergeMetrics } from '../../scan/graph/metrics.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { AGGREGATOR_KIND, aggregatorSchema, GENERATOR_KIND, SCAN_KIND, type AggregatorInput } from './input.ts';
 import { readTaskResult, type ScanTaskResult } from './task-result.ts';
@@ -98,13 +99,15 @@ class Totals {
   objects = 0;
   bytes = 0;
   problems = 0;
+  readonly metrics = emptyMetrics();
   readonly incomplete: string[] = [];
 
-  add(taskId: string, { objects, bytes, problem_count, problems, outcome }: ScanTaskResult): void {
+  add(taskId: string, { objects, bytes, problem_count, problems, outcome, metrics }: ScanTaskResult): void {
     this.tasks += 1;
     this.objects += objects;
     this.bytes += bytes;
     this.problems += problem_count;
+    mergeMetrics(this.metrics, metrics);
     if (outcome === 'complete') return;
     const first = problems.find(({ extent }) => extent !== 'notice');
     this.leftOut(`${taskId}: ${first === undefined ? 'not scanned whole' : `${first.path}: ${first.message}`}`);
@@ -133,6 +136,7 @@ function resultOf(run: ScanRun, totals: Totals, incomplete: readonly string[]): 
     objects: totals.objects,
     bytes: totals.bytes,
     problems: totals.problems,
+    metrics: { ...totals.metrics },
     incomplete: [...incomplete],
   };
 }

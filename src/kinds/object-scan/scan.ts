@@ -123,6 +123,7 @@ async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt:
     problem_count: collector.problemCount,
     problems: collector.problems,
     duration_ms: Math.round(duration_ms),
+    metrics,
   };
 }
 

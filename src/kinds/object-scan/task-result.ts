@@ -1,6 +1,7 @@
 import type { ReportedFinding } from '../../domain/finding.ts';
 import type { JsonObject } from '../../domain/json.ts';
-import type { Problem } from '../../scan/result.ts';
+import { emptyMetrics } from '../../scan/graph/metrics.ts';
+import type { Problem, TaskMetrics } from '../../scan/result.ts';
 
 /** What a task of the kind `ObjectScan` leaves behind. */
 export interface ScanTaskResult {
@@ -19,6 +20,8 @@ export interface ScanTaskResult {
   /** The first ones. */
   problems: readonly Problem[];
   duration_ms: number;
+  /** Counters of the scan's steps, over all its threads. */
+  metrics: TaskMetrics;
 }
 
 const FINGERPRINT = /^[0-9a-f]{32}$/;
@@ -39,7 +42,19 @@ export function readTaskResult(taskId: string, data: unknown): ScanTaskResult {
     Number.isSafeInteger(result.attempt);
   if (!isResult) throw new Error(`the result of the task ${taskId} is not one of an ObjectScan`);
   for (const finding of result.findings!) requireFinding(taskId, finding);
-  return result as ScanTaskResult;
+  return { ...(result as ScanTaskResult), metrics: readMetrics(taskId, result.metrics) };
+}
+
+/** Workers of an older version report none; counters of a newer one are left out. */
+function readMetrics(taskId: string, data: Partial<TaskMetrics> | undefined): TaskMetrics {
+  const metrics = emptyMetrics();
+  for (const name of Object.keys(metrics) as (keyof TaskMetrics)[]) {
+    const value = data?.[name] ?? 0;
+    if (!Number.isSafeInteger(value) || value < 0)
+      throw new Error(`the result of the task ${taskId}: metrics.${name} must be an integer from 0`);
+    metrics[name] = value;
+  }
+  return metrics;
 }
 
 function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null): void {

@@ -48,3 +48,10 @@ const STATUS_NAMES = [
 export function statusName(rcode: number): string {
   return STATUS_NAMES[rcode] ?? `RCODE${rcode}`;
 }
+
+/** The response code of a name; null for what no server said: TIMEOUT, MALFORMED. */
+export function rcodeOf(name: string): number | null {
+  const rcode = (STATUS_NAMES as readonly string[]).indexOf(name);
+  if (rcode >= 0) return rcode;
+  return name.startsWith('RCODE') ? Number(name.slice('RCODE'.length)) : null;
+}

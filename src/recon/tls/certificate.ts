@@ -4,7 +4,7 @@ import type { TlsCertificate } from '../records.ts';
 import { DER_TAG, DerFault, DerReader, oidText, timeText } from './der.ts';
 import { parseExtensions } from './certificate-extensions.ts';
 import type { CertificateExtensions } from './certificate-extensions.ts';
-import { commonNameOf, distinguishedName } from './distinguished-name.ts';
+import { commonNameOf, distinguishedName, organizationsOf } from './distinguished-name.ts';
 import { CURVE_BITS, KEY_TYPES, RSASSA_PSS, SIGNATURE_ALGORITHMS, WEAK_HASHES } from './object-identifiers.ts';
 
 /** A certificate as it was sent, and what of it decides about trust. */
@@ -53,9 +53,11 @@ export function parseCertificate(der: Uint8Array): ParsedCertificate {
     record: {
       subject_dn: distinguishedName(subject.content),
       subject_cn: commonName,
+      subject_org: organizationsOf(subject.content),
       subject_an: [...extensions.names],
       issuer_dn: distinguishedName(issuer.content),
       issuer_cn: commonNameOf(issuer.content),
+      issuer_org: organizationsOf(issuer.content),
       serial: serialText(serial),
       not_before,
       not_after,

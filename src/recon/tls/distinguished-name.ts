@@ -2,6 +2,7 @@ import { DER_TAG, DerReader, oidText, stringText } from './der.ts';
 import { ATTRIBUTE_NAMES } from './object-identifiers.ts';
 
 const COMMON_NAME = '2.5.4.3';
+const ORGANIZATION = '2.5.4.10';
 const VALUE_CHARACTERS_MAX = 1024;
 const ATTRIBUTES_MAX = 64;
 
@@ -15,10 +16,18 @@ export function distinguishedName(content: Uint8Array): string {
 
 /** The last common name, which is the most specific one. */
 export function commonNameOf(content: Uint8Array): string | null {
-  const named = attributesOf(content)
-    .flat()
-    .filter(({ oid }) => oid === COMMON_NAME);
-  return named.at(-1)?.text ?? null;
+  return valuesOf(content, COMMON_NAME).at(-1) ?? null;
+}
+
+/** The organizations of a name, in its order. */
+export function organizationsOf(content: Uint8Array): string[] {
+  return valuesOf(content, ORGANIZATION);
+}
+
+function valuesOf(content: Uint8Array, wanted: string): string[] {
+  return attributesOf(content).flatMap((attributes) =>
+    attributes.filter(({ oid }) => oid === wanted).map(({ text }) => text),
+  );
 }
 
 function attributesOf(content: Uint8Array): { oid: string; text: string }[][] {

@@ -1,3 +1,5 @@
+import { stubSearchOf } from './embedded.ts';
+import { isLzmaAlone } from './lzma-alone.ts';
 import type { ArchiveFormat } from './port.ts';
 import { hasTarMagic, isTarHead } from './tar/header.ts';
 
@@ -51,30 +53,19 @@ export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | n
   return null;
 }
 
-/** Signatures that stand behind the program of a self-extracting archive. */
-const EMBEDDED: readonly (readonly [string, string])[] = [
-  ['7z', '7z\xbc\xaf\x27\x1c\x00'],
-  ['RAR', 'Rar!\x1a\x07'],
-];
-
 /**
  * The name of a known archive format that cannot be read here; null for everything else.
  *
- * @param head as much of the object's beginning as is at hand: what follows a program is looked for in all of it
+ * @param head as much of the object's beginning as is at hand: what follows a program is looked for in all of it; what
+ *   `stubSearchOf` gives looks on in what comes then
  */
 export function detectUnsupported(head: Uint8Array, path = ''): string | null {
-  if (isLzma(head) || (/\.(?:lzma|tlz)$/i.test(path) && isAnyLzma(head))) return 'LZMA';
+  if (isLzmaAlone(head) || (/\.(?:lzma|tlz)$/i.test(path) && isAnyLzma(head))) return 'LZMA';
   if (isSkippableFrame(head)) return 'LZ4 or Zstandard behind a skippable frame';
   if (isLha(head)) return 'LHA';
-  if (isProgram(head)) return embeddedIn(head);
+  const search = stubSearchOf(head);
+  if (search !== null) return search(head);
   return UNSUPPORTED.find(([, magic]) => startsWith(head, magic))?.[0] ?? null;
-}
-
-/** Without a mark of its own: the usual properties, a dictionary of 64 KiB or more, a size that is unknown or sane, and a zero. */
-function isLzma(head: Uint8Array): boolean {
-  if (head.length < 18 || head[0] !== 0x5d || head[1] !== 0 || head[2] !== 0 || head[13] !== 0) return false;
-  const size = head.subarray(5, 13);
-  return size.every((byte) => byte === 0xff) || size.subarray(5).every((byte) => byte === 0);
 }
 
 /** Any parameters, where the name says that it is one: less than five times nine times five of them, and a zero. */
@@ -89,33 +80,6 @@ function isLha(head: Uint8Array): boolean {
     head[20] !== undefined &&
     head[20] <= 3
   );
-}
-
-function isProgram(head: Uint8Array): boolean {
-  return startsWith(head, [0x4d, 0x5a]) || startsWith(head, [0x7f, 0x45, 0x4c, 0x46]);
-}
-
-function embeddedIn(head: Uint8Array): string | null {
-  const bytes = Buffer.from(head.buffer, head.byteOffset, head.length);
-  const found = EMBEDDED.find(([, signature]) => bytes.includes(signature, 2, 'latin1'));
-  if (found !== undefined) return `${found[0]}, self-extracting`;
-  for (let at = bytes.indexOf('PK\x03\x04', 2, 'latin1'); at >= 0; at = bytes.indexOf('PK\x03\x04', at + 1, 'latin1')) {
-    if (isEntryHeader(bytes, at)) return 'zip, self-extracting (as .zip or .sfx it is read)';
-  }
-  return null;
-}
-
-/** Programs that read zip files hold the signature, too: what follows must be that of an entry with a name. */
-function isEntryHeader(bytes: Buffer, at: number): boolean {
-  if (at + 30 > bytes.length) return false;
-  const [version, method, length] = [
-    bytes.readUInt16LE(at + 4),
-    bytes.readUInt16LE(at + 8),
-    bytes.readUInt16LE(at + 26),
-  ];
-  if (version < 10 || version > 63 || method > 99 || length === 0 || length > 255) return false;
-  const name = bytes.subarray(at + 30, at + 30 + length);
-  return name.length === length && name.every((byte) => byte >= 0x20 && byte !== 0x7f);
 }
 
 function startsWith(head: Uint8Array, magic: readonly number[]): boolean {

@@ -105,7 +105,7 @@ export class Dispatcher {
 
 export function descriptorOf(object: NumberedObject): Parameters<ObjectFrontier['adopt']>[0] {
   const { path, size_hint, source, index } = object;
-  return { path, size_hint, object_id: { source, idx: index }, source_id: source };
+  return { path, size_hint, object_id: { source, idx: index, entry: 0 }, source_id: source };
 }
 
 function batchOf(objects: readonly NumberedObject[]): ObjectBatch {

@@ -1,12 +1,20 @@
 import { live } from './live.ts';
 
+/** Unique in one run, and the same in every run over the same content, resumed ones included. */
+export interface ObjectId {
+  source: number;
+  /** Number of the listed object, counted over all sources. */
+  idx: number;
+  /** 0 for the listed object itself; its nested objects count from 1 in the order in which they are found. */
+  entry: number;
+}
+
 /** What is known of an object before it is opened. */
 export interface ObjectDescriptor {
   path: string;
   /** Bytes; may differ from what is read, -1 where unknown. */
   size_hint: number;
-  /** Unique in one run. */
-  object_id: { source: number; idx: number };
+  object_id: ObjectId;
   source_id: number;
 }
 

@@ -3,6 +3,7 @@ import type { Problem } from '../result.ts';
 import { atPath } from './deep-path.ts';
 import { problemOf } from './faults.ts';
 import { FileReader } from './file-reader.ts';
+import { KERNEL_FILE_BYTES_MAX, KernelFileSystems } from './kernel-files.ts';
 import { ObjectFault, type ObjectOpener, type ObjectReader } from './port.ts';
 
 /** Nothing blocks in `open`, whatever took the file's place, and no terminal becomes this process's own. */
@@ -18,6 +19,7 @@ export interface FileOpenerOptions {
 /** Opens files of this machine by the bytes of their paths. */
 export class FileOpener implements ObjectOpener {
   readonly #options: FileOpenerOptions;
+  readonly #fileSystems = new KernelFileSystems();
 
   constructor(options: FileOpenerOptions) {
     this.#options = options;
@@ -34,7 +36,7 @@ export class FileOpener implements ObjectOpener {
       throw new ObjectFault(problemOf(error, path), error);
     }
     try {
-      return readerOf(path, descriptor, isNamed);
+      return this.#readerOf(object, descriptor, isNamed);
     } catch (error) {
       throw givenUp(descriptor, path, error);
     }
@@ -43,14 +45,25 @@ export class FileOpener implements ObjectOpener {
   close(): void {
     // Readers close their own descriptors.
   }
-}
 
-/** What stands there may have changed since it was listed, so the descriptor says what it is. */
-function readerOf(path: string, descriptor: number, isNamed: boolean): ObjectReader | Promise<ObjectReader> {
-  const stats = fstatSync(descriptor);
-  if (stats.isFile() || (isNamed && stats.isBlockDevice())) return new FileReader(path, descriptor, stats);
-  if (isNamed && (stats.isFIFO() || stats.isSocket())) return streamReaderOf(path, descriptor);
-  throw new ObjectFault(notAFile(path, stats));
+  /** What stands there may have changed since it was listed, so the descriptor says what it is. */
+  #readerOf(
+    { path, locator }: { path: string; locator: string },
+    descriptor: number,
+    isNamed: boolean,
+  ): ObjectReader | Promise<ObjectReader> {
+    const stats = fstatSync(descriptor);
+    if (stats.isFile()) return new FileReader(path, descriptor, stats, this.#bytesMaxOf(locator, stats));
+    if (isNamed && stats.isBlockDevice()) return new FileReader(path, descriptor, stats);
+    if (isNamed && (stats.isFIFO() || stats.isSocket())) return streamReaderOf(path, descriptor);
+    throw new ObjectFault(notAFile(path, stats));
+  }
+
+  /** Files that state no size, and large ones of the kernel (`/proc/kcore` states 128 TiB), may have no end. */
+  #bytesMaxOf(locator: string, { size, dev }: Stats): number {
+    const isEndless = size === 0 || (size > KERNEL_FILE_BYTES_MAX && this.#fileSystems.nameOf(locator, dev) !== null);
+    return isEndless ? KERNEL_FILE_BYTES_MAX : Infinity;
+  }
 }
 
 async function streamReaderOf(path: string, descriptor: number): Promise<ObjectReader> {

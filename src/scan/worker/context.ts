@@ -1,4 +1,5 @@
 import type { ArchiveContext } from '../archive/context.ts';
+import type { StubSearch } from '../archive/embedded.ts';
 import type { ArchiveFormat, ArchiveReader } from '../archive/port.ts';
 import type { Detector } from '../detect/port.ts';
 import type { BufferPool } from '../graph/buffer-pool.ts';
@@ -16,6 +17,8 @@ export interface ArchiveFormats {
   detect(path: string, head: Uint8Array): ArchiveFormat | null;
   /** The name of a format that is known and not read; null for anything else. */
   detectUnsupported(head: Uint8Array, path: string): string | null;
+  /** What looks for an archive behind a program that begins so; null for anything else. */
+  stubSearchOf(head: Uint8Array): StubSearch | null;
   open(format: ArchiveFormat, reader: ObjectReader, context: ArchiveContext): ArchiveReader | Promise<ArchiveReader>;
 }
 

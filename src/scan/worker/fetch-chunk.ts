@@ -1,4 +1,5 @@
 import { bytesText } from '../archive/context.ts';
+import { STUB_BYTES_MAX } from '../archive/embedded.ts';
 import type { BufferHandle } from '../graph/buffer-pool.ts';
 import type { StepResult } from '../graph/executor.ts';
 import type { FetchSyncStep } from '../graph/step.ts';
@@ -161,6 +162,7 @@ export class ChunkFetcher {
     metrics.bytes_fetched += fetched;
     if (step.offset === 0 && length > 0 && limits.archives.enabled && !reading.isPlain)
       this.#recognize(reading, buffer.bytes.subarray(0, length));
+    else if (reading.stubSearch !== null) this.#searchStub(reading, buffer.bytes.subarray(0, length), end);
     if (reading.format === null && reading.detector === null) {
       buffer[Symbol.dispose]();
       return finish(step.object);
@@ -193,7 +195,18 @@ export class ChunkFetcher {
     reading.format = formats.detect(reading.path, head);
     if (reading.format !== null) return;
     const name = formats.detectUnsupported(head, reading.path);
-    if (name === null) return;
+    if (name === null) reading.stubSearch = formats.stubSearchOf(head);
+    else this.#reportUnsupported(reading, name);
+  }
+
+  /** What begins at the end of a chunk is seen in the next one, which carries that end. */
+  #searchStub(reading: ObjectReading, bytes: Uint8Array, end: number): void {
+    const name = reading.stubSearch!(bytes);
+    if (name !== null) this.#reportUnsupported(reading, name);
+    if (name !== null || end >= STUB_BYTES_MAX) reading.stubSearch = null;
+  }
+
+  #reportUnsupported(reading: ObjectReading, name: string): void {
     const message = `archives of the format ${name} are not opened; its bytes were scanned as they are`;
     this.#context.report(reading.root, { code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });
   }

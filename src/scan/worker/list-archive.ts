@@ -127,7 +127,7 @@ export class ArchiveLister {
     const descriptor = {
       path,
       size_hint: entry.size_hint,
-      object_id: { source: root.source, idx: root.index },
+      object_id: root.nestedId,
       source_id: root.source,
     };
     const object = this.#context.frontier.tryAcquireContext(descriptor, depth);
@@ -135,6 +135,7 @@ export class ArchiveLister {
       root.metrics.enumerate_backpressure += 1;
       return step;
     }
+    root.nested += 1;
     object.context.work = new ObjectReading(root, { path, depth, entry, inside: listing }, this.#context.owner);
     listing.entry = null;
     root.metrics.objects_discovered += 1;

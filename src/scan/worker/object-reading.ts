@@ -1,8 +1,9 @@
 import type { RootBudget } from '../archive/context.ts';
+import type { StubSearch } from '../archive/embedded.ts';
 import type { ArchiveEntry, ArchiveFormat } from '../archive/port.ts';
 import type { ObjectDetector } from '../detect/port.ts';
 import { emptyMetrics } from '../graph/metrics.ts';
-import type { ObjectRef, ObjectWork } from '../graph/object.ts';
+import type { ObjectId, ObjectRef, ObjectWork } from '../graph/object.ts';
 import { findingBytes } from '../result-size.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 import type { ObjectOpener, ObjectReader } from '../source/port.ts';
@@ -31,6 +32,8 @@ export class RootObject {
   unacknowledged = 0;
   /** Archives under way whose findings may still be dropped; nothing is sent meanwhile. */
   holds = 0;
+  /** Nested objects admitted so far, at any depth. */
+  nested = 0;
   /** Bytes of findings that were made meanwhile; those beyond a bound are left out. */
   heldBytes = 0;
   findingsLeftOut = 0;
@@ -48,6 +51,11 @@ export class RootObject {
     this.locator = at.locator;
     this.commit = at.commit;
     this.opener = opener;
+  }
+
+  /** Id of the nested object that is admitted next. */
+  get nestedId(): ObjectId {
+    return { source: this.source, idx: this.index, entry: this.nested + 1 };
   }
 
   add(finding: Finding): void {
@@ -108,6 +116,8 @@ export class ObjectReading implements ObjectWork {
   format: ArchiveFormat | null = null;
   /** It is scanned as it is, whatever it looks like. */
   isPlain = false;
+  /** Looks for an archive in what comes: it begins like a program that may unpack itself. */
+  stubSearch: StubSearch | null = null;
   bytesScanned = 0;
 
   constructor(

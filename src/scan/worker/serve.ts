@@ -265,7 +265,7 @@ class WorkerService {
 
 function descriptorOf(object: PendingObject): Parameters<ObjectFrontier['adopt']>[0] {
   const { path, size_hint, source, index } = object;
-  return { path, size_hint, object_id: { source, idx: index }, source_id: source };
+  return { path, size_hint, object_id: { source, idx: index, entry: 0 }, source_id: source };
 }
 
 function stackOf(error: unknown): string {

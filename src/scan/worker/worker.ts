@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 import { systemClock } from '../../runtime/clock.ts';
 import { detectArchive, detectUnsupported } from '../archive/detect.ts';
+import { stubSearchOf } from '../archive/embedded.ts';
 import { createDetector } from '../detect/detector.ts';
 import { openOpener } from '../source/open-opener.ts';
 import type { WorkerInit } from './protocol.ts';
@@ -15,6 +16,7 @@ await serveWorker(parentPort, workerData as WorkerInit, {
   formats: {
     detect: detectArchive,
     detectUnsupported,
+    stubSearchOf,
     // Loaded with the first archive: most of a thread's code is for them.
     open: async (format, reader, context) => {
       const { openArchive } = await import('../archive/open-archive.ts');

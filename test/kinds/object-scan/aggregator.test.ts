@@ -16,6 +16,20 @@ import { createTestDatabase } from '../../support/postgres.ts';
 
 type Json = TaskResult['data'];
 
+const METRICS = {
+  enumerate_count: 1,
+  objects_discovered: 10,
+  enumerate_backpressure: 2,
+  fetch_sync_count: 11,
+  bytes_fetched: 1200,
+  scan_count: 12,
+  bytes_scanned: 1000,
+  objects_completed: 10,
+};
+
+const sumOf = (count: number): Record<string, number> =>
+  Object.fromEntries(Object.entries(METRICS).map(([name, value]) => [name, value * count]));
+
 function scanned(findings: readonly ReportedFinding[], extra: Partial<ScanTaskResult> = {}): Json {
   const result: ScanTaskResult = {
     outcome: 'complete',
@@ -29,6 +43,7 @@ function scanned(findings: readonly ReportedFinding[], extra: Partial<ScanTaskRe
     problem_count: 0,
     problems: [],
     duration_ms: 5,
+    metrics: METRICS,
     ...extra,
   };
   return result as unknown as Json;
@@ -83,8 +98,19 @@ describe('the aggregator of scans', () => {
       objects: 10,
       bytes: 1000,
       problems: 0,
+      metrics: METRICS,
       incomplete: [],
     });
+  });
+
+  it('sums the counters of the steps, those of an older worker as none, and refuses what is no counter', async () => {
+    const { metrics: _, ...older } = scanned([]) as Record<string, Json>;
+    const sum = await aggregate('counters', scans(scanned([]), scanned([]), older));
+    assert.deepEqual((sum.result as Record<string, Json>)['metrics'], sumOf(2));
+    const bad = { ...METRICS, scan_count: -1 };
+    const { outcome, reason } = await aggregate('counters', scans(scanned([], { metrics: bad })));
+    assert.equal(outcome, 'failed');
+    assert.match(reason!, /metrics\.scan_count must be an integer from 0$/);
   });
 
   it('declares nothing gone where a scan left something out, and names what', async () => {

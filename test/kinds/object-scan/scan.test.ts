@@ -1,7 +1,7 @@
 /** One task of the kind ObjectScan, on real files. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { symlinkSync } from 'node:fs';
+import { statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -50,6 +50,20 @@ describe('a task that scans', () => {
       [result.outcome, result.objects, result.finding_count, result.problem_count],
       ['complete', 2, 2, 0],
     );
+    const { metrics } = result;
+    const { size } = statSync(join(tree.root, 'app.env'));
+    const bytes = size + statSync(join(tree.root, 'docs/readme.md')).size;
+    assert.deepEqual(metrics, {
+      enumerate_count: metrics.enumerate_count,
+      objects_discovered: 2,
+      enumerate_backpressure: 0,
+      fetch_sync_count: 2,
+      bytes_fetched: bytes,
+      scan_count: 2,
+      bytes_scanned: bytes,
+      objects_completed: 2,
+    });
+    assert.ok(metrics.enumerate_count > 0);
     const [first] = result.findings;
     assert.deepEqual([first!.path, first!.line, first!.occurrences], [join(tree.root, 'app.env'), 1, 2]);
     assert.match(first!.redacted, /^ghp_\*+$/);

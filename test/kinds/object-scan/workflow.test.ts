@@ -13,6 +13,7 @@ import type { ScanTaskResult } from '../../../src/kinds/object-scan/task-result.
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId, systemRandom } from '../../../src/runtime/random.ts';
+import { emptyMetrics } from '../../../src/scan/graph/metrics.ts';
 import { newBench } from '../../engine/fixture.ts';
 import { findingsOf, reported } from '../../engine/findings/reported.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -105,7 +106,15 @@ describe('a scan in the process of the engine', () => {
         scanned.push(task.id);
         const findings = [reported(scanned.length)];
         const counts = { finding_count: 1, findings_lost: 0, objects: 1, bytes: 0, problem_count: 0, duration_ms: 0 };
-        return { outcome: 'complete', findings, chunks: 0, attempt: 1, problems: [], ...counts };
+        return {
+          outcome: 'complete',
+          findings,
+          chunks: 0,
+          attempt: 1,
+          problems: [],
+          metrics: emptyMetrics(),
+          ...counts,
+        };
       },
     });
     const { generator, all } = scanKinds(tree.root, findingsOf(database));

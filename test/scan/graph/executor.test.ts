@@ -20,7 +20,7 @@ class Source implements Enumerable {
 const frontier = new ObjectFrontier(CountBudget.create(1000), 0);
 
 function fetchStep(idx: number): ScanStep<Source> {
-  const descriptor = { path: String(idx), size_hint: 0, object_id: { source: 0, idx }, source_id: 0 };
+  const descriptor = { path: String(idx), size_hint: 0, object_id: { source: 0, idx, entry: 0 }, source_id: 0 };
   return { kind: 'fetch_sync', object: frontier.tryAcquireContext(descriptor, 0)!, offset: idx };
 }
 

@@ -13,7 +13,7 @@ import { checkLeaks } from './no-leaks.ts';
 checkLeaks();
 
 function descriptor(idx: number): ObjectDescriptor {
-  return { path: `file-${idx}`, size_hint: 10, object_id: { source: 0, idx }, source_id: 0 };
+  return { path: `file-${idx}`, size_hint: 10, object_id: { source: 0, idx, entry: 0 }, source_id: 0 };
 }
 
 function frontierOf(capacity: number, depthMax = 0): ObjectFrontier {

@@ -11,7 +11,12 @@ let completed = 0;
 parentPort!.on('message', () => undefined);
 await Promise.all(
   Array.from({ length: objects }, async (_, idx) => {
-    const descriptor = { path: `${owner}/${idx}`, size_hint: 1, object_id: { source: owner, idx }, source_id: owner };
+    const descriptor = {
+      path: `${owner}/${idx}`,
+      size_hint: 1,
+      object_id: { source: owner, idx, entry: 0 },
+      source_id: owner,
+    };
     const fetch = await frontier.acquire(descriptor, 0);
     const scan = fetch.clone();
     fetch[Symbol.dispose]();

@@ -55,6 +55,17 @@ test('every object is scanned once or named, permits come back once, the frontie
     parameters,
   ));
 
+test('no two objects share an id, and the ids do not depend on the number of threads', () =>
+  fc.assert(
+    fc.asyncProperty(scenario(['partial', 'skip'], false), async (given) => {
+      const { ids } = await simulate(given);
+      assert.equal(new Set(ids.values()).size, ids.size);
+      const alone = await simulate({ ...given, scanners: 1 });
+      assert.deepEqual(new Map([...ids].sort()), new Map([...alone.ids].sort()));
+    }),
+    { ...parameters, numRuns: Math.ceil(parameters.numRuns / 3) },
+  ));
+
 test('an abort at any moment leaves no permit, reference, buffer or reader behind', () =>
   fc.assert(
     fc.asyncProperty(scenario(['partial', 'skip', 'fail-run'], true), async (given) => {

@@ -8,6 +8,7 @@ import { CountBudget } from '../../../src/scan/graph/count-budget.ts';
 import { EnumCursor } from '../../../src/scan/graph/cursor.ts';
 import { ObjectFrontier } from '../../../src/scan/graph/frontier.ts';
 import { liveCounts } from '../../../src/scan/graph/live.ts';
+import type { ObjectDescriptor, ObjectRef } from '../../../src/scan/graph/object.ts';
 import { ARCHIVE_BUDGETS_DEFAULT, type ArchivePolicy } from '../../../src/scan/options.ts';
 import type { Problem } from '../../../src/scan/result.ts';
 import type { ObjectSource } from '../../../src/scan/source/port.ts';
@@ -32,6 +33,8 @@ export interface Outcome {
   /** Bytes scanned, by path; each was scanned once, in order. */
   scanned: Map<string, number>;
   ended: Set<string>;
+  /** Ids of all objects that were begun, by path. */
+  ids: Map<string, string>;
   problems: Problem[];
   completed: number[];
   peak: number;
@@ -49,6 +52,22 @@ export async function simulate(scenario: Scenario): Promise<Outcome> {
   const simulation = new Simulation(scenario);
   await simulation.run();
   return simulation.outcome;
+}
+
+/** Notes the id of each object that a scanner admits or takes over. */
+class ObservedFrontier extends ObjectFrontier {
+  readonly #ids: Map<string, string>;
+
+  constructor(budget: CountBudget, depthMax: number, ids: Map<string, string>) {
+    super(budget, depthMax);
+    this.#ids = ids;
+  }
+
+  override adopt(descriptor: ObjectDescriptor, depth: number): ObjectRef {
+    const { source, idx, entry } = descriptor.object_id;
+    this.#ids.set(descriptor.path, `${source}/${idx}/${entry}`);
+    return super.adopt(descriptor, depth);
+  }
 }
 
 class Simulation {
@@ -76,6 +95,7 @@ class Simulation {
     this.outcome = {
       scanned,
       ended: new Set(),
+      ids: new Map(),
       problems: [],
       completed: [],
       peak: 0,
@@ -175,7 +195,7 @@ class Simulation {
 
   #scannerOf(i: number): { scanner: ObjectScanner; frontier: ObjectFrontier; waits: boolean } {
     const { depth, policy, buffers } = this.#scenario;
-    const frontier = new ObjectFrontier(CountBudget.attach(this.#budget.memory, i + 1), depth);
+    const frontier = new ObservedFrontier(CountBudget.attach(this.#budget.memory, i + 1), depth, this.outcome.ids);
     const allocate = (length: number): Uint8Array => new Uint8Array(length);
     const budgets = { ...ARCHIVE_BUDGETS_DEFAULT, depth_max: depth };
     const scanner = new ObjectScanner({
@@ -184,6 +204,7 @@ class Simulation {
       formats: {
         detect: (path) => (this.#byPath.get(path)!.entries === null ? null : 'tar'),
         detectUnsupported: () => null,
+        stubSearchOf: () => null,
         open: (_, __, context) => openMadeUpArchive(this.#byPath.get(context.path)!, context, this.#later, this.#open),
       },
       pool: new BufferPool({ buffers_max: buffers, buffer_bytes: CHUNK + OVERLAP, allocate }),

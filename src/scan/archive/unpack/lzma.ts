@@ -21,8 +21,12 @@ const AT = {
 
 /** Within the model of a length: two choices, low and middle by position, high. */
 const LENGTH = { low: 2, middle: 130, high: 258 } as const;
-const LITERAL_MODELS_MAX = 16;
+/** Bits of context that literals of LZMA2 have at most. */
+const LITERAL_BITS_MAX = 4;
 const LITERAL_PROBABILITIES = 0x300;
+
+/** Packed bytes of one chunk. */
+export const PACKED_BYTES_MAX = 64 * 1024;
 
 /**
  * Decodes LZMA into a window that wraps around. The range and the code are kept as signed 32-bit numbers, which is what
@@ -33,8 +37,9 @@ export class LzmaDecoder {
   readonly window: Uint8Array;
   position = 0;
   /** Packed bytes of the current chunk, with some slack behind `#end`. */
-  readonly packed = new Uint8Array(64 * 1024 + 64);
-  readonly #probabilities = new Uint16Array(AT.literals + LITERAL_MODELS_MAX * LITERAL_PROBABILITIES);
+  readonly packed = new Uint8Array(PACKED_BYTES_MAX + 64);
+  readonly #literalBitsMax: number;
+  readonly #probabilities: Uint16Array;
   #at = 0;
   #end = 0;
   #range = 0;
@@ -53,8 +58,16 @@ export class LzmaDecoder {
   #literalPositionMask = 0;
   #positionMask = 0;
 
-  constructor(windowBytes: number) {
+  /** @param literalBitsMax of context and position together; LZMA allows 12, LZMA2 4 */
+  constructor(windowBytes: number, literalBitsMax = LITERAL_BITS_MAX) {
     this.window = new Uint8Array(windowBytes);
+    this.#literalBitsMax = literalBitsMax;
+    this.#probabilities = new Uint16Array(AT.literals + (LITERAL_PROBABILITIES << literalBitsMax));
+  }
+
+  /** Packed bytes of the chunk that were taken. */
+  get used(): number {
+    return this.#at;
   }
 
   resetDictionary(): void {
@@ -67,7 +80,7 @@ export class LzmaDecoder {
     const contextBits = byte % 9;
     const rest = Math.floor(byte / 9);
     const positionBits = rest % 5;
-    if (byte > 224 || contextBits + positionBits > 4) throw damaged();
+    if (byte > 224 || contextBits + positionBits > this.#literalBitsMax) throw damaged();
     this.#literalContextBits = contextBits;
     this.#literalPositionMask = (1 << positionBits) - 1;
     this.#positionMask = (1 << Math.floor(rest / 5)) - 1;

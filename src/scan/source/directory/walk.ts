@@ -3,6 +3,7 @@ import type { Problem } from '../../result.ts';
 import { displayOf } from '../byte-path.ts';
 import { atPath } from '../deep-path.ts';
 import { problemOf } from '../faults.ts';
+import { KernelFileSystems } from '../kernel-files.ts';
 import type { DiscoveredObject } from '../port.ts';
 import { LinkTracker } from './links.ts';
 import { kindOfDirent, listDirectory } from './listing.ts';
@@ -36,6 +37,8 @@ interface Level {
   last: string | null;
   device: number;
   inode: number;
+  /** Name of the kernel's file system that it lies on; null on any other one. */
+  kernel: string | null;
   /** Where a link led outside the root: the path without links. */
   real: string | null;
 }
@@ -52,6 +55,7 @@ export class Walk {
   readonly #options: WalkOptions;
   readonly #stack: Level[] = [];
   readonly #links: LinkTracker | null;
+  readonly #fileSystems = new KernelFileSystems();
   /** Names down to where a walk that starts over was before; until there nothing is handed out. */
   #replayed: readonly string[] | null = null;
 
@@ -61,7 +65,9 @@ export class Walk {
     this.#links = options.follow_links ? new LinkTracker(options.root) : null;
     const stats = atPath(options.root, (path) => statSync(path));
     const prefix = options.root === '.' ? '' : options.root.endsWith('/') ? options.root : `${options.root}/`;
-    this.#push(prefix, displayOf(prefix), listDirectory(options.root, stats.size), stats, null);
+    const names = listDirectory(options.root, stats.size);
+    const kernel = this.#fileSystems.nameOf(options.root, stats.dev);
+    this.#push({ prefix, display: displayOf(prefix), names, kernel, real: null }, stats);
   }
 
   get isDone(): boolean {
@@ -163,6 +169,10 @@ export class Walk {
       return;
     }
     try {
+      if (level.kernel !== null && this.#leadsElsewhere(level, name)) {
+        notice(`a link of the file system ${level.kernel} to what a process uses, which is not followed`);
+        return;
+      }
       const followed = this.#links.follow(level.prefix + name);
       if (followed === null) return;
       const kind = kindOfDirent(followed.stats);
@@ -190,9 +200,14 @@ export class Walk {
         sink.problems.push({ code: 'link_not_followed', path, message, extent: 'notice' });
         return false;
       }
+      const kernel = stats.dev === level.device ? level.kernel : this.#fileSystems.nameOf(locator, stats.dev);
+      if (kernel !== null && stats.dev !== level.device) {
+        sink.problems.push(mountedKernelFiles(path, kernel));
+        return false;
+      }
       const names = listDirectory(locator, stats.size);
       if (isDataDirectory(names)) return false;
-      this.#push(`${locator}/`, `${path}/`, names, stats, real);
+      this.#push({ prefix: `${locator}/`, display: `${path}/`, names, kernel, real }, stats);
       return true;
     } catch (error) {
       sink.problems.push(problemOf(error, path));
@@ -200,8 +215,13 @@ export class Walk {
     }
   }
 
-  #push(prefix: string, display: string, names: NameList, stats: Stats, real: string | null): void {
-    this.#stack.push({ prefix, display, names, next: 0, last: null, device: stats.dev, inode: stats.ino, real });
+  #push(directory: Pick<Level, 'prefix' | 'display' | 'names' | 'kernel' | 'real'>, stats: Stats): void {
+    this.#stack.push({ ...directory, next: 0, last: null, device: stats.dev, inode: stats.ino });
+  }
+
+  /** Links such as `/proc/self/root` lead to whatever a process uses: all of the disk, pipes, sockets. */
+  #leadsElsewhere(level: Level, name: string): boolean {
+    return atPath(level.prefix + name, (path) => statSync(path)).dev !== level.device;
   }
 
   #isBelowItself(locator: string, { dev, ino }: Stats): boolean {
@@ -225,6 +245,11 @@ function isGitDirectory(names: NameList): boolean {
 function isDataDirectory(names: NameList): boolean {
   const has = (name: string): boolean => indexOfName(names, name) !== -1;
   return (has('secret') && (has('cluster') || has('location'))) || ['audit', 'journal', 'requests'].every(has);
+}
+
+function mountedKernelFiles(path: string, fileSystem: string): Problem {
+  const message = `a directory of the file system ${fileSystem}, whose files the kernel makes up as they are read; it is scanned where it is named`;
+  return { code: 'special_file', path, message, extent: 'notice' };
 }
 
 function specialFile(path: string, kind: EntryKind): Problem {
