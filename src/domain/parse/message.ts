@@ -214,7 +214,7 @@ function readKinds(message: Members): string[] {
 }
 
 function readStartTask(message: Members): StartTaskMessage | null {
-  message.refuseOthers(['type', 'root_container_id', 'task']);
+  message.refuseOthers(['type', 'root_container_id', 'task', 'traceparent']);
   message.requireAll('root_container_id');
   const value = message.raw('task');
   if (!isObject(value)) {
@@ -234,6 +234,7 @@ function readStartTask(message: Members): StartTaskMessage | null {
     'parent_id',
   ]);
   task.requireAll('id', 'kind', 'attempt');
+  const traceparent = message.text('traceparent', TRACEPARENT_CHARS_MAX);
   const kind = task.text('kind', KIND_CHARS_MAX) ?? '';
   const basis = task.oneOf('timeout_basis', DEADLINE_BASES);
   return {
@@ -250,5 +251,6 @@ function readStartTask(message: Members): StartTaskMessage | null {
       ...(basis === null ? {} : { timeout_basis: basis }),
       parent_id: task.uuid('parent_id'),
     },
+    ...(traceparent === null ? {} : { traceparent }),
   };
 }
