@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
 
-import { REMOTE_EVENT_KIND } from '../kinds/remote/remote-event.ts';
 import { dataKinds } from '../kinds/data/data-kinds.ts';
 import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
@@ -84,6 +83,8 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
   const sets = kinds.filter(({ concurrency }) => concurrency !== null).map((kind) => [kind]);
   const others = kinds.filter(({ concurrency }) => concurrency === null);
   if (others.length > 0) sets.unshift(others);
+  // Heddle's other kinds call nobody that would go on with a trace.
+  const handsTracesOn = settings.kindModules.length > 0 || settings.remoteExecutors.length > 0;
   for (const set of sets) {
     const switchboard = new Switchboard();
     for (const kind of set) switchboard.register(kind.name, kindExecutor(kind, engine, tracing));
@@ -94,7 +95,7 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
       concurrency: Math.min(set[0]!.concurrency ?? settings.workerConcurrency, settings.workerConcurrency),
       intervalMs: settings.workerLoopIntervalMs,
       leaseMs: settings.workerLeaseSecs * 1000,
-      traced: set.some(({ name }) => name === REMOTE_EVENT_KIND),
+      traced: handsTracesOn,
       clock,
       random,
       log,

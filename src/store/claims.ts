@@ -3,55 +3,64 @@ import type { Queryable, Statement } from './database.ts';
 import { submissionValues, type SubmissionRows } from './submissions.ts';
 import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type SettleInput } from './transitions.ts';
 
-/** What a claim hands out of a task; the trace costs a look at its workflow, and nothing where nobody asks. */
-function columnsOf(traced: boolean): string {
-  return `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
-      c.container_id, c.local_id, c.computed, c.waited_ms${traced ? ', traceparent_of(c.workflow_id) as traceparent' : ''}`;
-}
+/** What a claim hands out of a task. */
+const COLUMNS = `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
+      c.container_id, c.local_id, c.computed, c.waited_ms`;
 
 const NO_TASK = `null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
       null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
       null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms`;
 
-function noTask(traced: boolean): string {
-  return traced ? `${NO_TASK}, null as traceparent` : NO_TASK;
+/** A statement with a claim in it, without the traces of what is claimed and with them. */
+interface ClaimStatement {
+  plain: Statement;
+  traced: Statement;
 }
 
-/** A statement without traces, and the same with them. */
-function statements(name: string, textOf: (traced: boolean) => string): { plain: Statement; traced: Statement } {
-  return { plain: { name, text: textOf(false) }, traced: { name: `${name}_traced`, text: textOf(true) } };
+/** The traces cost one look at the workflows of a whole set, and nothing where nobody asks for them. */
+function claiming(name: string, textOf: (columns: string, from: (claim: string) => string) => string): ClaimStatement {
+  return {
+    plain: { name, text: textOf(COLUMNS, (claim) => claim) },
+    traced: { name: `${name}_traced`, text: textOf(`${COLUMNS}, c.traceparent`, withTraces) },
+  };
 }
 
-const CLAIM = statements(
+function withTraces(claim: string): string {
+  return `(with taken as materialized (select c.* from ${claim}),
+        traces as materialized (select traceparents_of(array(select distinct t.workflow_id from taken t)) as of_workflow)
+      select t.*, x.of_workflow ->> t.workflow_id::text as traceparent from taken t cross join traces x) c`;
+}
+
+const CLAIM = claiming(
   'tasks.claim',
-  (traced) => `select ${columnsOf(traced)} from claim($1::integer[], $2, $3, 'run', $4, $5, $6) c`,
+  (columns, from) => `select ${columns} from ${from("claim($1::integer[], $2, $3, 'run', $4, $5, $6) c")}`,
 );
 
 /** The settle runs before the claim: it is the outer side of the join. The kinds that are claimed are locked before its tasks. */
-const SETTLE_AND_CLAIM = statements(
+const SETTLE_AND_CLAIM = claiming(
   'tasks.settle_and_claim',
-  (traced) => `with settled as materialized (
+  (columns, from) => `with settled as materialized (
       select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
       from lock_kinds($9::integer[]))
-    select s.moved, ${noTask(traced)}
+    select s.moved, ${NO_TASK}${columns === COLUMNS ? '' : ', null as traceparent'}
     from settled s
     union all
-    select null, ${columnsOf(traced)}
-    from settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c`,
+    select null, ${columns}
+    from ${from("settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c")}`,
 );
 
 /** The submission runs before the claim: it is the outer side of the join. */
-const SUBMIT_AND_CLAIM = statements(
+const SUBMIT_AND_CLAIM = claiming(
   'workflows.submit_and_claim',
-  (traced) => `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now),
+  (columns, from) => `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now),
     stored as materialized (
       select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now
       from lock_kinds($5::integer[] || $7::integer[]), moment m)
-    select s.lanes, s.now, ${noTask(traced)}
+    select s.lanes, s.now, ${NO_TASK}${columns === COLUMNS ? '' : ', null as traceparent'}
     from stored s
     union all
-    select null, null, ${columnsOf(traced)}
-    from stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c`,
+    select null, null, ${columns}
+    from ${from("stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c")}`,
 );
 
 const CLAIM_FOR_DELIVERY: Statement = {
@@ -80,7 +89,7 @@ const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind
 
 const DISPATCH: Statement = {
   name: 'tasks.dispatch',
-  text: `select ${columnsOf(true)} from dispatch($1, $2, $3, $4) c`,
+  text: `select ${COLUMNS}, c.traceparent from ${withTraces('dispatch($1, $2, $3, $4) c')}`,
 };
 
 const WORKERS_SEEN: Statement = {
@@ -135,7 +144,7 @@ function claimedOf<Row extends { id: string | null; waited_ms: number }>(rows: R
   return { rows, refused: last.waited_ms };
 }
 
-function statementFor({ plain, traced }: { plain: Statement; traced: Statement }, terms: ClaimTerms): Statement {
+function statementFor({ plain, traced }: ClaimStatement, terms: ClaimTerms): Statement {
   return terms.traced ? traced : plain;
 }
 

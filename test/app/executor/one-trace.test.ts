@@ -135,8 +135,7 @@ describe('one trace', { concurrency: false }, () => {
     pulled = await pull('Pull');
     await eventually(() => webhooks.length >= 2, 'both webhooks arrive');
     const client = new HeddleClient({ baseUrl: url });
-    const results = await Array.fromAsync(client.workflowResults(submitted.id));
-    carried = results.find(({ kind }) => kind === 'Carry')!.data;
+    for await (const { kind, data } of client.workflowResults(submitted.id)) if (kind === 'Carry') carried = data;
   }
 
   function named(name: string): ExportedSpan {

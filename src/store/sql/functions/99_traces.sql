@@ -1,9 +1,10 @@
--- The W3C trace context that a workflow was submitted with. Volatile, so that it sees workflows that were stored after the
--- statement which asks began.
-create or replace function traceparent_of(p_workflow uuid)
-returns text language plpgsql volatile as $$
+-- The W3C trace contexts of those of these workflows that have one, by their ids. Volatile, so that it sees workflows that
+-- were stored after the statement which asks began.
+create or replace function traceparents_of(p_workflows uuid[])
+returns jsonb language plpgsql volatile set enable_seqscan = off as $$
 begin
-  return (select w.traceparent from workflow w where w.id = p_workflow);
+  return (select jsonb_object_agg(w.id, w.traceparent) from workflow w
+    where w.id = any(p_workflows) and w.traceparent is not null);
 end $$;
 
 -- What the spans of open attempts tell, of those tasks whose workflows have a trace. An attempt that waits for the nodes
