@@ -14,6 +14,8 @@ import { targetOf, type OtlpProtocol } from './otlp.ts';
 
 /** Also how long a stop may wait for a collector that does not answer. */
 const EXPORT_TIMEOUT_MS = 3_000;
+/** Spans that wait to be sent, some 2 KB each; beyond it new ones are dropped, and counted in the log. */
+const WAITING_SPANS_MAX = 16_384;
 
 export interface TracerOptions {
   enabled: boolean;
@@ -55,7 +57,7 @@ export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
   const provider = new sdk.NodeTracerProvider({
     resource: resources.resourceFromAttributes({ 'service.name': options.serviceName }),
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(options.samplingRatio) }),
-    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter, { maxQueueSize: WAITING_SPANS_MAX })],
     idGenerator: ids,
   });
   const tracer: Tracer = provider.getTracer('heddle');

@@ -151,6 +151,16 @@ describe('tracing on', () => {
     assert.equal(tracing.contextWithin('nonsense', spanId), null);
   });
 
+  test('the spans of a large set arrive, all of them', async () => {
+    const tracing = await start();
+    for (let n = 0; n < 10_000; n += 1) {
+      const context = tracing.contextWithin(CALLER, (n + 1).toString(16).padStart(16, '0'))!;
+      tracing.record('attempt', { context, parent: CALLER, startedAt: 1_000, endedAt: 2_000 });
+    }
+    await tracing.shutdown();
+    assert.equal(new Set(collector.spans.map(({ spanId }) => spanId)).size, 10_000);
+  });
+
   test('the ratio decides for new traces, the caller for its own', async () => {
     const tracing = await start(0);
     const own = await tracing.span('own', { parent: null }, (s) => Promise.resolve(tracing.traceparentOf(s)));

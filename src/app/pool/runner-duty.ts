@@ -119,6 +119,7 @@ export class RunnerDuty {
       claimsUnderWay: 1,
       intervalMs,
       leaseMs,
+      traced: true,
       clock,
       random,
       log,

@@ -130,12 +130,14 @@ describe('one trace', { concurrency: false }, () => {
       },
     ];
     const notify = [{ on: ['Succeeded'], to: { webhook: { url: `${receiverUrl}/notify` } } }];
-    const root = { mode: 'sequential', children };
-    const submitted = await post<{ id: string }>('/v1/workflows', { root, notify }, `00-${TRACE}-${CALLER_SPAN}-01`);
+    const client = new HeddleClient({ baseUrl: url });
+    const workflow = { root: { mode: 'sequential', children }, notify } as Parameters<
+      HeddleClient['submitWorkflow']
+    >[0];
+    const { id } = await client.submitWorkflow(workflow, { traceparent: `00-${TRACE}-${CALLER_SPAN}-01` });
     pulled = await pull('Pull');
     await eventually(() => webhooks.length >= 2, 'both webhooks arrive');
-    const client = new HeddleClient({ baseUrl: url });
-    for await (const { kind, data } of client.workflowResults(submitted.id)) if (kind === 'Carry') carried = data;
+    for await (const { kind, data } of client.workflowResults(id)) if (kind === 'Carry') carried = data;
   }
 
   function named(name: string): ExportedSpan {
