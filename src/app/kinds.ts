@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 
+import { REMOTE_EVENT_KIND } from '../kinds/remote/remote-event.ts';
 import { dataKinds } from '../kinds/data/data-kinds.ts';
 import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
@@ -84,7 +85,7 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
   const others = kinds.filter(({ concurrency }) => concurrency === null);
   if (others.length > 0) sets.unshift(others);
   // Heddle's other kinds call nobody that would go on with a trace.
-  const handsTracesOn = settings.kindModules.length > 0 || settings.remoteExecutors.length > 0;
+  const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
   for (const set of sets) {
     const switchboard = new Switchboard();
     for (const kind of set) switchboard.register(kind.name, kindExecutor(kind, engine, tracing));
