@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 
+import { REMOTE_EVENT_KIND } from '../kinds/remote/remote-event.ts';
 import { dataKinds } from '../kinds/data/data-kinds.ts';
 import { conditional } from '../kinds/conditional/conditional.ts';
 import type { KindDefinition } from '../kinds/definition/define-kind.ts';
@@ -10,6 +11,7 @@ import type { Engine, ModelBooks, Models, Notices, ScanBooks, SharedData } from 
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Random } from '../runtime/random.ts';
+import type { Tracing } from '../runtime/trace.ts';
 import { watchAttempts } from './attempt-watch.ts';
 import { loadKinds } from './kind-modules.ts';
 import { reconKinds } from './recon-kinds.ts';
@@ -26,6 +28,8 @@ export interface KindsOptions {
   clock: Clock;
   random: Random;
   log: Logger;
+  /** Records a span of each run; none by default. */
+  tracing?: Tracing;
   stopping: StopSequence;
 }
 
@@ -33,6 +37,7 @@ export interface KindsOptions {
 const GRACE_MS = 2000;
 
 export interface ServerKindsOptions extends KindsOptions {
+  tracing: Tracing;
   findings: ScanBooks;
   models: ModelBooks & Models;
   notices: Notices;
@@ -44,7 +49,7 @@ export interface ServerKindsOptions extends KindsOptions {
   /** Domains whose names scans may look up beside those of the scope. */
   followedNames: readonly string[];
   /** Where tasks of the kind `RemoteEvent` go. */
-  remote: Omit<RemoteKindsOptions, 'log'>;
+  remote: RemoteKindsOptions;
 }
 
 /** Runs Heddle's own kinds and those of the configured modules in this process. */
@@ -62,7 +67,7 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
   const own = [
     ...serverScanKinds({ settings, books: findings, clock, defaultRoot: defaultScanRoot }),
     ...reconKinds({ settings, models, clock, watch: watchAttempts(engine), followed: followedNames }),
-    ...remoteKinds({ ...remote, log }),
+    ...remoteKinds(remote),
     ...tellingKinds({ notices, ssrf }),
     ...dataKinds({ models, shared, clock }),
     conditional(),
@@ -75,13 +80,15 @@ export async function kindsOfServer(options: ServerKindsOptions): Promise<KindDe
 
 /** One worker for all kinds; those with a concurrency of their own get one each, so that it holds. */
 export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions): void {
-  const { settings, engine, clock, random, log, stopping } = options;
+  const { settings, engine, clock, random, log, tracing, stopping } = options;
   const sets = kinds.filter(({ concurrency }) => concurrency !== null).map((kind) => [kind]);
   const others = kinds.filter(({ concurrency }) => concurrency === null);
   if (others.length > 0) sets.unshift(others);
+  // Heddle's other kinds call nobody that would go on with a trace.
+  const handsTracesOn = settings.kindModules.length > 0 || kinds.some(({ name }) => name === REMOTE_EVENT_KIND);
   for (const set of sets) {
     const switchboard = new Switchboard();
-    for (const kind of set) switchboard.register(kind.name, kindExecutor(kind, engine));
+    for (const kind of set) switchboard.register(kind.name, kindExecutor(kind, engine, tracing));
     const worker = new LocalWorker({
       engine,
       switchboard,
@@ -89,6 +96,7 @@ export function runKinds(kinds: readonly KindDefinition[], options: KindsOptions
       concurrency: Math.min(set[0]!.concurrency ?? settings.workerConcurrency, settings.workerConcurrency),
       intervalMs: settings.workerLoopIntervalMs,
       leaseMs: settings.workerLeaseSecs * 1000,
+      traced: handsTracesOn,
       clock,
       random,
       log,

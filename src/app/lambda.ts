@@ -120,7 +120,7 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
     const { classes } = await readPolicy(database, settings);
     // The engine keeps the list, so that a function that stays warm learns of classes that servers have now.
     const resourceClasses = [...classes];
-    const engine = openProcessEngine(own, { ...common, database, queue, metrics, resourceClasses });
+    const engine = openProcessEngine(own, { ...common, database, queue, metrics, tracing, resourceClasses });
     const embedded = new EmbeddedMetrics(metrics.registry, metricSink ?? process.stdout, systemClock);
     const jobs = { database, queue, log, newId, now: () => null };
     const holder = `lambda/${newId()}`;

@@ -98,7 +98,7 @@ export function openProcessDatabase({ role, settings }: Common, parts: Omit<Data
 /** `resourceClasses` are those of the pool's policy in the database. */
 export function openProcessEngine(
   { role, settings }: Common,
-  parts: Omit<EngineOptions, keyof EngineSettings> & Required<Pick<EngineOptions, 'resourceClasses'>>,
+  parts: Omit<EngineOptions, keyof EngineSettings> & Required<Pick<EngineOptions, 'resourceClasses' | 'tracing'>>,
 ): TransactionalEngine {
   return createEngine({ ...optionsOf(role, settings).engine, ...parts });
 }

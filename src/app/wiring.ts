@@ -133,8 +133,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
-  const { tracing } = base;
-  const remote = { executors, database, tracing };
+  const remote = { executors, tracing: base.tracing };
   await startKinds({
     ...base,
     engine,
@@ -191,10 +190,10 @@ async function startBase(options: SystemOptions): Promise<Base> {
 }
 
 function startEngine(base: Base, queue: MessageQueue, classes: readonly ResourceClass[]): TransactionalEngine {
-  const { database, clock, random, log, metrics, settings, stopping } = base;
+  const { database, clock, random, log, metrics, tracing, settings, stopping } = base;
   const engine = openProcessEngine(
     { role: 'server', settings },
-    { database, queue, clock, random, log, metrics, resourceClasses: classes },
+    { database, queue, clock, random, log, metrics, tracing, resourceClasses: classes },
   );
   stopping.add('the engine', () => engine.close());
   return engine;

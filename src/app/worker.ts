@@ -111,10 +111,10 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   const { settings, log, stopping } = start;
   surviveStrayRejections(log, stopping);
   const common = { clock: systemClock, random: systemRandom, log };
-  const database = await openWorkerDatabase(start);
-  const { control, results, asks } = await accessOf(start, database);
   const tracing = await openTracing(settings, log);
   stopping.add('tracing', () => tracing.shutdown());
+  const database = await openWorkerDatabase(start);
+  const { control, results, asks } = await accessOf(start, database, tracing);
   const kinds = kindsOf(start, database, control, tracing);
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(error instanceof Error ? error.message : String(error), { cause: error });
@@ -123,7 +123,17 @@ async function startWorker(start: Start): Promise<{ worker: QueueWorker; ready: 
   const name = `${hostname()}/${process.pid}`;
   const concurrency = settings.workerConcurrency;
   const leaseMs = settings.workerLeaseSecs * 1000;
-  const worker = new QueueWorker({ queue, kinds, worker: name, concurrency, leaseMs, control, results, ...common });
+  const worker = new QueueWorker({
+    queue,
+    kinds,
+    worker: name,
+    concurrency,
+    leaseMs,
+    control,
+    results,
+    tracing,
+    ...common,
+  });
   worker.start();
   const health = healthLoop(worker, log);
   health.start();
@@ -156,7 +166,7 @@ function kindsOf(
   const probing = reconKinds({ settings, models, clock: systemClock, watch });
   const executors = openExecutors({ settings, clock: systemClock, random: systemRandom, log });
   stopping.add('the executors', async () => executors?.close());
-  const remote = remoteKinds({ executors, database, tracing, log });
+  const remote = remoteKinds({ executors, tracing });
   const withOwn = (own: readonly KindDefinition[]): KindDefinition[] => [
     ...modules,
     ...own.filter(({ name }) => modules.every((kind) => kind.name !== name)),
@@ -198,10 +208,14 @@ interface Access {
   asks: 'database' | 'server' | null;
 }
 
-async function accessOf({ settings, server, log, stopping }: Start, database: Database | null): Promise<Access> {
+async function accessOf(
+  { settings, server, log, stopping }: Start,
+  database: Database | null,
+  tracing: Tracing,
+): Promise<Access> {
   if (database !== null) {
     const { classes: resourceClasses } = await readPolicy(database, settings);
-    const parts = { database, clock: systemClock, random: systemRandom, log, resourceClasses };
+    const parts = { database, clock: systemClock, random: systemRandom, log, tracing, resourceClasses };
     const engine = openProcessEngine({ role: 'worker', settings }, parts);
     stopping.add('the engine', () => engine.close());
     return { control: engineControl(engine), results: engineResults(engine), asks: 'database' };

@@ -51,6 +51,8 @@ export interface SubmitOptions {
   batchName?: string;
   /** A repeat with the same key answers the first answer and creates nothing. */
   idempotencyKey?: string;
+  /** W3C trace context that what is submitted goes on with. */
+  traceparent?: string;
 }
 
 export interface Submitted<Task> {
@@ -121,7 +123,7 @@ export class HeddleClient {
     options: SubmitOptions,
     prefer: string | undefined,
   ): Promise<Submitted<Task>> {
-    const headers = { prefer, 'idempotency-key': options.idempotencyKey };
+    const headers = { prefer, 'idempotency-key': options.idempotencyKey, traceparent: options.traceparent };
     const response = await this.#transport.send('POST', '/task', {
       body: tasks,
       headers,
@@ -220,9 +222,9 @@ export class HeddleClient {
   /** Stores a tree and starts it; a repeat with the same UUID as the root's id changes nothing. */
   submitWorkflow(
     workflow: NewWorkflowDto,
-    options: Pick<SubmitOptions, 'idempotencyKey'> = {},
+    options: Pick<SubmitOptions, 'idempotencyKey' | 'traceparent'> = {},
   ): Promise<SubmittedWorkflowDto> {
-    const headers = { 'idempotency-key': options.idempotencyKey };
+    const headers = { 'idempotency-key': options.idempotencyKey, traceparent: options.traceparent };
     return this.#transport.json('POST', '/v1/workflows', { body: workflow, headers });
   }
 

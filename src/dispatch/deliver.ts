@@ -4,6 +4,8 @@ import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Tracing } from '../runtime/trace.ts';
+import { attemptContext, workflowContext } from '../runtime/work-spans.ts';
+import { tellsOfWorkflow } from '../domain/notification/notification.ts';
 import type { Action, WebhookParams } from '../domain/task.ts';
 import type { Delivery, DeliveryResult } from '../engine/port.ts';
 import { readCancelAction } from './cancel-action.ts';
@@ -62,7 +64,7 @@ export async function deliverOnce(
   };
   const result = await tracing.span(
     `webhook ${trigger}`,
-    { kind: 'client', parent: delivery.traceparent, attributes },
+    { kind: 'client', parent: parentOf(tracing, delivery), attributes },
     (span) => attempt(delivery, dependencies, tracing.traceparentOf(span), stop),
   );
   const outcome = result.outcome === 'delivered' ? 'success' : 'failure';
@@ -70,6 +72,14 @@ export async function deliverOnce(
   metrics?.webhookDurationSeconds.observe({ trigger }, (clock.monotonic() - startedAt) / 1000);
   if (result.outcome !== 'retry') metrics?.webhookExecutions.inc({ trigger, outcome });
   return result;
+}
+
+/** The attempt that it tells of, or the workflow. */
+function parentOf(tracing: Tracing, delivery: Delivery): string | null {
+  const { task_id, workflow_id, attempt: number, traceparent } = delivery;
+  return tellsOfWorkflow(delivery)
+    ? workflowContext(tracing, traceparent, workflow_id)
+    : attemptContext(tracing, traceparent, task_id, number);
 }
 
 async function attempt(

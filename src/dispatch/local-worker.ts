@@ -50,6 +50,8 @@ export interface LocalWorkerOptions {
   intervalMs: number;
   /** How long its claims last without a sign of life, ms: when this process is killed, others go on. Default: the deadline. */
   leaseMs?: number | undefined;
+  /** Whether its tasks need their traces while tracing is off, to hand on. */
+  traced?: boolean;
   /** How often tasks whose executors listen to their signal are looked up; 5,000 ms by default. */
   watchIntervalMs?: number;
   clock: Clock;
@@ -254,8 +256,8 @@ export class LocalWorker {
   }
 
   #request(limit: number): ClaimRequest {
-    const { holder, leaseMs } = this.#options;
-    return { lanes: this.#lanes, limit, holder, ...(leaseMs === undefined ? {} : { lease_ms: leaseMs }) };
+    const { holder, leaseMs, traced = false } = this.#options;
+    return { lanes: this.#lanes, limit, holder, traced, ...(leaseMs === undefined ? {} : { lease_ms: leaseMs }) };
   }
 
   async #claim(limit: number): Promise<void> {

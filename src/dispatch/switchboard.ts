@@ -8,6 +8,8 @@ export interface TaskContext {
   /** Aborts when the task was canceled or timed out, and when the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** W3C trace context of the task; null where there is none. */
+  readonly traceparent: string | null;
   /** Adds to the task's counters; resolves when they are durable. Need not be awaited. */
   readonly progress: (newSuccess: number, newFailures: number) => Promise<ProgressResult>;
 }

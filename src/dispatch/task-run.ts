@@ -41,6 +41,10 @@ export class TaskRun implements TaskContext {
     return (this.#log ??= this.#environment.log.child({ task_id: id, kind, attempt }));
   }
 
+  get traceparent(): string | null {
+    return this.task.traceparent ?? null;
+  }
+
   /** A function of its own, so that executors may take the context apart. */
   get progress(): TaskContext['progress'] {
     return (newSuccess, newFailures) => this.#count(newSuccess, newFailures);

@@ -26,7 +26,7 @@ export interface CreateTaskCollectionMessage {
   collection: { name: string | null; root: NewContainerNode; notify?: readonly WorkflowNotification[] };
   /** The run of a job that it belongs to; null for any other. */
   job_run_id: string | null;
-  /** W3C trace context that its webhooks and remote calls continue. */
+  /** W3C trace context that everything its tasks cause continues. */
   traceparent?: string;
 }
 
@@ -81,6 +81,8 @@ export interface StartTaskMessage {
   type: 'StartTask';
   root_container_id: ContainerId;
   task: StartedTask;
+  /** W3C trace context for what the attempt does; absent where there is none. */
+  traceparent?: string;
 }
 
 export interface StartedTask {

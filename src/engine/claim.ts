@@ -6,7 +6,9 @@ import {
   submitAndClaim,
   type Claimed,
   type ClaimRow,
+  type ClaimTerms,
 } from '../store/claims.ts';
+import { attemptContext } from '../runtime/work-spans.ts';
 import type { SubmissionRows } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
 import { withInputs } from './flow/hand-out.ts';
@@ -31,7 +33,17 @@ export function workflowsOf(rows: readonly { workflow_id: string }[]): string[] 
   return [...workflows];
 }
 
-function claimedTaskOf(row: ClaimRow, kind: string): ClaimedTask {
+/** The trace context that goes out with a claimed task, for what its attempt does. */
+export function traceOf(
+  context: EngineContext,
+  { id, attempt, traceparent = null }: ClaimRow,
+): { traceparent?: string } {
+  if (traceparent === null) return {};
+  const own = context.traces === null ? traceparent : attemptContext(context.traces.tracing, traceparent, id, attempt);
+  return own === null ? {} : { traceparent: own };
+}
+
+function claimedTaskOf(context: EngineContext, row: ClaimRow, kind: string): ClaimedTask {
   return {
     id: row.id,
     workflow_id: row.workflow_id,
@@ -43,6 +55,7 @@ function claimedTaskOf(row: ClaimRow, kind: string): ClaimedTask {
     linked: row.linked,
     container_id: row.container_id,
     local_id: row.local_id,
+    ...traceOf(context, row),
   };
 }
 
@@ -57,18 +70,9 @@ export class Claims {
 
   /** Takes tasks that the caller runs itself; they are running when this returns. */
   async claim(request: ClaimRequest): Promise<ClaimedTask[]> {
-    const { database, settings } = this.#context;
     const lanes = await claimableLaneIds(this.#context, request.lanes);
     await this.#markSeen(lanes, request.holder);
-    const claimed = await claimTasks(
-      database,
-      lanes,
-      request.limit,
-      request.holder,
-      settings.claimTimeoutMs,
-      request.lease_ms ?? null,
-      this.#context.now(),
-    );
+    const claimed = await claimTasks(this.#context.database, lanes, this.#termsOf(request), this.#context.now());
     const tasks = await this.#handOut(claimed);
     return lanes.some(isRunnerLane) ? withRunners(this.#context, tasks) : tasks;
   }
@@ -83,7 +87,7 @@ export class Claims {
     const lanes = await claimableLaneIds(context, request.lanes);
     const isPlain = reports.every(({ result, notices }) => result === undefined && notices === undefined);
     // Which kinds stand in the lane of a runner is known too late to lock them before the tasks that are reported.
-    if (rounds.length !== 1 || !isPlain || lanes.some(isRunnerLane)) {
+    if (rounds.length !== 1 || !isPlain || lanes.some(isRunnerLane) || context.traces !== null) {
       const outcomes = await report(context, reports);
       return { outcomes, claimed: await this.claim(request) };
     }
@@ -91,15 +95,7 @@ export class Claims {
     const order = rounds[0]!.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
     const set = order.map((index) => reports[index]!);
     const input = settleInput(context, set);
-    const { moved, claimed } = await settleAndClaim(
-      context.database,
-      input,
-      lanes,
-      request.limit,
-      request.holder,
-      context.settings.claimTimeoutMs,
-      request.lease_ms ?? null,
-    );
+    const { moved, claimed } = await settleAndClaim(context.database, input, lanes, this.#termsOf(request));
     noteIgnored(context, moved);
     // What this call took from its lanes needs nobody else, unless there was more than it could take.
     const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
@@ -119,15 +115,8 @@ export class Claims {
     try {
       const lanes = await claimableLaneIds(context, request.lanes);
       await this.#markSeen(lanes, request.holder);
-      const { claimTimeoutMs } = context.settings;
-      const { stored, claimed } = await submitAndClaim(
-        context.database,
-        rows,
-        lanes,
-        request,
-        claimTimeoutMs,
-        context.now(),
-      );
+      const terms = this.#termsOf(request);
+      const { stored, claimed } = await submitAndClaim(context.database, rows, lanes, terms, context.now());
       along.arrived(await this.#handOut(claimed));
       // What this call took needs nobody else, unless there was more than it could take.
       const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
@@ -136,6 +125,12 @@ export class Claims {
       along.arrived(null);
       throw error;
     }
+  }
+
+  #termsOf({ limit, holder, lease_ms = null, traced = false }: ClaimRequest): ClaimTerms {
+    const { settings, traces } = this.#context;
+    const { claimTimeoutMs } = settings;
+    return { limit, holder, claimTimeoutMs, leaseMs: lease_ms, traced: traced || traces !== null };
   }
 
   async #handOut({ rows, refused }: Claimed<ClaimRow>): Promise<ClaimedTask[]> {
@@ -151,7 +146,7 @@ export class Claims {
       else list.push(row.waited_ms);
     }
     await observer.claimed('pending', 'running', [...waits]);
-    const tasks = rows.map((row) => claimedTaskOf(row, names.get(row.kind_id)!));
+    const tasks = rows.map((row) => claimedTaskOf(this.#context, row, names.get(row.kind_id)!));
     if (!rows.some((row) => row.computed)) return tasks;
     const computed = new Set(rows.flatMap((row) => (row.computed ? [row.id] : [])));
     return withInputs(this.#context, tasks, computed);

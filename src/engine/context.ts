@@ -9,6 +9,7 @@ import type { Kinds } from '../store/kinds.ts';
 import type { Observer } from './observe.ts';
 import type { Offers } from './offers.ts';
 import type { Signals } from './signals.ts';
+import type { Traces } from './traces/traces.ts';
 
 export interface EngineSettings {
   /** How long a claimed task may stay so while nobody delivers its start. */
@@ -31,6 +32,8 @@ export interface EngineContext {
   kinds: Kinds;
   signals: Pick<Signals, keyof Signals>;
   observer: Pick<Observer, keyof Observer>;
+  /** Null while tracing is off. */
+  traces: Traces | null;
   offers: Offers;
   settings: EngineSettings;
   /** Classes of runner that the pool has; null: not known here, and any name is taken. */

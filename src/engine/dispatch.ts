@@ -3,7 +3,7 @@ import { encodeStartTask } from '../domain/parse/encode.ts';
 import type { MessageQueue } from '../queue/port.ts';
 import { derivedId } from '../runtime/derived-id.ts';
 import { claimForQueue, findDispatchable, markWorkersSeen, type ClaimRow } from '../store/claims.ts';
-import { workflowsOf } from './claim.ts';
+import { traceOf, workflowsOf } from './claim.ts';
 import type { EngineContext } from './context.ts';
 import { resolveInputs } from './flow/resolve.ts';
 import { laneIds } from './lanes.ts';
@@ -44,7 +44,7 @@ function dispatchKind(
     const { resolved, failures } = await resolveInputs(inner, tasks);
     // In this transaction: nothing is left claimed that has no message.
     if (failures.length > 0) await report(inner, failures);
-    const messages = resolved.map((row) => messageOf(row, kind));
+    const messages = resolved.map((row) => messageOf(inner, row, kind));
     await queue.sendIn(
       tx,
       workerQueueOf(kind),
@@ -62,7 +62,7 @@ function startMessageId({ task: { id, attempt } }: StartTaskMessage): string {
   return derivedId(id, { ordinal: attempt });
 }
 
-function messageOf(row: ClaimRow, kind: string): StartTaskMessage {
+function messageOf(context: EngineContext, row: ClaimRow, kind: string): StartTaskMessage {
   return {
     type: 'StartTask',
     root_container_id: row.workflow_id,
@@ -77,6 +77,7 @@ function messageOf(row: ClaimRow, kind: string): StartTaskMessage {
       ...(row.deadline_basis === 0 ? { timeout_basis: 'start' as const } : {}),
       parent_id: row.container_id,
     },
+    ...traceOf(context, row),
   };
 }
 

@@ -4,6 +4,7 @@ import { newId, type Random } from '../runtime/random.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import type { Tracing } from '../runtime/trace.ts';
 import type { MessageQueue } from '../queue/port.ts';
 import type { Database, Queryable } from '../store/database.ts';
 import { Kinds } from '../store/kinds.ts';
@@ -28,6 +29,7 @@ import { askForRunners } from './runners/ask.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
+import { Traces } from './traces/traces.ts';
 import { inTransaction } from './transaction.ts';
 import * as advance from './trees/advance.ts';
 import { createNodes } from './trees/create-nodes.ts';
@@ -40,6 +42,8 @@ export interface EngineOptions extends Partial<EngineSettings> {
   random: Random;
   log: Logger;
   metrics?: Metrics;
+  /** Records the spans of workflows and attempts; none by default. */
+  tracing?: Tracing;
   /** Classes of runner that the pool has; any name is taken where they are not known. */
   resourceClasses?: KnownClasses;
   /** Where tasks of kinds go whose workers read queues; without it `dispatch` finds nothing to do. */
@@ -140,9 +144,10 @@ async function counting<T>(failures: { inc(): void } | undefined, work: Promise<
 }
 
 function contextOf(options: EngineOptions): EngineContext {
-  const { database, clock, random, log, metrics } = options;
+  const { database, clock, random, log, metrics, tracing } = options;
   const kinds = new Kinds(database);
   const signals = new Signals(database, clock, log, newId(), () => metrics?.notifications.inc());
+  const traces = tracing?.enabled === true ? new Traces(tracing, database, log) : null;
   return {
     database,
     clock,
@@ -151,7 +156,8 @@ function contextOf(options: EngineOptions): EngineContext {
     metrics,
     kinds,
     signals,
-    observer: new Observer(metrics, kinds, signals),
+    observer: new Observer({ metrics, kinds, signals, traces }),
+    traces,
     offers: new Offers(),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,

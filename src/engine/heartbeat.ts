@@ -2,6 +2,7 @@ import { recordHeartbeats, releaseAttempts } from '../store/claims.ts';
 import type { EngineContext } from './context.ts';
 import type { Heartbeat, HeartbeatResult, TransitionOutcome } from './port.ts';
 import { distinctRounds, outcomesOf } from './report.ts';
+import { openAttempts, recordEnds } from './traces/attempts.ts';
 
 const RESULTS = ['applied', 'canceled', 'not_found', 'stale_attempt'] as const satisfies readonly HeartbeatResult[];
 
@@ -52,11 +53,14 @@ export async function release(
   const outcomes = new Array<TransitionOutcome>(tasks.length);
   for (const round of distinctRounds(tasks)) {
     const set = round.map((index) => tasks[index]!);
+    const ids = set.map((task) => task.task_id);
+    const open = await openAttempts(context, ids);
     const { given, ...moved } = await releaseAttempts(context.database, set, context.now());
     await context.observer.moved({ lanes: moved.lanes ?? null });
     if (given !== null) await context.observer.moved(given);
-    const ids = set.map((task) => task.task_id);
-    outcomesOf(ids, moved, () => 'pending').forEach((outcome, at) => {
+    const results = outcomesOf(ids, moved, () => 'pending');
+    recordEnds(context, open, results, () => ({ outcome: 'handed_back' }));
+    results.forEach((outcome, at) => {
       outcomes[round[at]!] = outcome;
     });
   }

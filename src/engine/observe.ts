@@ -4,6 +4,7 @@ import type { Kinds } from '../store/kinds.ts';
 import type { DeliveriesMoved } from '../store/deliveries.ts';
 import type { Moved } from '../store/transitions.ts';
 import type { Signals } from './signals.ts';
+import type { EndedAttempt, Traces } from './traces/traces.ts';
 
 const PARENT_OUTCOME = {
   succeeded: 'success',
@@ -25,16 +26,18 @@ export const TRANSITION_RESULTS = [
   'not_found',
 ] as const;
 
-/** Tells metrics and waiting loops what a committed transition did. */
+/** Tells metrics, traces and waiting loops what a committed transition did. */
 export class Observer {
   readonly #metrics: Metrics | undefined;
   readonly #kinds: Kinds;
   readonly #signals: Signals;
+  readonly #traces: Traces | null;
 
-  constructor(metrics: Metrics | undefined, kinds: Kinds, signals: Signals) {
-    this.#metrics = metrics;
-    this.#kinds = kinds;
-    this.#signals = signals;
+  constructor(parts: { metrics: Metrics | undefined; kinds: Kinds; signals: Signals; traces: Traces | null }) {
+    this.#metrics = parts.metrics;
+    this.#kinds = parts.kinds;
+    this.#signals = parts.signals;
+    this.#traces = parts.traces;
   }
 
   async moved(moved: Moved): Promise<void> {
@@ -43,6 +46,8 @@ export class Observer {
       deliveries: (moved.deliveries ?? 0) > 0,
       workflows: moved.workflows ?? [],
     });
+    const { ended } = moved;
+    if (this.#traces !== null && ended !== null && ended !== undefined) await this.#traces.workflowsEnded(ended);
     if (this.#metrics === undefined) return;
     const kindIds = [...(moved.moved ?? []), ...(moved.cascaded ?? [])].map(([kind]) => kind);
     await this.#learn(kindIds);
@@ -61,6 +66,11 @@ export class Observer {
     }
     for (const [parent, count] of moved.propagations ?? []) this.#propagated(taskStateOf(parent), count);
     this.#countLate(moved.codes ?? []);
+  }
+
+  /** Attempts with a trace that are over. */
+  attemptsEnded(ended: readonly EndedAttempt[]): void {
+    this.#traces?.attemptsEnded(ended);
   }
 
   /** Tasks that a claim took, or that a worker's first sign of life started, with how long each had been ready. */

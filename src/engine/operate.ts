@@ -10,7 +10,9 @@ import {
 import { findStates, findWorkflow } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { TransitionOutcome } from './port.ts';
+import { openAttempts, recordEnds } from './traces/attempts.ts';
 import { TRANSITION_RESULTS } from './observe.ts';
+import { outcomesOf } from './report.ts';
 
 type Operation = (ids: readonly string[]) => Promise<Moved>;
 
@@ -32,18 +34,28 @@ async function operate(
   }));
 }
 
-export function cancel(context: EngineContext, ids: readonly string[], reason: string): Promise<TransitionOutcome[]> {
-  return operate(context, ids, (set) => cancelTasks(context.database, set, reason, context.now()));
+export async function cancel(
+  context: EngineContext,
+  ids: readonly string[],
+  reason: string,
+): Promise<TransitionOutcome[]> {
+  const open = await openAttempts(context, ids);
+  const outcomes = await operate(context, ids, (set) => cancelTasks(context.database, set, reason, context.now()));
+  recordEnds(context, open, outcomes, () => ({ outcome: 'canceled' }));
+  return outcomes;
 }
 
 /** Cancels every open task of a workflow; returns how many, or null where there is no such workflow. */
 export async function cancelWorkflow(context: EngineContext, id: string): Promise<number | null> {
   if ((await findWorkflow(context.database, id)) === null) return null;
-  const open = await findOpenTasks(context.database, id);
-  if (open.length === 0) return 0;
-  const moved = await cancelTasks(context.database, open, 'its workflow was canceled', context.now());
+  const ids = await findOpenTasks(context.database, id);
+  if (ids.length === 0) return 0;
+  const open = await openAttempts(context, ids);
+  const moved = await cancelTasks(context.database, ids, 'its workflow was canceled', context.now());
   await context.observer.moved({ ...moved, codes: null });
-  return moved.codes?.filter((code) => code === 0).length ?? open.length;
+  const outcomes = outcomesOf(ids, moved, () => 'canceled');
+  recordEnds(context, open, outcomes, () => ({ outcome: 'canceled' }));
+  return outcomes.filter(({ result }) => result === 'applied').length;
 }
 
 export function pause(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {

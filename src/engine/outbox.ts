@@ -11,6 +11,7 @@ import {
 import { MAIL_ORIGIN, type NoticeAction } from '../domain/notification/notification.ts';
 import type { Action } from '../domain/task.ts';
 import type { EngineContext } from './context.ts';
+import { recordUnreported } from './traces/attempts.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './port.ts';
 
 /** The stored form of an action: with its origin beside it, so that fairness needs no look into URLs. */
@@ -55,6 +56,7 @@ export async function settleDeliveries(context: EngineContext, results: readonly
     return result.cancel_action === undefined ? row : { ...row, c: storedAction(result.cancel_action) };
   });
   const moved = await settleTries(context.database, rows, context.random.next(), context.now());
+  recordUnreported(context, moved.attempts, 'failed');
   await context.observer.delivered(moved);
 }
 

@@ -4,10 +4,11 @@ import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
+import type { ClaimAlong, ClaimedTask, ClaimRequest } from './claimed.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type { TaskNotices } from './notices/port.ts';
-import type { RunnerDesk, RunnersAsked, TaskRunner } from './runners/port.ts';
+import type { RunnerDesk, RunnersAsked } from './runners/port.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -18,6 +19,7 @@ import type {
   WorkflowTree,
 } from '../domain/workflow.ts';
 
+export type { ClaimAlong, ClaimedTask, ClaimRequest } from './claimed.ts';
 export type {
   Delivery,
   DeliveryClaimRequest,
@@ -38,7 +40,7 @@ export interface Submission {
   workflow_id: WorkflowId;
   name: string | null;
   tasks: readonly NewTask[];
-  /** W3C trace context of the caller, carried on to the webhooks. */
+  /** W3C trace context of the caller, carried on to all that its tasks cause. */
   traceparent: string | null;
   idempotency: IdempotencyKey | null;
 }
@@ -114,44 +116,6 @@ export interface SubmitResult {
   tasks: SubmittedTask[];
   /** True where an earlier request with the same idempotency key already did the work. */
   replayed: boolean;
-}
-
-export interface ClaimRequest {
-  /** `webhook`, `kind:NAME` for each kind that the claimer runs, or `runner:NUMBER` of the runner that it is. */
-  lanes: readonly string[];
-  limit: number;
-  /** Who claims: shown by explain, never compared. */
-  holder: string;
-  /**
-   * How long an attempt is kept without a heartbeat, milliseconds; after that the task is another's, as its next attempt.
-   * Null: until the task's deadline.
-   */
-  lease_ms?: number | null;
-}
-
-/** A claim that rides on another call, for one transaction less. */
-export interface ClaimAlong {
-  request: ClaimRequest;
-  /** Called once: with what was claimed, or null where the call failed and nothing was. */
-  arrived(tasks: ClaimedTask[] | null): void;
-}
-
-/** A task handed to the process that will run it; it is `running` already. */
-export interface ClaimedTask {
-  id: TaskId;
-  workflow_id: WorkflowId;
-  kind: string;
-  name: string;
-  attempt: number;
-  metadata: JsonObject;
-  timeout_secs: number;
-  /** Whether its workflow has dependencies. */
-  linked: boolean;
-  /** The container it stands in; null for a task of a batch. */
-  container_id: string | null;
-  local_id: string | null;
-  /** Those that its requirements got it, the one that claimed it among them; absent where it needs none. */
-  runners?: readonly TaskRunner[];
 }
 
 /** What a worker or a webhook target says of a task. A null attempt speaks for the current one. */

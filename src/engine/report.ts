@@ -4,6 +4,7 @@ import type { EngineContext } from './context.ts';
 import { TRANSITION_RESULTS } from './observe.ts';
 import { storedAction } from './outbox.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
+import { openAttempts, recordEnds } from './traces/attempts.ts';
 
 /** Longest reason that is kept, characters. */
 const REASON_MAX = 2_000;
@@ -74,6 +75,7 @@ function workflowsToLock(set: readonly Report[]): string[] | null {
 async function settleSet(context: EngineContext, set: readonly Report[]): Promise<TransitionOutcome[]> {
   const input = settleInput(context, set);
   const results = set.flatMap(({ task_id, result }) => (result === undefined ? [] : [{ i: task_id, d: result }]));
+  const open = await openAttempts(context, input.ids);
   const moved = await settle(
     context.database,
     input,
@@ -82,7 +84,9 @@ async function settleSet(context: EngineContext, set: readonly Report[]): Promis
   );
   noteIgnored(context, moved);
   await context.observer.moved(moved);
-  return outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
+  const outcomes = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
+  recordEnds(context, open, outcomes, (index) => set[index]!);
+  return outcomes;
 }
 
 /** Whoever reports may name anything; what cannot be disabled is said where operators look. */

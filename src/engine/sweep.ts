@@ -5,6 +5,7 @@ import { forgetIdempotencyKeys } from '../store/submissions.ts';
 import { promoteDelayed, regrantSlots, relayOne, sweepLeases, type Swept } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import type { RetentionResult, SweepResult } from './port.ts';
+import { recordUnreported } from './traces/attempts.ts';
 
 const PROMOTE_MAX = 5_000;
 const LEASES_MAX = 50;
@@ -57,6 +58,8 @@ async function tellSwept(context: EngineContext, swept: Swept): Promise<{ timedO
   const { observer, signals, metrics } = context;
   signals.emit({ lanes: swept.lanes });
   const { settled, lost, queued } = swept;
+  recordUnreported(context, swept.overdue, 'timed_out');
+  recordUnreported(context, lost?.attempts, 'lost');
   for (const moved of [settled, lost?.failed, lost?.requeued, queued?.failed, queued?.requeued, swept.requeued]) {
     if (moved !== null && moved !== undefined) await observer.moved({ ...moved, codes: null });
   }

@@ -53,6 +53,7 @@ function innerContext(outer: EngineContext, tx: Queryable): InnerContext {
         moved: (moved) => observeLater(() => observer.moved(moved)),
         claimed: (from, to, waits) => observeLater(() => observer.claimed(from, to, waits)),
         delivered: (moved) => observeLater(() => observer.delivered(moved)),
+        attemptsEnded: (ended) => void later.push(() => observer.attemptsEnded(ended)),
         refused: (tasks) => void later.push(() => observer.refused(tasks)),
         created: (tasks, withDependencies) => void later.push(() => observer.created(tasks, withDependencies)),
       },

@@ -1,10 +1,21 @@
-import { diag, DiagLogLevel, type DiagLogFunction, type Tracer } from '@opentelemetry/api';
+import {
+  diag,
+  DiagLogLevel,
+  type Context,
+  type DiagLogFunction,
+  type Span,
+  type SpanOptions,
+  type Tracer,
+} from '@opentelemetry/api';
+import type { IdGenerator } from '@opentelemetry/sdk-trace-node';
 
 import type { Logger } from './log.ts';
 import { targetOf, type OtlpProtocol } from './otlp.ts';
 
 /** Also how long a stop may wait for a collector that does not answer. */
 const EXPORT_TIMEOUT_MS = 3_000;
+/** Spans that wait to be sent, some 2 KB each; beyond it new ones are dropped, and counted in the log. */
+const WAITING_SPANS_MAX = 16_384;
 
 export interface TracerOptions {
   enabled: boolean;
@@ -19,8 +30,15 @@ export interface TracerOptions {
   log?: Logger;
 }
 
+/** The ids that a span gets; the trace's counts only for a span without a parent. */
+export interface SpanIds {
+  traceId?: string;
+  spanId: string;
+}
+
 export interface TraceSdk {
-  tracer: Tracer;
+  /** Starts a span, with ids of the SDK's making where none are given. */
+  startSpan(name: string, options: SpanOptions, parent: Context, ids?: SpanIds): Span;
   flush(): Promise<void>;
   shutdown(): Promise<void>;
 }
@@ -34,17 +52,48 @@ export async function startSdk(options: TracerOptions): Promise<TraceSdk> {
     load('@opentelemetry/resources', () => import('@opentelemetry/resources')),
   ]);
   if (options.log !== undefined) reportProblems(options.log);
+  const ids = new ChosenIds(new sdk.RandomIdGenerator());
   const exporter = new otlp.OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT_MS });
   const provider = new sdk.NodeTracerProvider({
     resource: resources.resourceFromAttributes({ 'service.name': options.serviceName }),
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(options.samplingRatio) }),
-    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter, { maxQueueSize: WAITING_SPANS_MAX })],
+    idGenerator: ids,
   });
+  const tracer: Tracer = provider.getTracer('heddle');
   return {
-    tracer: provider.getTracer('heddle'),
+    startSpan: (name, spanOptions, parent, chosen) =>
+      ids.choose(chosen, () => tracer.startSpan(name, spanOptions, parent)),
     flush: () => deliver(provider.forceFlush(), options.log),
     shutdown: () => deliver(provider.shutdown(), options.log),
   };
+}
+
+/** Random ids, except where a span is known by its ids before it is recorded. */
+class ChosenIds implements IdGenerator {
+  readonly #random: IdGenerator;
+  #chosen: SpanIds | undefined;
+
+  constructor(random: IdGenerator) {
+    this.#random = random;
+  }
+
+  choose(ids: SpanIds | undefined, start: () => Span): Span {
+    this.#chosen = ids;
+    try {
+      return start();
+    } finally {
+      this.#chosen = undefined;
+    }
+  }
+
+  generateTraceId(): string {
+    return this.#chosen?.traceId ?? this.#random.generateTraceId();
+  }
+
+  generateSpanId(): string {
+    return this.#chosen?.spanId ?? this.#random.generateSpanId();
+  }
 }
 
 /** A collector that is away loses the last spans; it must not fail the service. */

@@ -25,12 +25,37 @@ export interface SpanOptions {
   parent?: string | null;
 }
 
+/** A span that is over when it is recorded, known by its context before. */
+export interface PastSpan {
+  kind?: SpanOptions['kind'];
+  attributes?: Attributes;
+  /** The span's own W3C trace context, from `contextWithin` or `newContext`. */
+  context: string;
+  /** W3C trace context of its parent; null for the first span of a trace. */
+  parent: string | null;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  endedAt: number;
+  events?: readonly { name: string; at: number }[];
+  /** Why it failed; absent where it did not. */
+  error?: string;
+}
+
 export interface Tracing {
   readonly enabled: boolean;
   /** Runs `run` inside a span, which ends with it; an error is recorded on the span and thrown on. */
   span<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T>;
   /** The W3C trace context to hand on; null where there is no trace. While tracing is off it is the caller's own. */
   traceparentOf(span: Span): string | null;
+  /**
+   * The context of a span that some process will record under this id, for its children until then: in the parent's
+   * trace, with the parent's decision whether to record. While tracing is off it is the parent's own.
+   */
+  contextWithin(parent: string | null, spanId: string): string | null;
+  /** The context of the first span of a new trace, recorded later under this id; null while tracing is off. */
+  newContext(name: string, spanId: string): string | null;
+  /** Records a span after its end, where the caller's decision is to record its trace. */
+  record(name: string, span: PastSpan): void;
   /** Delivers what has ended; a collector that is away costs the spans, and no error. */
   flush(): Promise<void>;
   /** Delivers what is left. */
@@ -62,6 +87,9 @@ const TRACING_OFF: Tracing = {
     return run(caller === null ? NO_SPAN : trace.wrapSpanContext(caller));
   },
   traceparentOf,
+  contextWithin: (parent) => (parseTraceparent(parent) === null ? null : parent),
+  newContext: () => null,
+  record: () => undefined,
   flush: () => Promise.resolve(),
   shutdown: () => Promise.resolve(),
 };
@@ -74,13 +102,38 @@ function tracingOn(sdk: TraceSdk): Tracing {
     span: (name, options, run) => {
       const parent = parentContext(options.parent, current.getStore());
       const kind = SPAN_KIND[options.kind ?? 'internal'];
-      const span = sdk.tracer.startSpan(name, { kind, attributes: options.attributes ?? {} }, parent);
+      const span = sdk.startSpan(name, { kind, attributes: options.attributes ?? {} }, parent);
       return current.run(trace.setSpan(parent, span), () => endWith(span, run));
     },
     traceparentOf,
+    contextWithin,
+    newContext: (name, spanId) => traceparentOf(sdk.startSpan(name, {}, ROOT_CONTEXT, { spanId })),
+    record: (name, span) => recordPast(sdk, name, span),
     flush: () => sdk.flush(),
     shutdown: () => sdk.shutdown(),
   };
+}
+
+function contextWithin(parent: string | null, spanId: string): string | null {
+  const caller = parseTraceparent(parent);
+  return caller === null ? null : format({ ...caller, spanId });
+}
+
+function recordPast(sdk: TraceSdk, name: string, past: PastSpan): void {
+  const own = parseTraceparent(past.context);
+  if (own === null || own.traceFlags === 0) return;
+  const { kind = 'internal', attributes = {}, startedAt: startTime, events = [], error } = past;
+  const options = { kind: SPAN_KIND[kind], attributes, startTime };
+  const span = sdk.startSpan(name, options, parentContext(past.parent, undefined), own);
+  for (const event of events) span.addEvent(event.name, event.at);
+  if (error !== undefined) markFailed(span, error);
+  // Two clocks may have measured it.
+  span.end(Math.max(startTime, past.endedAt));
+}
+
+/** Marks a span as that of something that failed. */
+export function markFailed(span: Span, message: string): void {
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
 }
 
 function parentContext(parent: string | null | undefined, surrounding: Context | undefined): Context {
@@ -95,7 +148,7 @@ async function endWith<T>(span: Span, run: (span: Span) => Promise<T>): Promise<
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     span.recordException(error instanceof Error ? error : message);
-    span.setStatus({ code: SpanStatusCode.ERROR, message });
+    markFailed(span, message);
     throw error;
   } finally {
     span.end();
@@ -104,8 +157,11 @@ async function endWith<T>(span: Span, run: (span: Span) => Promise<T>): Promise<
 
 function traceparentOf(span: Span): string | null {
   const context = span.spanContext();
-  if (!isSpanContextValid(context)) return null;
-  return `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, '0')}`;
+  return isSpanContextValid(context) ? format(context) : null;
+}
+
+function format({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;

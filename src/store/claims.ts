@@ -3,45 +3,65 @@ import type { Queryable, Statement } from './database.ts';
 import { submissionValues, type SubmissionRows } from './submissions.ts';
 import { numberArray, settleValues, uuidArray, type GivenBack, type Moved, type SettleInput } from './transitions.ts';
 
-const CLAIM: Statement = {
-  name: 'tasks.claim',
-  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, deadline_basis, linked, container_id, local_id, computed,
-      waited_ms
-    from claim($1::integer[], $2, $3, 'run', $4, $5, $6)`,
-};
+/** What a claim hands out of a task. */
+const COLUMNS = `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
+      c.container_id, c.local_id, c.computed, c.waited_ms`;
+
+const NO_TASK = `null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
+      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
+      null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms`;
+
+/** A statement with a claim in it, without the traces of what is claimed and with them. */
+interface ClaimStatement {
+  plain: Statement;
+  traced: Statement;
+}
+
+/** The traces cost one look at the workflows of a whole set, and nothing where nobody asks for them. */
+function claiming(name: string, textOf: (columns: string, from: (claim: string) => string) => string): ClaimStatement {
+  return {
+    plain: { name, text: textOf(COLUMNS, (claim) => claim) },
+    traced: { name: `${name}_traced`, text: textOf(`${COLUMNS}, c.traceparent`, withTraces) },
+  };
+}
+
+function withTraces(claim: string): string {
+  return `(with taken as materialized (select c.* from ${claim}),
+        traces as materialized (select traceparents_of(array(select distinct t.workflow_id from taken t)) as of_workflow)
+      select t.*, x.of_workflow ->> t.workflow_id::text as traceparent from taken t cross join traces x) c`;
+}
+
+const CLAIM = claiming(
+  'tasks.claim',
+  (columns, from) => `select ${columns} from ${from("claim($1::integer[], $2, $3, 'run', $4, $5, $6) c")}`,
+);
 
 /** The settle runs before the claim: it is the outer side of the join. The kinds that are claimed are locked before its tasks. */
-const SETTLE_AND_CLAIM: Statement = {
-  name: 'tasks.settle_and_claim',
-  text: `with settled as materialized (
+const SETTLE_AND_CLAIM = claiming(
+  'tasks.settle_and_claim',
+  (columns, from) => `with settled as materialized (
       select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
       from lock_kinds($9::integer[]))
-    select s.moved, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
-      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
-      null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms
+    select s.moved, ${NO_TASK}${columns === COLUMNS ? '' : ', null as traceparent'}
     from settled s
     union all
-    select null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
-      c.container_id, c.local_id, c.computed, c.waited_ms
-    from settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c`,
-};
+    select null, ${columns}
+    from ${from("settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c")}`,
+);
 
 /** The submission runs before the claim: it is the outer side of the join. */
-const SUBMIT_AND_CLAIM: Statement = {
-  name: 'workflows.submit_and_claim',
-  text: `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now),
+const SUBMIT_AND_CLAIM = claiming(
+  'workflows.submit_and_claim',
+  (columns, from) => `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now),
     stored as materialized (
       select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now
       from lock_kinds($5::integer[] || $7::integer[]), moment m)
-    select s.lanes, s.now, null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
-      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
-      null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms
+    select s.lanes, s.now, ${NO_TASK}${columns === COLUMNS ? '' : ', null as traceparent'}
     from stored s
     union all
-    select null, null, c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
-      c.container_id, c.local_id, c.computed, c.waited_ms
-    from stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c`,
-};
+    select null, null, ${columns}
+    from ${from("stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c")}`,
+);
 
 const CLAIM_FOR_DELIVERY: Statement = {
   name: 'tasks.claim_for_delivery',
@@ -69,9 +89,7 @@ const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind
 
 const DISPATCH: Statement = {
   name: 'tasks.dispatch',
-  text: `select id, workflow_id, kind_id, name, attempt, metadata, timeout_secs, deadline_basis, linked, container_id, local_id, computed,
-      waited_ms
-    from dispatch($1, $2, $3, $4)`,
+  text: `select ${COLUMNS}, c.traceparent from ${withTraces('dispatch($1, $2, $3, $4) c')}`,
 };
 
 const WORKERS_SEEN: Statement = {
@@ -100,6 +118,17 @@ export interface ClaimRow {
   /** Expressions stand in its input. */
   computed: boolean;
   waited_ms: number;
+  /** W3C trace context that its workflow was submitted with; absent where it was not asked for. */
+  traceparent?: string | null;
+}
+
+/** What a claim is for, beside its lanes. */
+export interface ClaimTerms {
+  limit: number;
+  holder: string;
+  claimTimeoutMs: number;
+  leaseMs: number | null;
+  traced: boolean;
 }
 
 export interface Claimed<Row> {
@@ -115,18 +144,18 @@ function claimedOf<Row extends { id: string | null; waited_ms: number }>(rows: R
   return { rows, refused: last.waited_ms };
 }
 
+function statementFor({ plain, traced }: ClaimStatement, terms: ClaimTerms): Statement {
+  return terms.traced ? traced : plain;
+}
+
 export async function claimTasks(
   queryable: Queryable,
   lanes: readonly number[],
-  limit: number,
-  holder: string,
-  claimTimeoutMs: number,
-  leaseMs: number | null,
+  terms: ClaimTerms,
   now: string | null,
 ): Promise<Claimed<ClaimRow>> {
-  return claimedOf(
-    await queryable.query<ClaimRow>(CLAIM, [numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs, now]),
-  );
+  const values = [numberArray(lanes), terms.limit, terms.holder, terms.claimTimeoutMs, terms.leaseMs, now];
+  return claimedOf(await queryable.query<ClaimRow>(statementFor(CLAIM, terms), values));
 }
 
 /** Settles reports, then claims, in one statement. */
@@ -134,19 +163,13 @@ export async function settleAndClaim(
   queryable: Queryable,
   input: SettleInput,
   lanes: readonly number[],
-  limit: number,
-  holder: string,
-  claimTimeoutMs: number,
-  leaseMs: number | null,
+  terms: ClaimTerms,
 ): Promise<{ moved: Moved; claimed: Claimed<ClaimRow> }> {
-  const [first, ...rows] = await queryable.query<ClaimRow & { moved: Moved | null }>(SETTLE_AND_CLAIM, [
-    ...settleValues(input),
-    numberArray(lanes),
-    limit,
-    holder,
-    claimTimeoutMs,
-    leaseMs,
-  ]);
+  const { limit, holder, claimTimeoutMs, leaseMs } = terms;
+  const [first, ...rows] = await queryable.query<ClaimRow & { moved: Moved | null }>(
+    statementFor(SETTLE_AND_CLAIM, terms),
+    [...settleValues(input), numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs],
+  );
   return { moved: first!.moved!, claimed: claimedOf(rows) };
 }
 
@@ -155,13 +178,13 @@ export async function submitAndClaim(
   queryable: Queryable,
   rows: SubmissionRows,
   lanes: readonly number[],
-  { limit, holder, lease_ms = null }: { limit: number; holder: string; lease_ms?: number | null },
-  claimTimeoutMs: number,
+  terms: ClaimTerms,
   now: string | null,
 ): Promise<{ stored: { lanes: number[]; now: number }; claimed: Claimed<ClaimRow> }> {
+  const { limit, holder, claimTimeoutMs, leaseMs } = terms;
   const [first, ...claimed] = await queryable.query<ClaimRow & { lanes: number[] | null; now: number | null }>(
-    SUBMIT_AND_CLAIM,
-    [...submissionValues(rows, now), numberArray(lanes), limit, holder, claimTimeoutMs, lease_ms],
+    statementFor(SUBMIT_AND_CLAIM, terms),
+    [...submissionValues(rows, now), numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs],
   );
   return { stored: { lanes: first!.lanes!, now: first!.now! }, claimed: claimedOf(claimed) };
 }

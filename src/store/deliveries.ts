@@ -1,6 +1,7 @@
 import type { NoticeAction } from '../domain/notification/notification.ts';
 import type { Action } from '../domain/task.ts';
 import type { Queryable, Statement } from './database.ts';
+import type { TracedAttempt } from './traces.ts';
 import { numberArray, uuidArray, type Moved } from './transitions.ts';
 
 const CLAIM: Statement = {
@@ -122,6 +123,8 @@ export interface DeliveriesMoved {
   /** [kind, how long each waited from ready to started, ms]. */
   begun: [number, number[]][] | null;
   settled: Moved | null;
+  /** Those of the attempts that failed with it whose workflows have a trace. */
+  attempts: TracedAttempt[] | null;
   workflows: string[] | null;
   /** Where canceled attempts freed slots. */
   lanes: number[];

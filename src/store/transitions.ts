@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from './database.ts';
+import type { TracedAttempt } from './traces.ts';
 
 /** What a transition answers; absent members mean "none". Kinds and lanes are ids. */
 export interface Moved {
@@ -21,6 +22,8 @@ export interface Moved {
   ignored?: [string, string][] | null;
   /** At most 17 of the workflows that changed: more than 16 stand for "many". */
   workflows?: string[] | null;
+  /** The workflows with a trace that ended. */
+  ended?: string[] | null;
 }
 
 interface MovedRow {
@@ -219,8 +222,10 @@ export interface GivenBack extends Moved {
 export interface Swept {
   looked_at: number;
   settled: Moved | null;
+  /** Those of the attempts that timed out whose workflows have a trace. */
+  overdue: TracedAttempt[] | null;
   /** Attempts whose workers were lost: those that failed for it, and those that went back. */
-  lost: { failed: Moved | null; requeued: GivenBack } | null;
+  lost: { failed: Moved | null; requeued: GivenBack; attempts: TracedAttempt[] | null } | null;
   /** Attempts that would have waited in a queue for ever. */
   queued: { failed: Moved | null; requeued: GivenBack | null } | null;
   /** Claims that nobody delivered. */

@@ -36,6 +36,9 @@ function recording(): { tracing: Tracing; spans: Recorded[] } {
       }
     },
     traceparentOf: () => OURS,
+    contextWithin: (parent) => parent,
+    newContext: () => OURS,
+    record: () => undefined,
     flush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -10,25 +10,11 @@ import { Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js';
 import { createLogger } from '../../src/runtime/log.ts';
 import { targetOf, type OtlpProtocol } from '../../src/runtime/otlp.ts';
 import { createTracer, parseTraceparent, type Tracing } from '../../src/runtime/trace.ts';
+import { SpanCollector } from '../support/span-collector.ts';
 
 const CALLER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const CALLER_TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER_SPAN = 'b7ad6b7169203331';
-
-interface ExportedSpan {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  kind: number;
-  attributes: { key: string; value: Record<string, unknown> }[];
-  status: { code: number; message?: string };
-  events: { name: string }[];
-}
-
-interface ExportBody {
-  resourceSpans: { resource: { attributes: unknown[] }; scopeSpans: { spans: ExportedSpan[] }[] }[];
-}
 
 describe('tracing off', () => {
   test('hands the caller’s trace context on unchanged, and none where there is none', async () => {
@@ -62,37 +48,19 @@ function runScript(script: string): { stdout: string; stderr: string } {
 }
 
 describe('tracing on', () => {
-  let collector: Server;
-  let endpoint: string;
-  let requests: { method: string; url: string; body: ExportBody }[];
+  let collector: SpanCollector;
 
   before(async () => {
-    collector = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ExportBody;
-        requests.push({ method: request.method ?? '', url: request.url ?? '', body });
-        response.setHeader('content-type', 'application/json').end('{}');
-      });
-    });
-    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
-    endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+    collector = await SpanCollector.open();
   });
   beforeEach(() => {
-    requests = [];
+    collector.requests = [];
   });
-  after(() => {
-    collector.closeAllConnections();
-    collector.close();
-  });
+  after(() => collector[Symbol.asyncDispose]());
 
   function start(samplingRatio = 1): Promise<Tracing> {
+    const { endpoint } = collector;
     return createTracer({ enabled: true, endpoint, serviceName: 'task-runner', samplingRatio });
-  }
-
-  function exportedSpans(): ExportedSpan[] {
-    return requests.flatMap(({ body }) => body.resourceSpans.flatMap((r) => r.scopeSpans.flatMap((s) => s.spans)));
   }
 
   test('spans reach the collector with service, kind, attributes, and parents across processes and calls', async () => {
@@ -110,14 +78,14 @@ describe('tracing on', () => {
     await tracing.shutdown();
     assert.equal(result, 42);
     assert.deepEqual(
-      requests.map(({ method, url }) => [method, url]),
+      collector.requests.map(({ method, url }) => [method, url]),
       [['POST', '/v1/traces']],
     );
-    assert.deepEqual(requests[0]?.body.resourceSpans[0]?.resource.attributes, [
+    assert.deepEqual(collector.requests[0]?.body.resourceSpans[0]?.resource.attributes, [
       { key: 'service.name', value: { stringValue: 'task-runner' } },
     ]);
-    const outer = exportedSpans().find((span) => span.name === 'POST /task')!;
-    const inner = exportedSpans().find((span) => span.name === 'submit')!;
+    const outer = collector.spans.find((span) => span.name === 'POST /task')!;
+    const inner = collector.spans.find((span) => span.name === 'submit')!;
     assert.equal(outer.traceId, CALLER_TRACE);
     assert.equal(outer.parentSpanId, CALLER_SPAN);
     assert.equal(outer.kind, 2);
@@ -133,9 +101,9 @@ describe('tracing on', () => {
     const tracing = await start();
     await tracing.span('outer', {}, () => tracing.span('loop', { parent: null }, () => Promise.resolve()));
     await tracing.shutdown();
-    const [first, second] = exportedSpans();
+    const [first, second] = collector.spans;
     assert.notEqual(first?.traceId, second?.traceId);
-    assert.ok(!exportedSpans().some((span) => span.parentSpanId !== undefined && span.parentSpanId !== ''));
+    assert.ok(!collector.spans.some((span) => span.parentSpanId !== undefined && span.parentSpanId !== ''));
   });
 
   test('an error is thrown on and stands on the span', async () => {
@@ -145,12 +113,52 @@ describe('tracing on', () => {
       /boom/,
     );
     await tracing.shutdown();
-    const [span] = exportedSpans();
+    const [span] = collector.spans;
     assert.deepEqual(span?.status, { code: 2, message: 'boom' });
     assert.deepEqual(
       span.events.map((event) => event.name),
       ['exception'],
     );
+  });
+
+  test('a span that is over joins its trace under the ids by which others knew it before', async () => {
+    const tracing = await start();
+    const spanId = '00f067aa0ba902b7';
+    const context = tracing.contextWithin(CALLER, spanId)!;
+    assert.equal(context, `00-${CALLER_TRACE}-${spanId}-01`);
+    const child = await tracing.span('child', { parent: context }, (span) => Promise.resolve(span.spanContext()));
+    const events = [{ name: 'started', at: 1_500 }];
+    tracing.record('attempt', { context, parent: CALLER, startedAt: 1_000, endedAt: 2_000, events, error: 'late' });
+    const own = tracing.newContext('workflow', spanId)!;
+    tracing.record('workflow', { context: own, parent: null, startedAt: 3_000, endedAt: 2_000 });
+    const unsampled = tracing.contextWithin(CALLER.replace(/1$/, '0'), spanId)!;
+    tracing.record('unsampled', { context: unsampled, parent: CALLER, startedAt: 1_000, endedAt: 2_000 });
+    await tracing.shutdown();
+    const [attempt, children, workflow] = ['attempt', 'child', 'workflow'].map((name) =>
+      collector.spans.find((span) => span.name === name)!,
+    );
+    assert.equal(collector.spans.length, 3);
+    assert.deepEqual([attempt!.traceId, attempt!.spanId, attempt!.parentSpanId], [CALLER_TRACE, spanId, CALLER_SPAN]);
+    assert.deepEqual([attempt!.startTimeUnixNano, attempt!.endTimeUnixNano], ['1000000000', '2000000000']);
+    assert.deepEqual(
+      [attempt!.status, attempt!.events.map(({ name }) => name)],
+      [{ code: 2, message: 'late' }, ['started']],
+    );
+    assert.deepEqual([children!.parentSpanId, children!.spanId], [spanId, child.spanId]);
+    assert.deepEqual(parseTraceparent(own), { traceId: workflow!.traceId, spanId, traceFlags: 1, isRemote: true });
+    assert.equal(workflow!.startTimeUnixNano, workflow!.endTimeUnixNano);
+    assert.ok(workflow!.parentSpanId === undefined || workflow!.parentSpanId === '');
+    assert.equal(tracing.contextWithin('nonsense', spanId), null);
+  });
+
+  test('the spans of a large set arrive, all of them', async () => {
+    const tracing = await start();
+    for (let n = 0; n < 10_000; n += 1) {
+      const context = tracing.contextWithin(CALLER, (n + 1).toString(16).padStart(16, '0'))!;
+      tracing.record('attempt', { context, parent: CALLER, startedAt: 1_000, endedAt: 2_000 });
+    }
+    await tracing.shutdown();
+    assert.equal(new Set(collector.spans.map(({ spanId }) => spanId)).size, 10_000);
   });
 
   test('the ratio decides for new traces, the caller for its own', async () => {
@@ -161,7 +169,7 @@ describe('tracing on', () => {
     await tracing.shutdown();
     assert.match(own ?? '', /-00$/);
     assert.deepEqual(
-      exportedSpans().map((span) => span.name),
+      collector.spans.map((span) => span.name),
       ['callers'],
     );
   });

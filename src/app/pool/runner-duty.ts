@@ -7,6 +7,7 @@ import type { Orders } from '../../pool/port/store.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Random } from '../../runtime/random.ts';
+import type { Tracing } from '../../runtime/trace.ts';
 import { watchedEngine, type Attempt } from './task-watch.ts';
 
 export interface RunnerDutyOptions {
@@ -19,6 +20,7 @@ export interface RunnerDutyOptions {
   clock: Clock;
   random: Random;
   log: Logger;
+  tracing: Tracing;
   /** The task of this claim is settled: the runner is free. */
   onDone: (epoch: number) => void;
   /** The handlers of a claim that was revoked have ended. */
@@ -46,7 +48,7 @@ export class RunnerDuty {
   constructor(options: RunnerDutyOptions) {
     this.#options = options;
     for (const kind of options.kinds)
-      this.#switchboard.register(kind.name, this.#noted(kindExecutor(kind, options.engine)));
+      this.#switchboard.register(kind.name, this.#noted(kindExecutor(kind, options.engine, options.tracing)));
   }
 
   /** Whether a handler is under way, of a claim that still stands or of an earlier one. */
@@ -117,6 +119,7 @@ export class RunnerDuty {
       claimsUnderWay: 1,
       intervalMs,
       leaseMs,
+      traced: true,
       clock,
       random,
       log,

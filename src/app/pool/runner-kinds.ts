@@ -6,13 +6,13 @@ import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { systemRandom } from '../../runtime/random.ts';
+import type { Tracing } from '../../runtime/trace.ts';
 import type { Database } from '../../store/database.ts';
 import { EXAMPLE_NAMES } from '../example-names.ts';
 import { findingsOf } from '../findings.ts';
 import { kindsOfServer } from '../kinds.ts';
 import { isLoopback } from '../listener.ts';
 import { modelsOf } from '../models.ts';
-import { openTracing } from '../process-parts.ts';
 import { openExecutors } from '../remote/executors.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
@@ -24,15 +24,14 @@ export interface RunnerKindsOptions {
   database: Database;
   engine: TransactionalEngine;
   log: Logger;
+  tracing: Tracing;
   stopping: StopSequence;
 }
 
 /** What a runner runs: the kinds that the server which launched it runs itself. */
 export async function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDefinition[]> {
-  const { settings, development, database, engine, log, stopping } = options;
+  const { settings, development, database, engine, log, tracing, stopping } = options;
   const common = { clock: systemClock, random: systemRandom, log };
-  const tracing = await openTracing(settings, log);
-  stopping.add('tracing', () => tracing.shutdown());
   const executors = openExecutors({ settings, ...common });
   stopping.add('the executors', async () => executors?.close());
   const policy: SsrfPolicy = {
@@ -47,6 +46,7 @@ export async function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDe
     settings,
     engine,
     ...common,
+    tracing,
     stopping,
     findings: findingsOf(database, settings),
     models: modelsOf(database, settings),
@@ -55,6 +55,6 @@ export async function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDe
     ssrf: (url) => validateWebhookUrl(url, policy),
     defaultScanRoot: development && isLoopback(settings.host) ? process.cwd() : null,
     followedNames: development && settings.examples ? EXAMPLE_NAMES : [],
-    remote: { executors, database, tracing },
+    remote: { executors, tracing },
   });
 }

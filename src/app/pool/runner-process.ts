@@ -15,7 +15,7 @@ import { requireReachable } from '../database-access.ts';
 import { findRunningDatabase } from '../embedded.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '../failure.ts';
 import { processLog, type LogSink } from '../process-log.ts';
-import { openProcessDatabase, openProcessEngine } from '../process-parts.ts';
+import { openProcessDatabase, openProcessEngine, openTracing } from '../process-parts.ts';
 import { requireSchema } from '../schema-state.ts';
 import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '../signals.ts';
@@ -120,9 +120,11 @@ async function startAgent(
   const common = { clock: systemClock, random: systemRandom, log };
   const database = await openRunnerDatabase(start);
   const { times, classes: resourceClasses } = await readPolicy(database, settings);
-  const engine = openProcessEngine({ role: 'runner', settings }, { database, ...common, resourceClasses });
+  const tracing = await openTracing(settings, log);
+  stopping.add('tracing', () => tracing.shutdown());
+  const engine = openProcessEngine({ role: 'runner', settings }, { database, ...common, tracing, resourceClasses });
   stopping.add('the engine', () => engine.close());
-  const kinds = await kindsOfRunner({ settings, development, database, engine, log, stopping });
+  const kinds = await kindsOfRunner({ settings, development, database, engine, log, tracing, stopping });
   const duty = new RunnerDuty({
     engine,
     kinds,
@@ -130,6 +132,7 @@ async function startAgent(
     leaseMs: settings.workerLeaseSecs * 1_000,
     intervalMs: times.pulse_ms,
     ...common,
+    tracing,
     onDone: (epoch) => void agent.finish(epoch),
     onFree: () => agent.wake(),
     onStuck: () => void endStuck(agent, onOver),

@@ -2,9 +2,11 @@ import type { ClaimedTask, Engine, NodeCreation } from '../../engine/port.ts';
 import type { Executor, TaskContext } from '../switchboard.ts';
 import type { KindTask } from '../../kinds/definition/context.ts';
 import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
+import type { Tracing } from '../../runtime/trace.ts';
 import type { NodeSink } from './node-emitter.ts';
 import { engineResults } from './result-stream.ts';
-import { runKind, type RunPorts } from './run-kind.ts';
+import type { RunPorts } from './run-kind.ts';
+import { runTraced } from './run-traced.ts';
 
 /** Sets of this size cost the engine least for each node. */
 const BATCH_NODES = 1000;
@@ -13,9 +15,11 @@ const BATCH_NODES = 1000;
 export function kindExecutor(
   definition: KindDefinition,
   engine: Pick<Engine, 'createNodes' | 'readResults'>,
+  tracing: Tracing | null = null,
 ): Executor {
   const ports: RunPorts = { nodes: engineNodes(engine), results: engineResults(engine) };
-  return (task: ClaimedTask, context: TaskContext) => runKind(definition, kindTaskOf(task), context, ports);
+  return (task: ClaimedTask, context: TaskContext) =>
+    runTraced(tracing, { definition, task: kindTaskOf(task), host: context, ports });
 }
 
 /** Nodes straight into the engine; one that it rejects fails the generator. */

@@ -18,6 +18,8 @@ export interface RunHost {
   readonly signal: AbortSignal;
   readonly log: Logger;
   readonly progress: (successes: number, failures: number) => Promise<unknown>;
+  /** W3C trace context of the run; null where there is no trace. */
+  readonly traceparent: string | null;
 }
 
 /** Where nodes go to and results come from. */
@@ -63,6 +65,10 @@ class KindRun implements KindContext {
 
   get log(): Logger {
     return this.#host.log;
+  }
+
+  get traceparent(): string | null {
+    return this.#host.traceparent;
   }
 
   // Functions of their own, so that handlers may take the context apart.

@@ -75,6 +75,10 @@ export class Attempt implements RunHost {
     return (this.#ownLog ??= this.#log.child({ task_id, kind, attempt }));
   }
 
+  get traceparent(): string | null {
+    return this.start.traceparent ?? null;
+  }
+
   /** Counted at once; the manager learns of it with the next heartbeat. */
   get progress(): RunHost['progress'] {
     return (successes, failures) => {

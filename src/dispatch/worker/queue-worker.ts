@@ -5,11 +5,13 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 import type { Random } from '../../runtime/random.ts';
+import type { Tracing } from '../../runtime/trace.ts';
 import { FetchAhead } from '../fetch-ahead.ts';
 import { Completion } from '../kind/completion.ts';
 import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
 import { NO_RESULTS, type ResultReader } from '../kind/result-stream.ts';
-import { runKind, type RunPorts } from '../kind/run-kind.ts';
+import type { RunPorts } from '../kind/run-kind.ts';
+import { runTraced } from '../kind/run-traced.ts';
 import type { Attempt } from './attempt.ts';
 import { Conclusions } from './conclusions.ts';
 import { controlWatch } from './control-watch.ts';
@@ -38,6 +40,8 @@ export interface QueueWorkerOptions {
   waitMs?: number;
   announceMs?: number;
   checkMs?: number;
+  /** Records a span of each run; none by default. */
+  tracing?: Tracing;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -235,7 +239,9 @@ export class QueueWorker {
     }
     attempt.begin();
     this.#pulse.beat(attempt);
-    const completion = runKind(lane.definition, attempt.task, attempt, this.#portsOf(attempt));
+    const { definition } = lane;
+    const run = { definition, task: attempt.task, host: attempt, ports: this.#portsOf(attempt) };
+    const completion = runTraced(this.#options.tracing ?? null, run);
     if (completion instanceof Completion) {
       this.#conclusions.conclude(lane, attempt, completion);
       return true;

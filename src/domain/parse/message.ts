@@ -93,10 +93,16 @@ function parseMessage<Message>(
 function readCreateTaskCollection(message: Members, newId: () => string): CreateTaskCollectionMessage | null {
   message.refuseOthers([...TAGS, 'collection', 'job_run_id', 'traceparent']);
   const collection = readWorkflow(message.raw('collection'), message.at('collection'), message.faults, newId);
-  const traceparent = message.text('traceparent', TRACEPARENT_CHARS_MAX);
+  const traceparent = readTraceparent(message);
   if (collection === null) return null;
   const job_run_id = message.uuid('job_run_id');
   return { type: 'CreateTaskCollection', collection, job_run_id, ...(traceparent === null ? {} : { traceparent }) };
+}
+
+/** The standard says to ignore what is malformed; whether a text is, is for those to decide who go on with it. */
+function readTraceparent(message: Members): string | null {
+  const value = message.raw('traceparent');
+  return typeof value === 'string' && value.length <= TRACEPARENT_CHARS_MAX ? value : null;
 }
 
 function readCreateTask(message: Members, newId: () => string): CreateTaskMessage | null {
@@ -214,7 +220,7 @@ function readKinds(message: Members): string[] {
 }
 
 function readStartTask(message: Members): StartTaskMessage | null {
-  message.refuseOthers(['type', 'root_container_id', 'task']);
+  message.refuseOthers(['type', 'root_container_id', 'task', 'traceparent']);
   message.requireAll('root_container_id');
   const value = message.raw('task');
   if (!isObject(value)) {
@@ -234,6 +240,7 @@ function readStartTask(message: Members): StartTaskMessage | null {
     'parent_id',
   ]);
   task.requireAll('id', 'kind', 'attempt');
+  const traceparent = readTraceparent(message);
   const kind = task.text('kind', KIND_CHARS_MAX) ?? '';
   const basis = task.oneOf('timeout_basis', DEADLINE_BASES);
   return {
@@ -250,5 +257,6 @@ function readStartTask(message: Members): StartTaskMessage | null {
       ...(basis === null ? {} : { timeout_basis: basis }),
       parent_id: task.uuid('parent_id'),
     },
+    ...(traceparent === null ? {} : { traceparent }),
   };
 }

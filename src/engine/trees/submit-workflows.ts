@@ -73,7 +73,10 @@ async function store(
   const wanted = submissions.filter((_, index) => !answers.has(index));
   const fresh = await insertTrees(
     tx,
-    wanted.map(({ root, name, job_run_id, traceparent }) => ({ id: root.id, name, job_run_id, traceparent })),
+    wanted.map(({ root, name, job_run_id, traceparent: given }) => {
+      const traceparent = context.traces === null ? given : context.traces.submitted(root.id, given);
+      return { id: root.id, name, job_run_id, traceparent };
+    }),
     context.now(),
   );
   const builder = new TreeRowBuilder(vocabulary);

@@ -93,6 +93,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
           limit: max,
           holder: holder ?? `worker at ${request.ip}`,
           lease_ms: lease_secs * 1000,
+          traced: true,
         },
         wait_secs * 1000,
         hangUpOf(reply),

@@ -66,6 +66,9 @@ export const WorkDto = Type.Object(
     timeout_secs: Type.Integer({ description: 'Longest inactivity, or longest run, seconds.' }),
     root_container_id: Uuid('The workflow or batch it belongs to.'),
     parent_id: nullable(Uuid('The container it stands in; null for a task of a batch.')),
+    traceparent: Type.Optional(
+      Type.String({ description: 'W3C trace context for what the attempt does; absent where there is none.' }),
+    ),
   },
   { additionalProperties: false, title: 'WorkDto' },
 );
@@ -211,6 +214,7 @@ export function workToWire(task: ClaimedTask): WorkDto {
     timeout_secs: task.timeout_secs,
     root_container_id: task.workflow_id,
     parent_id: task.container_id,
+    ...(task.traceparent === undefined ? {} : { traceparent: task.traceparent }),
   };
 }
 

@@ -49,6 +49,8 @@ export interface KindContext {
   /** Aborts when the task was canceled or timed out, and when the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** W3C trace context of this run, to hand on with calls to others; null where there is no trace. */
+  readonly traceparent: string | null;
   /** Adds to the task's counters and says that it is alive. Need not be awaited. */
   readonly progress: (successes: number, failures?: number) => Promise<void>;
   /**

@@ -2,15 +2,15 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { RemoteFailure, type RemoteCode } from '../../remote/protocol/codes.ts';
 import { TransportFailure } from '../../remote/client/port.ts';
 import type { TaskProgress } from '../../remote/protocol/messages.ts';
-import type { KindContext, KindTask } from '../definition/context.ts';
+import type { KindContext } from '../definition/context.ts';
 import { defineKind, type KindDefinition } from '../definition/define-kind.ts';
 import { FinalFailure } from '../definition/final-failure.ts';
 import { endEarlierAttempts, keyOf } from './earlier-attempts.ts';
 import type { Executors } from './executors.ts';
 import { remoteEventSchema, type RemoteEventInput } from './input.ts';
 
-/** Runs a call within the trace of a task; it gets the W3C trace context to hand on. */
-export type Traced = <T>(task: KindTask, run: (traceparent: string | null) => Promise<T>) => Promise<T>;
+/** Runs a call inside a span of a run's trace; it gets the W3C trace context to hand on. */
+export type Traced = <T>(context: KindContext, run: (traceparent: string | null) => Promise<T>) => Promise<T>;
 
 export interface RemoteEventOptions {
   executors: Executors;
@@ -58,7 +58,7 @@ async function runRemotely(
     const earlier = await endEarlierAttempts(executor, context);
     if (earlier !== null) return earlier.result;
     const counter = new ProgressCounter(context);
-    const result = await traced(task, (traceparent) =>
+    const result = await traced(context, (traceparent) =>
       executor.submit(event_name, args, {
         idempotencyKey: keyOf(task, task.attempt),
         timeoutSecs: timeout_secs ?? task.timeout_secs,

@@ -39,8 +39,11 @@ export class ExecutorSite {
 
   /** The two commands of a secure set-up. */
   async prepare(): Promise<this> {
-    await command('keys', 'generate', '--out', join(this.path, 'keys'), '--client', 'laptop', '--client', 'other');
-    await command('certs', 'dev', '--out', join(this.path, 'certs'), '--client', 'laptop', '--client', 'other');
+    const clients = ['--client', 'laptop', '--client', 'other'];
+    await Promise.all([
+      command('keys', 'generate', '--out', join(this.path, 'keys'), ...clients),
+      command('certs', 'dev', '--out', join(this.path, 'certs'), ...clients),
+    ]);
     return this;
   }
 

@@ -1,49 +1,26 @@
 /** The spans of a task, as a real collector gets them from `heddle executor`. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
 import { PROTOCOLS } from '../../../src/remote/protocol/messages.ts';
 import { eventually } from '../../support/eventually.ts';
+import { SpanCollector, type ExportedSpan } from '../../support/span-collector.ts';
 import { endpointOf, ExecutorSite, type Ready } from './executor-process.ts';
-
-interface ExportedSpan {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-}
-
-interface ExportBody {
-  resourceSpans: { scopeSpans: { spans: ExportedSpan[] }[] }[];
-}
 
 const CALLER_SPAN = 'b7ad6b7169203331';
 const SPANS = ['event.resolve', 'task.execute', 'task.respond', 'task.submit', 'task.validate'];
 
 describe('the traces of an executor', () => {
   const site = new ExecutorSite();
-  const spans: ExportedSpan[] = [];
-  let collector: Server;
+  let collector: SpanCollector;
   let ready: Ready;
 
   before(async () => {
-    collector = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ExportBody;
-        spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((each) => each.spans)));
-        response.setHeader('content-type', 'application/json').end('{}');
-      });
-    }).listen(0, '127.0.0.1');
-    await Promise.all([site.prepare(), once(collector, 'listening')]);
+    [collector] = await Promise.all([SpanCollector.open(), site.prepare()]);
     ready = await site.start({
       HEDDLE_EXECUTOR_TIER: 'process',
       TRACING_ENABLED: 'true',
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
     });
     for (const [index, protocol] of PROTOCOLS.entries()) {
       const client = site.client(endpointOf(ready, protocol));
@@ -56,13 +33,12 @@ describe('the traces of an executor', () => {
   });
 
   after(async () => {
-    collector.closeAllConnections();
-    collector.close();
+    await collector[Symbol.asyncDispose]();
     await site.dispose();
   });
 
   const traceOf = (index: number): string => String(index + 1).repeat(32);
-  const ofTrace = (index: number): ExportedSpan[] => spans.filter(({ traceId }) => traceId === traceOf(index));
+  const ofTrace = (index: number): ExportedSpan[] => collector.ofTrace(traceOf(index));
 
   for (const [index, protocol] of PROTOCOLS.entries()) {
     test(`join the trace of the caller over ${protocol}: one of each step, within the one that is the call`, () => {

@@ -74,7 +74,8 @@ describe('the input of a kind', () => {
 describe('the end of a run', () => {
   it('needs no promise where the handler needs none', () => {
     const kind = defineKind({ name: 'quick', run: (input) => input['n'] });
-    const host = { log: silentLogger, progress: () => Promise.resolve(), signal: new AbortController().signal };
+    const { signal } = new AbortController();
+    const host = { log: silentLogger, progress: () => Promise.resolve(), signal, traceparent: null };
     const ports = { nodes: { send: () => Promise.resolve() }, results: NO_RESULTS };
     const ended = runKind(kind, kindTask('quick', { input: { n: 7 } }), host, ports);
     assert.ok(ended instanceof Completion);

@@ -48,6 +48,7 @@ export async function runOnce(definition: KindDefinition, options: RunOptions = 
     signal: new AbortController().signal,
     log: silentLogger,
     progress: (successes, failures) => Promise.resolve(void counted.push([successes, failures])),
+    traceparent: null,
   };
   // Not spread: that would ask a getter of the test's.
   Object.defineProperties(host, Object.getOwnPropertyDescriptors(options.host ?? {}));

@@ -134,6 +134,11 @@ test('a message to a worker survives its way over the wire', () => {
     },
   };
   assert.deepEqual(parseStartTask(encodeStartTask(message)), { ok: true, message });
+  const traced = { ...message, traceparent: TRACE };
+  assert.deepEqual(parseStartTask(encodeStartTask(traced)), { ok: true, message: traced });
+  for (const traceparent of [7, null, {}, 'x'.repeat(513)]) {
+    assert.deepEqual(parseStartTask(JSON.stringify({ ...message, traceparent })), { ok: true, message });
+  }
 });
 
 test('what a completion leaves out has its default, and null is as good as absent', () => {

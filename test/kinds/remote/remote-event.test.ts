@@ -8,7 +8,6 @@ import type { JsonObject } from '../../../src/domain/json.ts';
 import { RemoteExecutor } from '../../../src/remote/client/remote-executor.ts';
 import { RemoteFailure, type RemoteCode } from '../../../src/remote/protocol/codes.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import { newBench, newTask, type Bench } from '../../engine/fixture.ts';
 import { CREDENTIALS, directTransport, MemoryExecutor } from '../../remote/client/memory-executor.ts';
@@ -66,7 +65,7 @@ before(async () => {
 const tracing = await createTracer({ enabled: false, endpoint: null, serviceName: 'heddle', samplingRatio: 1 });
 
 function start(): StopSequence {
-  const kinds = remoteKinds({ executors, database: bench.database, tracing, log: silentLogger });
+  const kinds = remoteKinds({ executors, tracing });
   return startKinds(bench.engine, kinds);
 }
 

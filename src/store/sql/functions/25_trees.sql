@@ -121,6 +121,8 @@ begin
   where w.remaining = 0 on conflict do nothing;
   return json_build_object('lanes', v_lanes || v_walk.lanes, 'unblocked', v_walk.unblocked, 'now',
     (extract(epoch from v_now) * 1000)::bigint,
+    'ended', (select json_agg(w.id) from json_to_recordset(p_counts) as c(w uuid) join workflow w on w.id = c.w
+      where w.remaining = 0 and w.ended_at = v_now and w.traceparent is not null),
     'workflows', (select json_agg(x.w) from (select c.w from json_to_recordset(p_counts) as c(w uuid) limit 17) x));
 end $$;
 

@@ -203,7 +203,7 @@ $$;
 -- p_containers: the containers that they stand in, null where none of them is in a tree.
 create or replace function conclude(p_ids uuid[], p_workflows uuid[], p_linked boolean, p_succeeded boolean, p_actions boolean,
   p_leases bigint[], p_slots bigint[], p_amounts bigint[], p_now timestamptz, p_containers uuid[],
-  out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended_workflows integer,
+  out cascaded uuid[], out unblocked integer, out lanes integer[], out deliveries integer, out ended uuid[],
   out propagations jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
@@ -239,7 +239,7 @@ begin
   if p_actions or cardinality(cascaded) > 0 then
     deliveries := write_end_deliveries(p_ids || cascaded, p_now);
   end if;
-  ended_workflows := count_ended(v_workflows, p_now);
+  ended := count_ended(v_workflows, p_now);
 end $$;
 
 -- Takes ended attempts off their leases; a lease without open attempts goes.
@@ -296,20 +296,21 @@ begin
 end $$;
 
 -- Counts ended tasks off their workflows (one entry a task), in the order of the workflows' ids; workflows without
--- dependencies are locked only here, last of all.
+-- dependencies are locked only here, last of all. Returns those with a trace that ended now; null where there is none.
 create or replace function count_ended(p_workflows uuid[], p_now timestamptz)
-returns integer language plpgsql set plan_cache_mode = force_generic_plan as $$
+returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_workflows uuid[];
   v_counts integer[];
-  v_ended integer;
+  v_ended uuid[];
   v_trees uuid[];
 begin
   if p_workflows[1] = all(p_workflows) then
     update workflow w set remaining = w.remaining - cardinality(p_workflows),
       ended_at = case when w.remaining = cardinality(p_workflows) then p_now else w.ended_at end
     where w.id = p_workflows[1]
-    returning (w.remaining = 0)::integer, case when w.remaining = 0 and w.is_tree then array[w.id] end
+    returning case when w.remaining = 0 and w.traceparent is not null then array[w.id] end,
+      case when w.remaining = 0 and w.is_tree then array[w.id] end
     into v_ended, v_trees;
     perform note_ended_trees(v_trees, p_now);
     return v_ended;
@@ -321,9 +322,9 @@ begin
     update workflow w set remaining = w.remaining - c.n,
       ended_at = case when w.remaining = c.n then p_now else w.ended_at end
     from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id
-    returning w.id, w.remaining, w.is_tree
+    returning w.id, w.remaining, w.is_tree, w.traceparent is not null as traced
   )
-  select count(*) filter (where remaining = 0), array_agg(id) filter (where remaining = 0 and is_tree)
+  select array_agg(id) filter (where remaining = 0 and traced), array_agg(id) filter (where remaining = 0 and is_tree)
   into v_ended, v_trees from counted;
   perform note_ended_trees(v_trees, p_now);
   return v_ended;

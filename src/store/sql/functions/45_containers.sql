@@ -287,6 +287,7 @@ declare
   v_stuck uuid[];
   v_found uuid[];
   v_walk record;
+  v_ended uuid[];
 begin
   if p_tasks is null then
     v_looked := array(select c.id from container c where c.workflow_id = any(p_workflows) and c.state + 0 = 3);
@@ -313,7 +314,7 @@ begin
   perform 1 from workflow where id = any(v_stuck) order by id for no key update;
   v_found := array(select c.id from container c where c.workflow_id = any(v_stuck) and c.state + 0 = 3);
   select * into v_walk from walk_containers(v_found, v_found, v_now);
-  if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
-  return json_build_object('lanes', v_walk.lanes, 'unblocked', v_walk.unblocked,
+  if cardinality(v_walk.workflows) > 0 then v_ended := count_ended(v_walk.workflows, v_now); end if;
+  return json_build_object('lanes', v_walk.lanes, 'unblocked', v_walk.unblocked, 'ended', v_ended,
     'workflows', (select json_agg(w.id) from (select unnest(v_stuck) as id limit 17) w));
 end $$;

@@ -237,7 +237,7 @@ begin
   end if;
   return json_build_object('codes', v_codes, 'states', v_states, 'moved', v_moved,
     'cascaded', kinds_of(v_after.cascaded), 'propagations', v_after.propagations, 'retried', coalesce(cardinality(v_retry), 0),
-    'lanes', v_lanes || v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
+    'lanes', v_lanes || v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked, 'ended', v_after.ended,
     'workflows', (select json_agg(w.id) from (select distinct unnest(p_workflows) as id limit 17) w));
 end $$;
 

@@ -77,6 +77,7 @@ begin
     v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]), v_now, case when v_in_trees then v_containers end);
   return json_build_object('codes', v_codes, 'moved', v_moved, 'cascaded', kinds_of(v_after.cascaded),
     'propagations', v_after.propagations, 'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
+    'ended', v_after.ended,
     'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
 end $$;
 

@@ -33,6 +33,7 @@ declare
   v_reasons text[];
   v_held uuid[];
   v_stuck uuid[];
+  v_traced json;
   v_settled json;
   v_lost json;
   v_requeued json;
@@ -52,6 +53,7 @@ begin
   into v_ids, v_attempts, v_reasons
   from task t where t.id = any(v_tasks) and t.lease_id = any(v_leases) and t.state + 0 in (3, 4) and t.deadline_at <= v_now;
   if v_ids is not null then
+    v_traced := (select json_agg(a) from traced_attempts(v_ids, v_now) a);
     v_settled := settle(v_ids, v_attempts, array_fill(12::smallint, array[cardinality(v_ids)]), v_reasons, null, true,
       null, p_jitter, v_now);
   end if;
@@ -89,7 +91,7 @@ begin
      from task t where t.id = any(l.task_ids) and t.lease_id = l.id), v_now + interval '1 hour'))
   where l.id = any(v_leases);
   return json_build_object('looked_at', cardinality(v_leases), 'settled', v_settled, 'lost', v_lost,
-    'queued', v_queued, 'requeued', v_requeued, 'lanes', v_lanes);
+    'queued', v_queued, 'requeued', v_requeued, 'lanes', v_lanes, 'overdue', v_traced);
 end $$;
 
 -- Takes running attempts of these leases from workers of which nothing was heard for as long as the lease lasts: they go
@@ -98,7 +100,7 @@ end $$;
 -- work fails later. A task that takes its workers down with it must not do so for ever: nine lost attempts beyond what
 -- its policy allows fail it. An attempt that waits for its children has no worker to lose. Where the manager is behind
 -- with its queue, signs of life from workers of queues wait there, and their attempts are not taken for lost. Returns
--- {failed: what settle does, requeued: what give_back does}, or null.
+-- {failed: what settle does, requeued: what give_back does, attempts: those with a trace}, or null.
 create or replace function take_back_lost(p_tasks uuid[], p_leases bigint[], p_jitter double precision,
   p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -107,6 +109,7 @@ declare
   v_worn uuid[];
   v_attempts integer[];
   v_reasons text[];
+  v_traced json;
   v_settled json;
   v_behind boolean := exists (
     select 1 from queue_message m where m.queue = 'manager' and m.visible_at <= p_now - interval '5 seconds');
@@ -131,12 +134,13 @@ begin
       and t.updated_at + l.lease_ms * interval '1 millisecond' <= p_now
     order by t.id for no key update of t skip locked) o;
   if v_ids is null then return null; end if;
+  v_traced := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
   if v_worn is not null then
     v_settled := settle(v_worn, v_attempts, array_fill(11::smallint, array[cardinality(v_worn)]), v_reasons, null, false,
       null, p_jitter, p_now);
     v_ids := array(select i.id from unnest(v_ids) i(id) where i.id <> all(v_worn));
   end if;
-  return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now));
+  return json_build_object('failed', v_settled, 'requeued', give_back(v_ids, p_now), 'attempts', v_traced);
 end $$;
 
 -- Whether a task whose worker was lost at this attempt has lost enough of them.
@@ -223,6 +227,7 @@ declare
   v_propagations jsonb;
   v_further jsonb;
   v_deliveries integer := 0;
+  v_ended uuid[];
   v_lanes integer[] := '{}';
 begin
   select r.parent_id into v_parent from relay r order by r.created_at limit 1 for update skip locked;
@@ -264,12 +269,12 @@ begin
   delete from relay where parent_id = v_parent;
   if v_opened is not null then v_lanes := make_ready(v_opened, v_now); end if;
   if v_failed is not null then
-    select c.lanes || v_lanes, c.deliveries, c.cascaded, c.propagations
-    into v_lanes, v_deliveries, v_cascaded, v_further
+    select c.lanes || v_lanes, c.deliveries, c.cascaded, c.propagations, c.ended
+    into v_lanes, v_deliveries, v_cascaded, v_further, v_ended
     from conclude(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), true, false, true,
       null, null, null, v_now, null) c;
   end if;
   return json_build_object('lanes', v_lanes, 'deliveries', v_deliveries, 'cascaded', kinds_of(v_failed || v_cascaded),
     'propagations', coalesce(v_propagations, '[]') || coalesce(v_further, '[]'),
-    'unblocked', coalesce(cardinality(v_opened), 0));
+    'unblocked', coalesce(cardinality(v_opened), 0), 'ended', v_ended);
 end $$;

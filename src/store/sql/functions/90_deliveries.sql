@@ -48,6 +48,7 @@ declare
   v_failed uuid[];
   v_attempts integer[];
   v_reasons text[];
+  v_traced json;
   v_settled json;
   v_over uuid[];
   v_cancel uuid[];
@@ -148,6 +149,7 @@ begin
     v_lanes := release_canceled(v_stopped, array_fill(3::smallint, array[cardinality(v_stopped)]));
   end if;
   if v_failed is not null then
+    v_traced := (select json_agg(a) from traced_attempts(v_failed, v_now) a);
     v_settled := settle(v_failed, v_attempts, array_fill(11::smallint, array[cardinality(v_failed)]), v_reasons, null,
       false, null, p_jitter, v_now);
   end if;
@@ -158,7 +160,7 @@ begin
   perform release_held(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
     where d.trigger = 'start' and d.state in ('delivered', 'dead')), v_now);
-  return json_build_object('begun', v_begun, 'settled', v_settled, 'workflows', v_workflows, 'lanes', v_lanes,
+  return json_build_object('begun', v_begun, 'settled', v_settled, 'attempts', v_traced, 'workflows', v_workflows, 'lanes', v_lanes,
     'conflicts', v_conflicts, 'skipped', cardinality(v_over),
     'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
 end $$;

@@ -1,0 +1,44 @@
+import type { KindTask } from '../../kinds/definition/context.ts';
+import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
+import { markFailed, type Tracing } from '../../runtime/trace.ts';
+import type { Completion } from './completion.ts';
+import { runKind, type RunHost, type RunPorts } from './run-kind.ts';
+
+export interface Run {
+  definition: KindDefinition;
+  task: KindTask;
+  host: RunHost;
+  ports: RunPorts;
+}
+
+/** Runs a task inside a span of its own, which is the parent of what its handler calls; as it is while tracing is off. */
+export function runTraced(
+  tracing: Tracing | null,
+  { definition, task, host, ports }: Run,
+): Completion | Promise<Completion> {
+  if (tracing === null || !tracing.enabled) return runKind(definition, task, host, ports);
+  const attributes = { 'heddle.task_id': task.id, 'heddle.kind': task.kind, 'heddle.attempt': task.attempt };
+  const parent = host.traceparent;
+  return tracing.span(`run ${task.kind}`, { kind: 'consumer', parent, attributes }, async (span) => {
+    const traced = within(host, tracing.traceparentOf(span));
+    const completion = await runKind(definition, task, traced, ports);
+    if (completion.outcome !== 'succeeded') markFailed(span, completion.reason ?? completion.outcome);
+    return completion;
+  });
+}
+
+/** The host with the trace context of the span. What it makes when asked for is still made only then. */
+function within(host: RunHost, traceparent: string | null): RunHost {
+  return {
+    get signal() {
+      return host.signal;
+    },
+    get log() {
+      return host.log;
+    },
+    get progress() {
+      return host.progress;
+    },
+    traceparent,
+  };
+}

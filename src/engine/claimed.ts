@@ -1,0 +1,45 @@
+import type { TaskId, WorkflowId } from '../domain/ids.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { TaskRunner } from './runners/port.ts';
+
+export interface ClaimRequest {
+  /** `webhook`, `kind:NAME` for each kind that the claimer runs, or `runner:NUMBER` of the runner that it is. */
+  lanes: readonly string[];
+  limit: number;
+  /** Who claims: shown by explain, never compared. */
+  holder: string;
+  /**
+   * How long an attempt is kept without a heartbeat, milliseconds; after that the task is another's, as its next attempt.
+   * Null: until the task's deadline.
+   */
+  lease_ms?: number | null;
+  /** Whether to look up the trace of each task; while tracing is on it is looked up in any case. */
+  traced?: boolean;
+}
+
+/** A claim that rides on another call, for one transaction less. */
+export interface ClaimAlong {
+  request: ClaimRequest;
+  /** Called once: with what was claimed, or null where the call failed and nothing was. */
+  arrived(tasks: ClaimedTask[] | null): void;
+}
+
+/** A task handed to the process that will run it; it is `running` already. */
+export interface ClaimedTask {
+  id: TaskId;
+  workflow_id: WorkflowId;
+  kind: string;
+  name: string;
+  attempt: number;
+  metadata: JsonObject;
+  timeout_secs: number;
+  /** Whether its workflow has dependencies. */
+  linked: boolean;
+  /** The container it stands in; null for a task of a batch. */
+  container_id: string | null;
+  local_id: string | null;
+  /** Those that its requirements got it, the one that claimed it among them; absent where it needs none. */
+  runners?: readonly TaskRunner[];
+  /** W3C trace context for what the attempt does; absent where there is none, or none was asked for. */
+  traceparent?: string;
+}

@@ -1,0 +1,44 @@
+import { findTracedAttempts, type TracedAttempt } from '../../store/traces.ts';
+import type { EngineContext } from '../context.ts';
+import type { TransitionOutcome } from '../port.ts';
+import type { AttemptEnd } from './traces.ts';
+
+/** The open attempts among these tasks that have a trace, looked up before they end. None, at no cost, while tracing is off. */
+export async function openAttempts(
+  context: EngineContext,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, TracedAttempt>> {
+  if (context.traces === null || ids.length === 0) return NONE;
+  const attempts = await findTracedAttempts(context.database, ids, context.now());
+  return new Map(attempts.map((attempt) => [attempt.id, attempt]));
+}
+
+const NONE: ReadonlyMap<string, TracedAttempt> = new Map();
+
+/** Records those of the attempts that a transition ended, each once; `endOf` says how, by the place in the outcomes. */
+export function recordEnds(
+  context: EngineContext,
+  open: ReadonlyMap<string, TracedAttempt>,
+  outcomes: readonly TransitionOutcome[],
+  endOf: (index: number) => AttemptEnd,
+): void {
+  if (open.size === 0) return;
+  const left = new Map(open);
+  const ended = outcomes.flatMap(({ task_id, result }, index) => {
+    const attempt = left.get(task_id);
+    left.delete(task_id);
+    if (attempt === undefined || (result !== 'applied' && result !== 'retrying')) return [];
+    return [{ attempt, end: { ...endOf(index), retrying: result === 'retrying' } }];
+  });
+  context.observer.attemptsEnded(ended);
+}
+
+/** Attempts that nobody reported on, all with one end. */
+export function recordUnreported(
+  context: EngineContext,
+  attempts: readonly TracedAttempt[] | null | undefined,
+  outcome: 'timed_out' | 'failed' | 'lost',
+): void {
+  if (context.traces === null || attempts === null || attempts === undefined) return;
+  context.observer.attemptsEnded(attempts.map((attempt) => ({ attempt, end: { outcome } })));
+}

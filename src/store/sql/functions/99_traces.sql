@@ -1,0 +1,21 @@
+-- The W3C trace contexts of those of these workflows that have one, by their ids. Volatile, so that it sees workflows that
+-- were stored after the statement which asks began.
+create or replace function traceparents_of(p_workflows uuid[])
+returns jsonb language plpgsql volatile set enable_seqscan = off as $$
+begin
+  return (select jsonb_object_agg(w.id, w.traceparent) from workflow w
+    where w.id = any(p_workflows) and w.traceparent is not null);
+end $$;
+
+-- What the spans of open attempts tell, of those tasks whose workflows have a trace. An attempt that waits for the nodes
+-- it announced has its span already.
+create or replace function traced_attempts(p_ids uuid[], p_now timestamptz)
+returns table (id uuid, workflow_id uuid, kind text, name text, attempt integer, traceparent text, generator_id uuid,
+  generator_attempt integer, ready_ms double precision, started_ms double precision, now_ms double precision)
+language sql stable set enable_seqscan = off as $$
+  select t.id, t.workflow_id, k.name, t.name, t.attempt, w.traceparent, t.generator_id, t.generator_attempt,
+    extract(epoch from coalesce(t.run_at, t.created_at)) * 1000, extract(epoch from t.started_at) * 1000,
+    extract(epoch from coalesce(p_now, clock_timestamp())) * 1000
+  from task t join workflow w on w.id = t.workflow_id join kind k on k.id = t.kind_id
+  where t.id = any(p_ids) and w.traceparent is not null and ((t.state + 0) in (2, 3) or t.paused_from in (2, 3))
+$$;
