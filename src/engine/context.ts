@@ -6,6 +6,7 @@ import type { MessageQueue } from '../queue/port.ts';
 import type { Database } from '../store/database.ts';
 import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { Kinds } from '../store/kinds.ts';
+import type { ClaimSizes } from './flow/claim-sizes.ts';
 import type { Observer } from './observe.ts';
 import type { Offers } from './offers.ts';
 import type { Signals } from './signals.ts';
@@ -32,6 +33,7 @@ export interface EngineContext {
   signals: Pick<Signals, keyof Signals>;
   observer: Pick<Observer, keyof Observer>;
   offers: Offers;
+  claimSizes: ClaimSizes;
   settings: EngineSettings;
   /** Classes of runner that the pool has; null: not known here, and any name is taken. */
   resourceClasses: KnownClasses;

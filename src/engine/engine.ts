@@ -17,6 +17,7 @@ import { heartbeat, release } from './heartbeat.ts';
 import { laneIds } from './lanes.ts';
 import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
+import { ClaimSizes } from './flow/claim-sizes.ts';
 import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
@@ -153,6 +154,7 @@ function contextOf(options: EngineOptions): EngineContext {
     signals,
     observer: new Observer(metrics, kinds, signals),
     offers: new Offers(),
+    claimSizes: new ClaimSizes(),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
       workerLeaseMs: options.workerLeaseMs ?? DEFAULTS.workerLeaseMs,

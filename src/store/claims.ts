@@ -65,6 +65,11 @@ const RELEASE: Statement = {
   text: `select release_attempts($1::uuid[], $2::integer[], $3) as moved`,
 };
 
+const PUT_BACK: Statement = {
+  name: 'tasks.put_back',
+  text: `select put_back_attempts($1::uuid[], $2::integer[], $3) as moved`,
+};
+
 const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind_id from dispatchable($1, $2)` };
 
 const DISPATCH: Statement = {
@@ -216,13 +221,39 @@ export async function recordHeartbeats(
   return row!.moved;
 }
 
-/** Attempts of distinct tasks that their workers hand back; `given` is null where none was. */
+interface OpenAttempt {
+  task_id: string;
+  attempt: number;
+}
+
+/** What became of attempts that are handed back; `given` is null where none was. */
+export type Released = Moved & { given: GivenBack | null };
+
+/** Attempts of distinct tasks that their workers hand back. */
 export async function releaseAttempts(
   queryable: Queryable,
-  tasks: readonly { task_id: string; attempt: number }[],
+  tasks: readonly OpenAttempt[],
   now: string | null,
-): Promise<Moved & { given: GivenBack | null }> {
-  const [row] = await queryable.query<{ moved: Moved & { given: GivenBack | null } }>(RELEASE, [
+): Promise<Released> {
+  return handBack(queryable, RELEASE, tasks, now);
+}
+
+/** The same for attempts that nobody was told of: they do not count as attempts. */
+export async function putBackAttempts(
+  queryable: Queryable,
+  tasks: readonly OpenAttempt[],
+  now: string | null,
+): Promise<Released> {
+  return handBack(queryable, PUT_BACK, tasks, now);
+}
+
+async function handBack(
+  queryable: Queryable,
+  statement: Statement,
+  tasks: readonly OpenAttempt[],
+  now: string | null,
+): Promise<Released> {
+  const [row] = await queryable.query<{ moved: Released }>(statement, [
     uuidArray(tasks.map((task) => task.task_id)),
     numberArray(tasks.map((task) => task.attempt)),
     now,
