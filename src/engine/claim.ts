@@ -40,6 +40,7 @@ function claimedTaskOf(row: ClaimRow, kind: string): ClaimedTask {
     attempt: row.attempt,
     metadata: row.metadata,
     timeout_secs: row.timeout_secs,
+    timeout_basis: row.deadline_basis === 0 ? 'start' : 'activity',
     linked: row.linked,
     container_id: row.container_id,
     local_id: row.local_id,

@@ -6,6 +6,7 @@ import type { Logger } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { MessageQueue } from '../queue/port.ts';
 import type { Database, Queryable } from '../store/database.ts';
+import { findAttemptHolders } from '../store/claims.ts';
 import { Kinds } from '../store/kinds.ts';
 import { Claims } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
@@ -13,11 +14,11 @@ import { progress } from './counters.ts';
 import { dispatch, workersSeen } from './dispatch.ts';
 import { explain } from './explain.ts';
 import { explainContainer } from './explain-container.ts';
+import { ClaimSizes } from './flow/claim-sizes.ts';
 import { heartbeat, release } from './heartbeat.ts';
 import { laneIds } from './lanes.ts';
 import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
-import { ClaimSizes } from './flow/claim-sizes.ts';
 import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
@@ -83,6 +84,7 @@ function verbsOf(context: EngineContext): Engine {
     dispatch: (holder, limit) => dispatch(context, holder, limit),
     workersSeen: (workers) => workersSeen(context, workers),
     heartbeat: (beats) => heartbeat(context, beats),
+    attemptHolders: (ids) => findAttemptHolders(context.database, ids),
     release: (tasks) => release(context, tasks),
     claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
     report: (reports) => counting(metrics?.tasksDbSaveFailures, report(context, reports)),

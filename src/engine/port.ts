@@ -7,7 +7,8 @@ import type { WorkflowNotification } from '../domain/notification/notification.t
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type { TaskNotices } from './notices/port.ts';
-import type { RunnerDesk, RunnersAsked, TaskRunner } from './runners/port.ts';
+import type { RunnerDesk, RunnersAsked } from './runners/port.ts';
+import type { AttemptHolder, ClaimAlong, ClaimedTask, ClaimRequest, Heartbeat, HeartbeatResult } from './work-port.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -29,6 +30,7 @@ export type {
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
+export type { AttemptHolder, ClaimAlong, ClaimedTask, ClaimRequest, Heartbeat, HeartbeatResult } from './work-port.ts';
 export type { BadEnd, Notices, TaskNotices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
 export type { RunnerDesk, RunnersAsked, TaskDemand, TaskRunner } from './runners/port.ts';
@@ -89,17 +91,6 @@ export type NodeCreationResult =
   | { result: 'stale_attempt' }
   | { result: 'rejected'; reason: string; transient: boolean };
 
-/** A sign of life of an attempt, with what it got done since the last one. The first one starts a claimed task. */
-export interface Heartbeat {
-  task_id: TaskId;
-  attempt: number;
-  new_success: number;
-  new_failures: number;
-}
-
-/** `canceled`, `stale_attempt` and `not_found` tell the worker to stop. */
-export type HeartbeatResult = 'applied' | 'canceled' | 'stale_attempt' | 'not_found';
-
 export interface SubmittedTask {
   id: TaskId;
   local_id: string | null;
@@ -114,44 +105,6 @@ export interface SubmitResult {
   tasks: SubmittedTask[];
   /** True where an earlier request with the same idempotency key already did the work. */
   replayed: boolean;
-}
-
-export interface ClaimRequest {
-  /** `webhook`, `kind:NAME` for each kind that the claimer runs, or `runner:NUMBER` of the runner that it is. */
-  lanes: readonly string[];
-  limit: number;
-  /** Who claims: shown by explain, never compared. */
-  holder: string;
-  /**
-   * How long an attempt is kept without a heartbeat, milliseconds; after that the task is another's, as its next attempt.
-   * Null: until the task's deadline.
-   */
-  lease_ms?: number | null;
-}
-
-/** A claim that rides on another call, for one transaction less. */
-export interface ClaimAlong {
-  request: ClaimRequest;
-  /** Called once: with what was claimed, or null where the call failed and nothing was. */
-  arrived(tasks: ClaimedTask[] | null): void;
-}
-
-/** A task handed to the process that will run it; it is `running` already. */
-export interface ClaimedTask {
-  id: TaskId;
-  workflow_id: WorkflowId;
-  kind: string;
-  name: string;
-  attempt: number;
-  metadata: JsonObject;
-  timeout_secs: number;
-  /** Whether its workflow has dependencies. */
-  linked: boolean;
-  /** The container it stands in; null for a task of a batch. */
-  container_id: string | null;
-  local_id: string | null;
-  /** Those that its requirements got it, the one that claimed it among them; absent where it needs none. */
-  runners?: readonly TaskRunner[];
 }
 
 /** What a worker or a webhook target says of a task. A null attempt speaks for the current one. */
@@ -306,6 +259,8 @@ export interface Engine {
   workersSeen(workers: readonly { worker: string; kinds: readonly string[]; concurrency: number }[]): Promise<void>;
   /** Starts claimed attempts, extends the leases of running ones, adds their counts. */
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]>;
+  /** Who works on these tasks; without those that are archived, or do not exist. */
+  attemptHolders(ids: readonly TaskId[]): Promise<AttemptHolder[]>;
   /** Hands attempts back that their worker will not finish: they are ready again at once, as their next attempt. */
   release(tasks: readonly { task_id: TaskId; attempt: number }[]): Promise<TransitionOutcome[]>;
 

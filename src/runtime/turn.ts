@@ -21,8 +21,8 @@ export class SharedTurns {
 
   /** Resolves on a turn that nobody else was given. */
   next(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.push(resolve);
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#waiting.push(() => resolve(undefined));
     if (this.#waiting.length === 1) this.#later(() => this.#give());
     return promise;
   }

@@ -65,6 +65,12 @@ const RELEASE: Statement = {
   text: `select release_attempts($1::uuid[], $2::integer[], $3) as moved`,
 };
 
+const FIND_HOLDERS: Statement = {
+  name: 'tasks.find_holders',
+  text: `select t.id as task_id, t.attempt, l.holder, t.starts_by_webhook
+    from task t left join lease l on l.id = t.lease_id where t.id = any($1::uuid[])`,
+};
+
 const PUT_BACK: Statement = {
   name: 'tasks.put_back',
   text: `select put_back_attempts($1::uuid[], $2::integer[], $3) as moved`,
@@ -219,6 +225,18 @@ export async function recordHeartbeats(
     now,
   ]);
   return row!.moved;
+}
+
+export interface HolderRow {
+  task_id: string;
+  attempt: number;
+  holder: string | null;
+  starts_by_webhook: boolean;
+}
+
+/** Who holds the current attempts of these tasks. */
+export async function findAttemptHolders(queryable: Queryable, ids: readonly string[]): Promise<HolderRow[]> {
+  return queryable.query<HolderRow>(FIND_HOLDERS, [uuidArray(ids)]);
 }
 
 interface OpenAttempt {
