@@ -8,6 +8,7 @@ import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { ClaimSizes } from './flow/claim-sizes.ts';
 import type { Observer } from './observe.ts';
+import type { KnownKinds } from './known-kinds.ts';
 import type { Offers } from './offers.ts';
 import type { Signals } from './signals.ts';
 
@@ -34,6 +35,7 @@ export interface EngineContext {
   observer: Pick<Observer, keyof Observer>;
   offers: Offers;
   claimSizes: ClaimSizes;
+  knownKinds: KnownKinds;
   settings: EngineSettings;
   /** Classes of runner that the pool has; null: not known here, and any name is taken. */
   resourceClasses: KnownClasses;

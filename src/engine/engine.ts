@@ -16,6 +16,7 @@ import { explain } from './explain.ts';
 import { explainContainer } from './explain-container.ts';
 import { ClaimSizes } from './flow/claim-sizes.ts';
 import { heartbeat, release } from './heartbeat.ts';
+import { KnownKinds } from './known-kinds.ts';
 import { laneIds } from './lanes.ts';
 import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
@@ -77,6 +78,7 @@ function verbsOf(context: EngineContext): Engine {
     submit: (submissions) => counting(metrics?.tasksDbSaveFailures, submit(context, claims, submissions)),
     submitWorkflows: (submissions) => counting(metrics?.tasksDbSaveFailures, submitWorkflows(context, submissions)),
     createNodes: (creations) => counting(metrics?.tasksDbSaveFailures, createNodes(context, creations)),
+    unknownKinds: (kinds) => context.knownKinds.unknown(context.database, kinds),
     completeGenerators: (limit) => advance.completeGenerators(context, limit),
     reevaluate: (ids, tasks) => advance.reevaluate(context, ids, tasks ?? null),
     claim: (request) => claims.claim(request),
@@ -157,6 +159,7 @@ function contextOf(options: EngineOptions): EngineContext {
     observer: new Observer(metrics, kinds, signals),
     offers: new Offers(),
     claimSizes: new ClaimSizes(),
+    knownKinds: new KnownKinds(options.clock),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
       workerLeaseMs: options.workerLeaseMs ?? DEFAULTS.workerLeaseMs,

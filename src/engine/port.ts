@@ -8,7 +8,15 @@ import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, De
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type { TaskNotices } from './notices/port.ts';
 import type { RunnerDesk, RunnersAsked } from './runners/port.ts';
-import type { AttemptHolder, ClaimAlong, ClaimedTask, ClaimRequest, Heartbeat, HeartbeatResult } from './work-port.ts';
+import type {
+  AttemptHolder,
+  ClaimAlong,
+  ClaimedTask,
+  ClaimRequest,
+  Heartbeat,
+  HeartbeatResult,
+  UnknownKind,
+} from './work-port.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -30,7 +38,15 @@ export type {
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
-export type { AttemptHolder, ClaimAlong, ClaimedTask, ClaimRequest, Heartbeat, HeartbeatResult } from './work-port.ts';
+export type {
+  AttemptHolder,
+  ClaimAlong,
+  ClaimedTask,
+  ClaimRequest,
+  Heartbeat,
+  HeartbeatResult,
+  UnknownKind,
+} from './work-port.ts';
 export type { BadEnd, Notices, TaskNotices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
 export type { RunnerDesk, RunnersAsked, TaskDemand, TaskRunner } from './runners/port.ts';
@@ -247,6 +263,8 @@ export interface Engine {
   submitWorkflows(submissions: readonly WorkflowSubmission[]): Promise<WorkflowSubmitResult[]>;
   /** Adds what generators made, in the order given; a rejected node holds back no other. */
   createNodes(creations: readonly NodeCreation[]): Promise<NodeCreationResult[]>;
+  /** Those of the kinds that no worker has ever asked for, the first ten. */
+  unknownKinds(kinds: readonly string[]): Promise<UnknownKind[]>;
   /** Ends generators whose announced children all exist; returns their workflows. */
   completeGenerators(limit: number): Promise<WorkflowId[]>;
   /** Looks at the open containers of these workflows again and moves what may; with tasks: at roots and above those. */

@@ -54,6 +54,13 @@ export interface Heartbeat {
 /** `canceled`, `stale_attempt` and `not_found` tell the worker to stop. */
 export type HeartbeatResult = 'applied' | 'canceled' | 'stale_attempt' | 'not_found';
 
+/** A kind that no worker has ever asked for. */
+export interface UnknownKind {
+  kind: string;
+  /** The nearest kind that one has asked for; null where none is near. */
+  did_you_mean: string | null;
+}
+
 /** Who holds the current attempt of a task. */
 export interface AttemptHolder {
   task_id: TaskId;

@@ -50,7 +50,8 @@ const CLAIM_FOR_DELIVERY: Statement = {
 
 const SEEN: Statement = {
   name: 'claimers.seen',
-  text: `insert into claimer (lane, holder, seen_at)
+  text: `with taken as (update kind set taken = true where id = any($1::integer[]) and not taken)
+    insert into claimer (lane, holder, seen_at)
     select unnest($1::integer[]), $2, coalesce($3::timestamptz, clock_timestamp())
     on conflict (lane, holder) do update set seen_at = excluded.seen_at`,
 };

@@ -146,6 +146,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
   perform 1 from kind where id = any(p_lanes) order by id for no key update;
+  update kind set taken = true where id = any(p_lanes) and not taken;
   insert into claimer as c (lane, holder, seen_at, concurrency)
   select u.lane, u.worker, v_now, u.concurrency from unnest(p_lanes, p_workers, p_concurrency) u(lane, worker, concurrency)
   on conflict (lane, holder) do update set seen_at = excluded.seen_at, concurrency = excluded.concurrency;
