@@ -8,6 +8,7 @@ import { POOL_SETTING_GROUPS } from './pool-settings.ts';
 import { REMOTE_CLIENT_SETTING_GROUPS } from './remote-client-settings.ts';
 import { SCAN_SETTING_GROUPS } from './scan-settings.ts';
 import { OTLP_PROTOCOLS } from '../runtime/otlp.ts';
+import { queuedKind } from './queued-kinds.ts';
 import * as kind from './setting.ts';
 
 const DAY_SECS = 86_400;
@@ -118,6 +119,15 @@ export const SETTING_GROUPS = {
       max: 100,
       description:
         'Batches of messages that this server takes at once; 0 leaves them to others, never more than `POOL_MAX_SIZE`',
+    }),
+    queuedKinds: kind.list({
+      name: 'HEDDLE_QUEUED_KINDS',
+      fallback: [],
+      fallbackText: '-',
+      allowed: 'a comma-separated list of kinds, each of at most 100 characters',
+      item: queuedKind,
+      description:
+        'Kinds whose tasks always go through the queues `worker:KIND`, comma-separated: for workers that read them and send no `WorkerSeen`',
     }),
     workerLeaseSecs: kind.integer({
       name: 'WORKER_LEASE_SECS',

@@ -41,6 +41,7 @@ import { inboxKeepMs, ManagerLoop } from './manager-loop.ts';
 import { modelsOf } from './models.ts';
 import { settlePolicy } from './pool/shared-policy.ts';
 import { startPool, type StartedPool } from './pool/start.ts';
+import { announceQueuedKinds } from './queued-kinds.ts';
 import { startReconRetention } from './recon-retention.ts';
 import { PAGE_DIRECTORY, VERSION } from './package.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
@@ -127,6 +128,7 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
   startLoops(base, { engine, queue }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
+  announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
   // Who may reach a loopback listener may read the working directory anyway.
   const defaultScanRoot = base.development && isLoopback(settings.host) ? process.cwd() : null;
   const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];

@@ -9,6 +9,7 @@ import type { RuleDto } from '../http/wire/rule.ts';
 import type { BasicTaskDto, TaskDto } from '../http/wire/task.ts';
 import type { ProgressDto, UpdateTaskDto } from '../http/wire/update.ts';
 import type { NewWorkflowDto } from '../http/wire/new-workflow.ts';
+import type { SubmissionWarningDto } from '../http/wire/submission-warning.ts';
 import type {
   ChildrenDto,
   SubmittedWorkflowDto,
@@ -59,6 +60,8 @@ export interface Submitted<Task> {
   /** Null where nothing was asked for. */
   batchId: string | null;
   tasks: Task[];
+  /** What the submitter should know, such as kinds that no worker has ever asked for. */
+  warnings: SubmissionWarningDto[];
 }
 
 /** One event of a batch's stream. After `end` nothing follows. */
@@ -130,7 +133,8 @@ export class HeddleClient {
       query: { batch_name: options.batchName },
     });
     const batchId = response.headers.get('x-batch-id');
-    return { batchId, tasks: response.status === 204 ? [] : ((await response.json()) as Task[]) };
+    const warnings = JSON.parse(response.headers.get('x-warnings') ?? '[]') as SubmissionWarningDto[];
+    return { batchId, tasks: response.status === 204 ? [] : ((await response.json()) as Task[]), warnings };
   }
 
   getTask(id: string): Promise<TaskDto> {

@@ -13,8 +13,8 @@ import type {
 import type { TaskResultDto } from '../http/wire/workflow.ts';
 import type { Transport } from './transport.ts';
 
-/** A task that was claimed, as far as its worker's calls go. */
-export type ClaimedWork = Pick<WorkDto, 'id' | 'attempt'>;
+/** A task that was claimed, as far as its worker's calls go; `holder` where the claim named one. */
+export type ClaimedWork = Pick<WorkDto, 'id' | 'attempt' | 'holder'>;
 
 /** The calls of a worker that pulls its tasks. A HeddleApiError of the status 404 or 409 says: stop work on the task. */
 export class WorkClient {
@@ -31,11 +31,11 @@ export class WorkClient {
   }
 
   /** Extends the lease of the task. */
-  async heartbeat(task: ClaimedWork, counts: Omit<WorkHeartbeatDto, 'attempt'> = {}): Promise<void> {
+  async heartbeat(task: ClaimedWork, counts: Omit<WorkHeartbeatDto, 'attempt' | 'holder'> = {}): Promise<void> {
     await this.#say(task, 'heartbeat', counts);
   }
 
-  complete(task: ClaimedWork, completion: Omit<CompleteWorkDto, 'attempt'> = {}): Promise<WorkOutcomeDto> {
+  complete(task: ClaimedWork, completion: Omit<CompleteWorkDto, 'attempt' | 'holder'> = {}): Promise<WorkOutcomeDto> {
     return this.#say(task, 'complete', completion);
   }
 
@@ -56,24 +56,29 @@ export class WorkClient {
   /** Adds nodes to the workflow of a generator; what became of each is in the answer. */
   async createChildren(
     task: ClaimedWork,
-    children: Omit<CreateChildrenDto, 'attempt'>,
+    children: Omit<CreateChildrenDto, 'attempt' | 'holder'>,
   ): Promise<CreatedChildrenDto['nodes']> {
     return (await this.#say<CreatedChildrenDto>(task, 'children', children)).nodes;
   }
 
-  /** The results of all that stands before the task in its container, page by page. */
-  async *results(taskId: string, pageSize?: number): AsyncGenerator<TaskResultDto> {
+  /**
+   * The results of all that stands before the task in its container, page by page.
+   *
+   * @param task the task; its id does where the claim named no `holder`
+   */
+  async *results(task: Pick<ClaimedWork, 'id' | 'holder'> | string, pageSize?: number): AsyncGenerator<TaskResultDto> {
+    const { id, holder } = typeof task === 'string' ? { id: task, holder: undefined } : task;
     let after: string | undefined;
     do {
-      const query = { after, limit: pageSize };
-      const page = await this.#transport.json<WorkResultsDto>('GET', pathOf(taskId, 'results'), { query });
+      const query = { after, limit: pageSize, holder };
+      const page = await this.#transport.json<WorkResultsDto>('GET', pathOf(id, 'results'), { query });
       yield* page.results;
       after = page.next ?? undefined;
     } while (after !== undefined);
   }
 
-  #say<Answer>({ id, attempt }: ClaimedWork, verb: string, body: object): Promise<Answer> {
-    return this.#transport.json<Answer>('POST', pathOf(id, verb), { body: { attempt, ...body } });
+  #say<Answer>({ id, attempt, holder }: ClaimedWork, verb: string, body: object): Promise<Answer> {
+    return this.#transport.json<Answer>('POST', pathOf(id, verb), { body: { attempt, holder, ...body } });
   }
 }
 

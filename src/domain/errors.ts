@@ -17,6 +17,7 @@ export const ERROR_CATALOGUE = {
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: 'This method is not offered here' },
   REQUEST_TIMEOUT: { status: 408, retryable: true, title: 'The request did not arrive in time' },
   CONFLICT: { status: 409, retryable: false, title: 'Its state does not allow this' },
+  HELD_BY_ANOTHER: { status: 409, retryable: false, title: 'Another worker claimed the task' },
   STALE_ATTEMPT: { status: 409, retryable: false, title: 'The report speaks for an attempt that is over' },
   BODY_TOO_LARGE: { status: 413, retryable: false, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, title: 'The body must be application/json' },

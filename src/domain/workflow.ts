@@ -104,6 +104,17 @@ export function countNodes(root: NewNode): number {
   return count;
 }
 
+/** Every task of a tree, in no particular order. */
+export function tasksIn(root: NewNode): NewTask[] {
+  const tasks: NewTask[] = [];
+  const pending: NewNode[] = [root];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (node.type === 'task') tasks.push(node.task);
+    else for (const child of node.children) pending.push(child);
+  }
+  return tasks;
+}
+
 /** The state names of the Task Manager's messages. */
 export type WorkflowWireState =
   'Pending' | 'Running' | 'PendingTaskCreation' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled';

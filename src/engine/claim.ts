@@ -11,7 +11,7 @@ import {
 import { attemptContext } from '../runtime/work-spans.ts';
 import type { SubmissionRows } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
-import { withInputs } from './flow/hand-out.ts';
+import { withInputs, type HandedOut } from './flow/hand-out.ts';
 import { claimableLaneIds, isRunnerLane, WEBHOOK_LANE } from './lanes.ts';
 import type { ClaimAlong, ClaimedTask, ClaimRequest, Report, TransitionOutcome } from './port.ts';
 import { distinctRounds, noteIgnored, outcomesOf, report, settleInput } from './report.ts';
@@ -52,6 +52,7 @@ function claimedTaskOf(context: EngineContext, row: ClaimRow, kind: string): Cla
     attempt: row.attempt,
     metadata: row.metadata,
     timeout_secs: row.timeout_secs,
+    timeout_basis: row.deadline_basis === 0 ? 'start' : 'activity',
     linked: row.linked,
     container_id: row.container_id,
     local_id: row.local_id,
@@ -70,11 +71,17 @@ export class Claims {
 
   /** Takes tasks that the caller runs itself; they are running when this returns. */
   async claim(request: ClaimRequest): Promise<ClaimedTask[]> {
+    const { database, claimSizes } = this.#context;
     const lanes = await claimableLaneIds(this.#context, request.lanes);
     await this.#markSeen(lanes, request.holder);
-    const claimed = await claimTasks(this.#context.database, lanes, this.#termsOf(request), this.#context.now());
-    const tasks = await this.#handOut(claimed);
-    return lanes.some(isRunnerLane) ? withRunners(this.#context, tasks) : tasks;
+    for (;;) {
+      const limit = claimSizes.limitOf(lanes, request.limit);
+      const claimed = await claimTasks(database, lanes, this.#termsOf(request, limit), this.#context.now());
+      const { tasks, more } = await this.#handOut(claimed, lanes, limit, request.limit);
+      // All of them failed for their expressions, and others are ready.
+      if (tasks.length === 0 && more) continue;
+      return lanes.some(isRunnerLane) ? withRunners(this.#context, tasks) : tasks;
+    }
   }
 
   /** Reports a set and claims what is next in one round trip; sets that need more than one take the long way. */
@@ -92,20 +99,22 @@ export class Claims {
       return { outcomes, claimed: await this.claim(request) };
     }
     await this.#markSeen(lanes, request.holder);
+    const limit = context.claimSizes.limitOf(lanes, request.limit);
     const order = rounds[0]!.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
     const set = order.map((index) => reports[index]!);
     const input = settleInput(context, set);
-    const { moved, claimed } = await settleAndClaim(context.database, input, lanes, this.#termsOf(request));
+    const { moved, claimed } = await settleAndClaim(context.database, input, lanes, this.#termsOf(request, limit));
     noteIgnored(context, moved);
     // What this call took from its lanes needs nobody else, unless there was more than it could take.
-    const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
+    const drained = claimed.rows.length < limit ? new Set(lanes) : new Set<number>();
     await context.observer.moved({ ...moved, lanes: moved.lanes?.filter((lane) => !drained.has(lane)) ?? [] });
     const results = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
     const outcomes = new Array<TransitionOutcome>(reports.length);
     order.forEach((index, at) => {
       outcomes[index] = results[at]!;
     });
-    return { outcomes, claimed: await this.#handOut(claimed) };
+    const { tasks } = await this.#handOut(claimed, lanes, limit, request.limit);
+    return { outcomes, claimed: tasks };
   }
 
   /** Stores submissions with a claim that rides on them; what it took is handed out when this returns. */
@@ -115,11 +124,12 @@ export class Claims {
     try {
       const lanes = await claimableLaneIds(context, request.lanes);
       await this.#markSeen(lanes, request.holder);
-      const terms = this.#termsOf(request);
+      const limit = context.claimSizes.limitOf(lanes, request.limit);
+      const terms = this.#termsOf(request, limit);
       const { stored, claimed } = await submitAndClaim(context.database, rows, lanes, terms, context.now());
-      along.arrived(await this.#handOut(claimed));
+      along.arrived((await this.#handOut(claimed, lanes, limit, request.limit)).tasks);
       // What this call took needs nobody else, unless there was more than it could take.
-      const drained = claimed.rows.length < request.limit ? new Set(lanes) : new Set<number>();
+      const drained = claimed.rows.length < limit ? new Set(lanes) : new Set<number>();
       return { ...stored, lanes: stored.lanes.filter((lane) => !drained.has(lane)) };
     } catch (error) {
       along.arrived(null);
@@ -127,16 +137,25 @@ export class Claims {
     }
   }
 
-  #termsOf({ limit, holder, lease_ms = null, traced = false }: ClaimRequest): ClaimTerms {
+  #termsOf({ holder, lease_ms = null, traced = false }: ClaimRequest, limit: number): ClaimTerms {
     const { settings, traces } = this.#context;
     const { claimTimeoutMs } = settings;
     return { limit, holder, claimTimeoutMs, leaseMs: lease_ms, traced: traced || traces !== null };
   }
 
-  async #handOut({ rows, refused }: Claimed<ClaimRow>): Promise<ClaimedTask[]> {
-    const { observer, kinds, signals } = this.#context;
+  /**
+   * @param limit tasks that the claim could take, of the `asked` that it was asked for
+   * @returns `more`: others are ready that it did not take, or put back
+   */
+  async #handOut(
+    { rows, refused }: Claimed<ClaimRow>,
+    lanes: readonly number[],
+    limit: number,
+    asked: number,
+  ): Promise<{ tasks: ClaimedTask[]; more: boolean }> {
+    const { observer, kinds, signals, claimSizes } = this.#context;
     observer.refused(refused);
-    if (rows.length === 0) return [];
+    if (rows.length === 0) return { tasks: [], more: false };
     signals.emit({ workflows: workflowsOf(rows) });
     const names = await kinds.names(rows.map((row) => row.kind_id));
     const waits = new Map<number, number[]>();
@@ -146,10 +165,22 @@ export class Claims {
       else list.push(row.waited_ms);
     }
     await observer.claimed('pending', 'running', [...waits]);
-    const tasks = rows.map((row) => claimedTaskOf(this.#context, row, names.get(row.kind_id)!));
-    if (!rows.some((row) => row.computed)) return tasks;
+    const { tasks, deferred } = await this.#withInputs(
+      rows,
+      rows.map((row) => claimedTaskOf(this.#context, row, names.get(row.kind_id)!)),
+      lanes,
+    );
+    claimSizes.note(lanes, limit, rows.length, deferred);
+    const more = deferred > 0 || (limit < asked && rows.length >= limit);
+    if (more) signals.emit({ lanes });
+    return { tasks, more };
+  }
+
+  async #withInputs(rows: readonly ClaimRow[], tasks: ClaimedTask[], lanes: readonly number[]): Promise<HandedOut> {
+    if (!rows.some((row) => row.computed)) return { tasks, deferred: 0 };
     const computed = new Set(rows.flatMap((row) => (row.computed ? [row.id] : [])));
-    return withInputs(this.#context, tasks, computed);
+    // What a runner was claimed for is for nobody else.
+    return withInputs(this.#context, tasks, { computed, defers: !lanes.some(isRunnerLane) });
   }
 
   /** Claims tasks that start by a webhook and writes their start deliveries; returns how many. */

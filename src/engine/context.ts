@@ -6,7 +6,9 @@ import type { MessageQueue } from '../queue/port.ts';
 import type { Database } from '../store/database.ts';
 import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { Kinds } from '../store/kinds.ts';
+import type { ClaimSizes } from './flow/claim-sizes.ts';
 import type { Observer } from './observe.ts';
+import type { KnownKinds } from './known-kinds.ts';
 import type { Offers } from './offers.ts';
 import type { Signals } from './signals.ts';
 import type { Traces } from './traces/traces.ts';
@@ -35,6 +37,8 @@ export interface EngineContext {
   /** Null while tracing is off. */
   traces: Traces | null;
   offers: Offers;
+  claimSizes: ClaimSizes;
+  knownKinds: KnownKinds;
   settings: EngineSettings;
   /** Classes of runner that the pool has; null: not known here, and any name is taken. */
   resourceClasses: KnownClasses;

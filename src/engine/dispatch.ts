@@ -6,6 +6,7 @@ import { claimForQueue, findDispatchable, markWorkersSeen, type ClaimRow } from 
 import { traceOf, workflowsOf } from './claim.ts';
 import type { EngineContext } from './context.ts';
 import { resolveInputs } from './flow/resolve.ts';
+import { putBack } from './heartbeat.ts';
 import { laneIds } from './lanes.ts';
 import { report } from './report.ts';
 import { inTransaction } from './transaction.ts';
@@ -36,14 +37,24 @@ function dispatchKind(
   limit: number,
 ): Promise<StartTaskMessage[]> {
   return inTransaction(context, async (inner, tx) => {
-    const { rows, refused } = await claimForQueue(tx, kindId, limit, holder, inner.now());
+    const lanes = [kindId];
+    const room = context.claimSizes.limitOf(lanes, limit);
+    const { rows, refused } = await claimForQueue(tx, kindId, room, holder, inner.now());
     inner.observer.refused(refused);
     if (rows.length === 0) return [];
     const kind = (await inner.kinds.names([kindId])).get(kindId)!;
     const tasks = rows.map((row) => ({ ...row, kind }));
-    const { resolved, failures } = await resolveInputs(inner, tasks);
+    const { resolved, failures, deferred } = await resolveInputs(inner, tasks);
     // In this transaction: nothing is left claimed that has no message.
     if (failures.length > 0) await report(inner, failures);
+    if (deferred.length > 0) {
+      await putBack(
+        inner,
+        deferred.map(({ id: task_id, attempt }) => ({ task_id, attempt })),
+      );
+    }
+    context.claimSizes.note(lanes, room, rows.length, deferred.length);
+    if (deferred.length > 0 || (room < limit && rows.length >= room)) inner.signals.emit({ lanes });
     const messages = resolved.map((row) => messageOf(inner, row, kind));
     await queue.sendIn(
       tx,

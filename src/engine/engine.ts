@@ -7,6 +7,7 @@ import type { Metrics } from '../runtime/metrics.ts';
 import type { Tracing } from '../runtime/trace.ts';
 import type { MessageQueue } from '../queue/port.ts';
 import type { Database, Queryable } from '../store/database.ts';
+import { findAttemptHolders } from '../store/claims.ts';
 import { Kinds } from '../store/kinds.ts';
 import { Claims } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
@@ -14,7 +15,9 @@ import { progress } from './counters.ts';
 import { dispatch, workersSeen } from './dispatch.ts';
 import { explain } from './explain.ts';
 import { explainContainer } from './explain-container.ts';
+import { ClaimSizes } from './flow/claim-sizes.ts';
 import { heartbeat, release } from './heartbeat.ts';
+import { KnownKinds } from './known-kinds.ts';
 import { laneIds } from './lanes.ts';
 import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
@@ -79,6 +82,7 @@ function verbsOf(context: EngineContext): Engine {
     submit: (submissions) => counting(metrics?.tasksDbSaveFailures, submit(context, claims, submissions)),
     submitWorkflows: (submissions) => counting(metrics?.tasksDbSaveFailures, submitWorkflows(context, submissions)),
     createNodes: (creations) => counting(metrics?.tasksDbSaveFailures, createNodes(context, creations)),
+    unknownKinds: (kinds) => context.knownKinds.unknown(context.database, kinds),
     completeGenerators: (limit) => advance.completeGenerators(context, limit),
     reevaluate: (ids, tasks) => advance.reevaluate(context, ids, tasks ?? null),
     claim: (request) => claims.claim(request),
@@ -86,6 +90,7 @@ function verbsOf(context: EngineContext): Engine {
     dispatch: (holder, limit) => dispatch(context, holder, limit),
     workersSeen: (workers) => workersSeen(context, workers),
     heartbeat: (beats) => heartbeat(context, beats),
+    attemptHolders: (ids) => findAttemptHolders(context.database, ids),
     release: (tasks) => release(context, tasks),
     claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
     report: (reports) => counting(metrics?.tasksDbSaveFailures, report(context, reports)),
@@ -159,6 +164,8 @@ function contextOf(options: EngineOptions): EngineContext {
     observer: new Observer({ metrics, kinds, signals, traces }),
     traces,
     offers: new Offers(),
+    claimSizes: new ClaimSizes(),
+    knownKinds: new KnownKinds(options.clock),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
       workerLeaseMs: options.workerLeaseMs ?? DEFAULTS.workerLeaseMs,

@@ -46,9 +46,7 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
       return `It does not start before ${new Date(obstacle.until).toISOString()}${attempt}.`;
     }
     case 'no_worker':
-      return obstacle.last_seen === null
-        ? `No worker has ever asked for tasks of ${obstacle.lane}; start one.`
-        : `No worker has asked for tasks of ${obstacle.lane} since ${new Date(obstacle.last_seen).toISOString()}; start one.`;
+      return noWorkerSentence(obstacle);
     case 'runner':
       return runnerSentence(obstacle);
     case 'queued':
@@ -61,6 +59,16 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
       return `Its start webhook was tried ${counted(obstacle.tries, 'time')}${error} and is tried again.`;
     }
   }
+}
+
+function noWorkerSentence({ lane, last_seen, never }: Extract<Obstacle, { type: 'no_worker' }>): string {
+  if (last_seen !== null)
+    return `No worker has asked for tasks of ${lane} since ${new Date(last_seen).toISOString()}; start one.`;
+  // Of a kind that workers took before, or that is Heddle's own.
+  if (never === undefined && lane !== 'webhook') return `No worker has asked for tasks of ${lane} lately; start one.`;
+  const meant = never?.did_you_mean ?? null;
+  const hint = meant === null ? '' : ` Was the kind "${meant}" meant?`;
+  return `No worker has ever asked for tasks of ${lane}; start one.${hint}`;
 }
 
 /** Whose turn a task or a container waits for. */

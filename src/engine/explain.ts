@@ -7,6 +7,7 @@ import { containerStateOf } from '../store/tree-reads.ts';
 import type { EngineContext } from './context.ts';
 import { expansionOf } from './explain-expansion.ts';
 import type { Expansion, Explanation, Obstacle } from './explanation.ts';
+import { kindsForWorkers } from './known-kinds.ts';
 import { getTask } from './read.ts';
 import { runnerObstacle } from './runners/explain.ts';
 import { runningSentence, summaryOf } from './explain-summary.ts';
@@ -74,11 +75,14 @@ async function timeOf(context: EngineContext): Promise<number> {
 }
 
 /** The lane of the task where no worker was seen for a while; null where one was. */
-async function nobodyClaims({ database }: EngineContext, task: TaskDetail, now: number): Promise<Obstacle | null> {
+async function nobodyClaims(context: EngineContext, task: TaskDetail, now: number): Promise<Obstacle | null> {
+  const { database, knownKinds } = context;
   const seen = await obstacles.findLastClaimer(database, task.id);
   if (seen !== null && now - seen <= CLAIMER_GONE_MS) return null;
   const lane = task.actions.some((action) => action.trigger === 'start') ? 'webhook' : `kind:${task.kind}`;
-  return { type: 'no_worker', lane, last_seen: seen };
+  const [unknown] = seen === null ? await knownKinds.unknown(database, kindsForWorkers([task])) : [];
+  const never = unknown === undefined ? {} : { never: { did_you_mean: unknown.did_you_mean } };
+  return { type: 'no_worker', lane, last_seen: seen, ...never };
 }
 
 async function parentsOf(context: EngineContext, id: string): Promise<Obstacle | null> {

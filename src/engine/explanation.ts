@@ -25,7 +25,8 @@ export type Obstacle =
     }
   | { type: 'paused'; since: number }
   | { type: 'delayed'; until: number; attempt: number }
-  | { type: 'no_worker'; lane: string; last_seen: number | null }
+  /** `never`: none has ever asked for its kind, which may be misspelled. */
+  | { type: 'no_worker'; lane: string; last_seen: number | null; never?: { did_you_mean: string | null } }
   | RunnerObstacle
   | { type: 'queued'; ahead: number }
   | { type: 'delivering'; tries: number; last_error: string | null; next_try_at: number | null };

@@ -1,4 +1,4 @@
-import { recordHeartbeats, releaseAttempts } from '../store/claims.ts';
+import { putBackAttempts, recordHeartbeats, releaseAttempts } from '../store/claims.ts';
 import type { EngineContext } from './context.ts';
 import type { Heartbeat, HeartbeatResult, TransitionOutcome } from './port.ts';
 import { distinctRounds, outcomesOf } from './report.ts';
@@ -45,17 +45,33 @@ function summed(beats: readonly Heartbeat[]): { sums: Heartbeat[]; sumOf: number
   return { sums, sumOf };
 }
 
+interface Attempt {
+  task_id: string;
+  attempt: number;
+}
+
 /** Gives attempts back that their workers will not finish; a canceled one only lets go of its slots. */
-export async function release(
+export async function release(context: EngineContext, tasks: readonly Attempt[]): Promise<TransitionOutcome[]> {
+  return giveBack(context, tasks, releaseAttempts);
+}
+
+/** The same for attempts that nobody has heard of yet: the next claim opens the same attempt. */
+export async function putBack(context: EngineContext, tasks: readonly Attempt[]): Promise<void> {
+  await giveBack(context, tasks, putBackAttempts);
+}
+
+async function giveBack(
   context: EngineContext,
-  tasks: readonly { task_id: string; attempt: number }[],
+  tasks: readonly Attempt[],
+  give: typeof releaseAttempts,
 ): Promise<TransitionOutcome[]> {
   const outcomes = new Array<TransitionOutcome>(tasks.length);
   for (const round of distinctRounds(tasks)) {
     const set = round.map((index) => tasks[index]!);
     const ids = set.map((task) => task.task_id);
-    const open = await openAttempts(context, ids);
-    const { given, ...moved } = await releaseAttempts(context.database, set, context.now());
+    // What is put back has not begun, and begins again under the same number: there is nothing to record.
+    const open = await openAttempts(context, give === releaseAttempts ? ids : []);
+    const { given, ...moved } = await give(context.database, set, context.now());
     await context.observer.moved({ lanes: moved.lanes ?? null });
     if (given !== null) await context.observer.moved(given);
     const results = outcomesOf(ids, moved, () => 'pending');

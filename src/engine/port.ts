@@ -4,11 +4,19 @@ import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '../
 import type { ContainerState, Outcome, TaskState } from '../domain/task-state.ts';
 import type { StartTaskMessage } from '../domain/message.ts';
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
-import type { ClaimAlong, ClaimedTask, ClaimRequest } from './claimed.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
 import type { TaskNotices } from './notices/port.ts';
 import type { RunnerDesk, RunnersAsked } from './runners/port.ts';
+import type {
+  AttemptHolder,
+  ClaimAlong,
+  ClaimedTask,
+  ClaimRequest,
+  Heartbeat,
+  HeartbeatResult,
+  UnknownKind,
+} from './work-port.ts';
 import type {
   NewContainerNode,
   NewNode,
@@ -19,7 +27,6 @@ import type {
   WorkflowTree,
 } from '../domain/workflow.ts';
 
-export type { ClaimAlong, ClaimedTask, ClaimRequest } from './claimed.ts';
 export type {
   Delivery,
   DeliveryClaimRequest,
@@ -31,6 +38,15 @@ export type {
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
+export type {
+  AttemptHolder,
+  ClaimAlong,
+  ClaimedTask,
+  ClaimRequest,
+  Heartbeat,
+  HeartbeatResult,
+  UnknownKind,
+} from './work-port.ts';
 export type { BadEnd, Notices, TaskNotices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
 export type { RunnerDesk, RunnersAsked, TaskDemand, TaskRunner } from './runners/port.ts';
@@ -90,17 +106,6 @@ export type NodeCreationResult =
   | { result: 'created' | 'exists' }
   | { result: 'stale_attempt' }
   | { result: 'rejected'; reason: string; transient: boolean };
-
-/** A sign of life of an attempt, with what it got done since the last one. The first one starts a claimed task. */
-export interface Heartbeat {
-  task_id: TaskId;
-  attempt: number;
-  new_success: number;
-  new_failures: number;
-}
-
-/** `canceled`, `stale_attempt` and `not_found` tell the worker to stop. */
-export type HeartbeatResult = 'applied' | 'canceled' | 'stale_attempt' | 'not_found';
 
 export interface SubmittedTask {
   id: TaskId;
@@ -258,6 +263,8 @@ export interface Engine {
   submitWorkflows(submissions: readonly WorkflowSubmission[]): Promise<WorkflowSubmitResult[]>;
   /** Adds what generators made, in the order given; a rejected node holds back no other. */
   createNodes(creations: readonly NodeCreation[]): Promise<NodeCreationResult[]>;
+  /** Those of the kinds that no worker has ever asked for, the first ten. */
+  unknownKinds(kinds: readonly string[]): Promise<UnknownKind[]>;
   /** Ends generators whose announced children all exist; returns their workflows. */
   completeGenerators(limit: number): Promise<WorkflowId[]>;
   /** Looks at the open containers of these workflows again and moves what may; with tasks: at roots and above those. */
@@ -270,6 +277,8 @@ export interface Engine {
   workersSeen(workers: readonly { worker: string; kinds: readonly string[]; concurrency: number }[]): Promise<void>;
   /** Starts claimed attempts, extends the leases of running ones, adds their counts. */
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]>;
+  /** Who works on these tasks; without those that are archived, or do not exist. */
+  attemptHolders(ids: readonly TaskId[]): Promise<AttemptHolder[]>;
   /** Hands attempts back that their worker will not finish: they are ready again at once, as their next attempt. */
   release(tasks: readonly { task_id: TaskId; attempt: number }[]): Promise<TransitionOutcome[]>;
 

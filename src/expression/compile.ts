@@ -1,11 +1,11 @@
 import type { JsonValue } from '../domain/json.ts';
 import { suggestName } from '../domain/suggest.ts';
 import { makeEnvironment } from './environment.ts';
-import { asExpressionError, ExpressionError } from './fault.ts';
+import { AllowanceSpentError, asExpressionError, ExpressionError } from './fault.ts';
 import { instrument } from './instrument.ts';
 import { Meter } from './meter.ts';
 import { collectReferences } from './references.ts';
-import type { References } from './references.ts';
+import type { References, VariableUse } from './references.ts';
 import { compilePattern } from './regex/pattern.ts';
 import { allNodes } from './syntax-tree.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
@@ -17,6 +17,12 @@ export const EXPRESSION_CHARS_MAX = 4096;
 /** The values of variables by name; a Date is a timestamp. */
 export type Variables = Readonly<Record<string, unknown>>;
 
+/** Steps that evaluations share; each takes at most what is left, and tells what it took. */
+export interface Allowance {
+  readonly left: number;
+  spend(steps: number): void;
+}
+
 /** A compiled expression; it keeps nothing between evaluations and may be evaluated any number of times. */
 export interface Expression {
   readonly text: string;
@@ -25,8 +31,9 @@ export interface Expression {
   /**
    * Its value as JSON. Ends after at most a fraction of a second, whatever the expression and the values.
    * @throws ExpressionError naming the place and the expression
+   * @throws AllowanceSpentError where it needs more than is left of the allowance, and may take more than that by itself
    */
-  evaluate(variables: Variables): JsonValue;
+  evaluate(variables: Variables, allowance?: Allowance): JsonValue;
 }
 
 export interface CompileOptions {
@@ -34,6 +41,8 @@ export interface CompileOptions {
   variables: readonly string[];
   /** Other names are allowed, too: they are looked up in the values given, and missing ones fail the evaluation. */
   open?: boolean;
+  /** The variable whose members are easily taken for variables: who reads an unknown name is told to read it there. */
+  members_of?: string;
 }
 
 export type Compiled = { ok: true; expression: Expression } | { ok: false; fault: ExpressionError };
@@ -63,29 +72,37 @@ function compile(text: string, options: CompileOptions): Expression {
   const nodes = allNodes(root);
   for (const node of nodes) replaceMatches(node, text);
   const references = collectReferences(root, text);
-  if (options.open !== true) refuseUnknown(references, options.variables, text);
+  if (options.open !== true) refuseUnknown(references, options, text);
   const checked = parsed.check();
   if (checked.error !== undefined) throw checked.error;
   instrument(root, meter);
   return {
     text,
     references,
-    evaluate: (variables) => {
-      meter.reset();
+    evaluate: (variables, allowance) => {
+      const spend = (steps: number): void => allowance?.spend(steps);
+      const context = contextOf(variables, references, spend);
+      meter.reset(allowance?.left);
       try {
-        return toJson(parsed(contextOf(variables, references)) as unknown);
+        const value = toJson(parsed(context) as unknown, spend);
+        // `||` and its like go on where one side fails.
+        if (meter.isCutShort) throw new AllowanceSpentError();
+        return value;
       } catch (error) {
+        if (meter.isCutShort) throw new AllowanceSpentError();
         throw asExpressionError(error, text);
+      } finally {
+        spend(meter.spent);
       }
     },
   };
 }
 
 /** Only what the expression reads: everything else is not even looked at. */
-function contextOf(variables: Variables, references: References): Map<string, unknown> {
+function contextOf(variables: Variables, references: References, spend: (steps: number) => void): Map<string, unknown> {
   const context = new Map<string, unknown>();
   for (const name of references.keys()) {
-    if (Object.hasOwn(variables, name)) context.set(name, admit(variables[name]));
+    if (Object.hasOwn(variables, name)) context.set(name, admit(variables[name], spend));
   }
   return context;
 }
@@ -105,14 +122,24 @@ function replaceMatches(node: SyntaxNode, text: string): void {
   }
 }
 
-function refuseUnknown(references: References, variables: readonly string[], text: string): void {
-  for (const [name, { members, whole_at }] of references) {
+function refuseUnknown(references: References, { variables, members_of }: CompileOptions, text: string): void {
+  for (const [name, use] of references) {
     if (variables.includes(name) || BUILT_IN.has(name)) continue;
     const near = suggestName(name, variables);
+    const offset = use.whole_at ?? Math.min(...use.members.values());
+    if (near === null && members_of !== undefined) {
+      const meant = shortestRead(name, use);
+      throw new ExpressionError(text, `"${meant}" is not known here; write ${members_of}.${meant}`, offset);
+    }
     const hint = near === null ? `the variables are ${variables.join(', ')}` : `did you mean "${near}"?`;
-    const offset = whole_at ?? Math.min(...members.values());
     throw new ExpressionError(text, `there is no variable "${name}"; ${hint}`, offset);
   }
+}
+
+/** What an expression reads of a name, as it may be written: `data.port`, or only `data`. */
+function shortestRead(name: string, { members, whole_at }: VariableUse): string {
+  const [first] = members.keys();
+  return whole_at === null && first !== undefined && /^[A-Za-z_]\w*$/.test(first) ? `${name}.${first}` : name;
 }
 
 /** Names that the language itself brings: types, and the owners of its functions. */

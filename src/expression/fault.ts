@@ -22,6 +22,14 @@ export class ExpressionError extends Error {
   }
 }
 
+/** What an evaluation may share with others is used up: with more of it the expression might have come to its end. */
+export class AllowanceSpentError extends Error {
+  constructor() {
+    super('the steps that were left do not suffice for the expression');
+    this.name = 'AllowanceSpentError';
+  }
+}
+
 /** ` (character 9 of "nodes.a.b")`; only the part around the place of an expression that is long. */
 function describePlace(expression: string, offset: number | null): string {
   const at = offset ?? 0;

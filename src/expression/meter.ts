@@ -4,6 +4,8 @@ import type { Pattern } from './regex/pattern.ts';
 
 /** Units of work that one evaluation may take; a step over one node is one unit, about 50 nanoseconds. */
 export const WORK_MAX = 2_000_000;
+/** Units of work after which evaluations make way for other work, between two expressions. */
+export const SLICE_STEPS = 200_000;
 /** Patterns that one evaluation keeps compiled. */
 const PATTERNS_KEPT = 64;
 const ELEMENTS_PER_UNIT = 16;
@@ -16,16 +18,28 @@ const UNITS_PER_MEMBER = 0.5;
  * can be doubled again and again.
  */
 export class Meter {
+  #limit = WORK_MAX;
   #left = WORK_MAX;
   #costs = new WeakMap<object, number>();
   #typing = new WeakMap<object, number>();
   readonly #patterns = new Map<string, Pattern>();
 
-  /** Before an evaluation begins. */
-  reset(): void {
-    this.#left = WORK_MAX;
+  /** Before an evaluation begins; `limit`: what it may take, at most `WORK_MAX`. */
+  reset(limit: number = WORK_MAX): void {
+    this.#limit = Math.min(limit, WORK_MAX);
+    this.#left = this.#limit;
     this.#costs = new WeakMap();
     this.#typing = new WeakMap();
+  }
+
+  /** What the evaluation has taken so far. */
+  get spent(): number {
+    return this.#limit - this.#left;
+  }
+
+  /** Whether a limit below `WORK_MAX` ended the evaluation: with more it might have come to its end. */
+  get isCutShort(): boolean {
+    return this.#left < 0 && this.#limit < WORK_MAX;
   }
 
   spend(units: number): void {

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../domain/json.ts';
 import { compileExpression } from './compile.ts';
-import type { CompileOptions, Expression, Variables } from './compile.ts';
+import type { Allowance, CompileOptions, Expression, Variables } from './compile.ts';
 import { ExpressionError } from './fault.ts';
 
 /** Characters that the text of a template may have. */
@@ -18,8 +18,9 @@ export interface Template {
   /**
    * The text with each expression replaced by its value: texts as they are, null as nothing, everything else as JSON.
    * @throws ExpressionError
+   * @throws AllowanceSpentError where the expressions need more than is left of the allowance
    */
-  render(variables: Variables): string;
+  render(variables: Variables, allowance?: Allowance): string;
 }
 
 export type CompiledTemplate = { ok: true; template: Template } | { ok: false; fault: ExpressionError };
@@ -55,7 +56,7 @@ function compile(text: string, options: CompileOptions | undefined): Template {
     at = close + 2;
   }
   parts.push(text.slice(at));
-  return { text, expressions, render: (variables) => render(text, parts, variables) };
+  return { text, expressions, render: (variables, allowance) => render(text, parts, variables, allowance) };
 }
 
 /** Where the expression that began ends: braces of maps and what stands in quotes are passed over. */
@@ -75,10 +76,15 @@ function closingBraces(text: string, from: number): number | null {
   return null;
 }
 
-function render(text: string, parts: readonly (string | Expression)[], variables: Variables): string {
+function render(
+  text: string,
+  parts: readonly (string | Expression)[],
+  variables: Variables,
+  allowance: Allowance | undefined,
+): string {
   let rendered = '';
   for (const part of parts) {
-    rendered += typeof part === 'string' ? part : asText(part.evaluate(variables));
+    rendered += typeof part === 'string' ? part : asText(part.evaluate(variables, allowance));
     if (rendered.length > RENDERED_CHARS_MAX) {
       throw new ExpressionError(text, `comes to more than ${RENDERED_CHARS_MAX} characters`, null);
     }

@@ -6,30 +6,53 @@ const DEPTH_MAX = 64;
 /** Characters, about, that the JSON text of an expression's value may have. */
 export const RESULT_CHARS_MAX = 1_048_576;
 
+/** Values that one step looks through, and characters of a result that one step writes. */
+const VALUES_PER_STEP = 2;
+const CHARS_PER_STEP = 16;
+
 const admitted = new WeakMap<object, unknown>();
 
 /**
  * A value as expressions take it. JSON values are taken as they are; only objects with a member named `constructor`,
- * which the language's library would mistake for a class, become Maps.
+ * which the language's library would mistake for a class, become Maps. What stands in the members of the value is
+ * looked through once, however many values hold it.
+ *
+ * @param spend told the steps that it took
  */
-export function admit(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+export function admit(value: unknown, spend: (steps: number) => void): unknown {
+  if (!isContainer(value)) return value;
+  if (Array.isArray(value) || Object.hasOwn(value, 'constructor')) return admitWhole(value, spend);
+  const admitMember = (member: unknown): unknown => (isContainer(member) ? admitWhole(member, spend) : member);
+  const members = Object.entries(value) as [string, unknown][];
+  const same = members.every(([, member]) => admitMember(member) === member);
+  return same ? value : Object.fromEntries(members.map(([name, member]) => [name, admitMember(member)]));
+}
+
+function admitWhole(value: object, spend: (steps: number) => void): unknown {
   const known = admitted.get(value);
   if (known !== undefined) return known;
-  const inside = holdsConstructor(value) ? replaced(value) : value;
+  const inside = holdsConstructor(value, spend) ? replaced(value) : value;
   admitted.set(value, inside);
   return inside;
 }
 
-function holdsConstructor(value: object): boolean {
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !(value instanceof Date);
+}
+
+function holdsConstructor(value: object, spend: (steps: number) => void): boolean {
   const pending: object[] = [value];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    if (Object.hasOwn(next, 'constructor')) return true;
+  let seen = 0;
+  let found = false;
+  for (let next = pending.pop(); next !== undefined && !found; next = pending.pop()) {
+    found = Object.hasOwn(next, 'constructor');
     for (const inner of Object.values(next) as unknown[]) {
+      seen += 1;
       if (typeof inner === 'object' && inner !== null) pending.push(inner);
     }
   }
-  return false;
+  spend(seen / VALUES_PER_STEP);
+  return found;
 }
 
 function replaced(value: unknown): unknown {
@@ -41,9 +64,10 @@ function replaced(value: unknown): unknown {
 
 /**
  * The value of an expression as JSON: ints become numbers, timestamps RFC 3339, durations seconds (`90s`), bytes base64.
+ * @param spend told the steps that it took
  * @throws Error where it is no JSON value, nested too deeply, or larger than 1 MiB
  */
-export function toJson(value: unknown): JsonValue {
+export function toJson(value: unknown, spend: (steps: number) => void): JsonValue {
   let chars = 0;
   const grow = (by: number): void => {
     chars += by;
@@ -73,7 +97,11 @@ export function toJson(value: unknown): JsonValue {
     grow(typeof text === 'string' ? text.length : 1);
     return text;
   };
-  return convert(value, 0);
+  try {
+    return convert(value, 0);
+  } finally {
+    spend(chars / CHARS_PER_STEP);
+  }
 }
 
 function isPlain(value: object): boolean {

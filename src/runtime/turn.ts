@@ -6,3 +6,29 @@ export { setImmediate as eventLoopTurn } from 'node:timers/promises';
 export function onNextTurn(run: () => void): void {
   afterInput(run);
 }
+
+/**
+ * Hands out turns of the event loop, one a turn, in the order in which they were asked for: however many pieces of work
+ * go on beside each other, a turn holds one slice of one of them.
+ */
+export class SharedTurns {
+  readonly #waiting: (() => void)[] = [];
+  readonly #later: (run: () => void) => void;
+
+  constructor(later: (run: () => void) => void = onNextTurn) {
+    this.#later = later;
+  }
+
+  /** Resolves on a turn that nobody else was given. */
+  next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#waiting.push(() => resolve(undefined));
+    if (this.#waiting.length === 1) this.#later(() => this.#give());
+    return promise;
+  }
+
+  #give(): void {
+    this.#waiting.shift()?.();
+    if (this.#waiting.length > 0) this.#later(() => this.#give());
+  }
+}

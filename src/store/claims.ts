@@ -70,7 +70,8 @@ const CLAIM_FOR_DELIVERY: Statement = {
 
 const SEEN: Statement = {
   name: 'claimers.seen',
-  text: `insert into claimer (lane, holder, seen_at)
+  text: `with taken as (update kind set taken = true where id = any($1::integer[]) and not taken)
+    insert into claimer (lane, holder, seen_at)
     select unnest($1::integer[]), $2, coalesce($3::timestamptz, clock_timestamp())
     on conflict (lane, holder) do update set seen_at = excluded.seen_at`,
 };
@@ -83,6 +84,17 @@ const HEARTBEAT: Statement = {
 const RELEASE: Statement = {
   name: 'tasks.release',
   text: `select release_attempts($1::uuid[], $2::integer[], $3) as moved`,
+};
+
+const FIND_HOLDERS: Statement = {
+  name: 'tasks.find_holders',
+  text: `select t.id as task_id, t.attempt, l.holder, t.starts_by_webhook
+    from task t left join lease l on l.id = t.lease_id where t.id = any($1::uuid[])`,
+};
+
+const PUT_BACK: Statement = {
+  name: 'tasks.put_back',
+  text: `select put_back_attempts($1::uuid[], $2::integer[], $3) as moved`,
 };
 
 const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind_id from dispatchable($1, $2)` };
@@ -239,13 +251,51 @@ export async function recordHeartbeats(
   return row!.moved;
 }
 
-/** Attempts of distinct tasks that their workers hand back; `given` is null where none was. */
+export interface HolderRow {
+  task_id: string;
+  attempt: number;
+  holder: string | null;
+  starts_by_webhook: boolean;
+}
+
+/** Who holds the current attempts of these tasks. */
+export async function findAttemptHolders(queryable: Queryable, ids: readonly string[]): Promise<HolderRow[]> {
+  return queryable.query<HolderRow>(FIND_HOLDERS, [uuidArray(ids)]);
+}
+
+interface OpenAttempt {
+  task_id: string;
+  attempt: number;
+}
+
+/** What became of attempts that are handed back; `given` is null where none was. */
+export type Released = Moved & { given: GivenBack | null };
+
+/** Attempts of distinct tasks that their workers hand back. */
 export async function releaseAttempts(
   queryable: Queryable,
-  tasks: readonly { task_id: string; attempt: number }[],
+  tasks: readonly OpenAttempt[],
   now: string | null,
-): Promise<Moved & { given: GivenBack | null }> {
-  const [row] = await queryable.query<{ moved: Moved & { given: GivenBack | null } }>(RELEASE, [
+): Promise<Released> {
+  return handBack(queryable, RELEASE, tasks, now);
+}
+
+/** The same for attempts that nobody was told of: they do not count as attempts. */
+export async function putBackAttempts(
+  queryable: Queryable,
+  tasks: readonly OpenAttempt[],
+  now: string | null,
+): Promise<Released> {
+  return handBack(queryable, PUT_BACK, tasks, now);
+}
+
+async function handBack(
+  queryable: Queryable,
+  statement: Statement,
+  tasks: readonly OpenAttempt[],
+  now: string | null,
+): Promise<Released> {
+  const [row] = await queryable.query<{ moved: Released }>(statement, [
     uuidArray(tasks.map((task) => task.task_id)),
     numberArray(tasks.map((task) => task.attempt)),
     now,

@@ -20,6 +20,13 @@ const FIND_KINDS_LIKE: Statement = {
   text: `select id, name from kind where position(lower($1) in lower(name)) > 0`,
 };
 
+/** Beside those that are asked about, the latest thousand, of which one may be meant. */
+const FIND_TAKEN: Statement = {
+  name: 'kinds.find_taken',
+  text: `select name, name = any($1::text[]) as asked from kind
+    where taken and (name = any($1::text[]) or id in (select id from kind where taken order by id desc limit 1000))`,
+};
+
 const REGISTER_SHAPE: Statement = {
   name: 'kinds.register_shape',
   text: `select register_shape($1, $2::smallint, $3::text[]) as id`,
@@ -33,6 +40,15 @@ const REGISTER_DEDUPE_SHAPE: Statement = {
 interface KindRow {
   id: number;
   name: string;
+}
+
+/** Which of the kinds a worker has ever asked for, and names of kinds that workers asked for: those, and others. */
+export async function findTakenKinds(
+  queryable: Queryable,
+  kinds: readonly string[],
+): Promise<{ taken: Set<string>; names: string[] }> {
+  const rows = await queryable.query<{ name: string; asked: boolean }>(FIND_TAKEN, [kinds]);
+  return { taken: new Set(rows.flatMap((row) => (row.asked ? [row.name] : []))), names: rows.map((row) => row.name) };
 }
 
 /**

@@ -85,7 +85,26 @@ describe('batch', () => {
     assert.equal(ran.code, 0);
     assert.match(ran.lines[0]!, /^batch [0-9a-f-]{36}: 2 tasks created$/);
     assert.match(ran.lines[1]!, new RegExp(`^see it at ${server.url}/view\\?batch=[0-9a-f-]{36}$`));
-    assert.equal(ran.stderr, '');
+    assert.equal(
+      ran.stderr,
+      'warning: no worker has ever asked for tasks of the kind "test"; they wait until one does\n',
+    );
+  });
+
+  test('submit warns of a misspelled kind on standard error, and in the document', async () => {
+    const file = join(directory, 'misspelled.json');
+    await writeFile(file, '[{"name":"a","kind":"FilterModel"},{"name":"b","kind":"Filter"}]');
+    const ran = await on('batch', 'submit', file, '--json');
+    assert.equal(ran.code, 0);
+    assert.equal(
+      ran.stderr,
+      'warning: no worker has ever asked for tasks of the kind "FilterModel"; did you mean "FilterModels"? Otherwise they wait until one does\n',
+    );
+    const { warnings } = ran.json() as { warnings: { kind: string; did_you_mean: string | null }[] };
+    assert.deepEqual(
+      warnings.map(({ kind, did_you_mean }) => [kind, did_you_mean]),
+      [['FilterModel', 'FilterModels']],
+    );
   });
 
   test('submit reads standard input, and the same key creates nothing twice', async () => {

@@ -7,11 +7,13 @@ import { startSystem, type System } from '../../src/app/wiring.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
 export interface Heddle {
   readonly system: System;
   readonly url: string;
+  readonly database: Database;
   /** The token that was asked for. */
   readonly token: string | null;
   stop(): Promise<void>;
@@ -40,6 +42,7 @@ export async function startHeddle({ flags = {}, scopes }: HeddleOptions = {}): P
   return {
     system,
     url: system.url,
+    database,
     token,
     stop: async () => {
       await stopping.stop();

@@ -133,6 +133,8 @@ describe('heddle workflow', () => {
 
   test('--watch --json writes JSON lines and nothing else', async () => {
     const kind = newKind();
+    // A worker has asked for it: there is nothing to warn of.
+    await engine.claim({ lanes: [`kind:${kind}`], limit: 1, holder: 'test' });
     const watching = heddle(['workflow', 'submit', '-', '--watch', '--json', '--url', server.url], {
       stdin: threeSteps(kind),
     });

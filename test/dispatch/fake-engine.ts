@@ -133,6 +133,7 @@ export class FakeTasks implements WorkerSide {
         attempt: 1,
         metadata: {},
         timeout_secs: 60,
+        timeout_basis: 'activity',
         linked: false,
         container_id: null,
         local_id: null,

@@ -34,6 +34,11 @@ export class EngineStub {
     return this as unknown as Engine;
   }
 
+  /** Every kind has a worker. */
+  unknownKinds(): Promise<[]> {
+    return Promise.resolve([]);
+  }
+
   submit(submissions: readonly Submission[]): Promise<SubmitResult[]> {
     return this.#work(() => {
       this.flushes.push(submissions.length);

@@ -132,7 +132,7 @@ describe('POST /v1/workflows', () => {
     const kind = newKind();
     const created = await submit(fanOut(kind), 'fan out');
     assert.deepEqual(
-      { ...created, id: null, root_container_id: null, created_at: null },
+      { ...created, id: null, root_container_id: null, created_at: null, warnings: created.warnings.length },
       {
         id: null,
         name: 'fan out',
@@ -141,6 +141,7 @@ describe('POST /v1/workflows', () => {
         container_count: 2,
         created_at: null,
         replayed: false,
+        warnings: 1,
       },
     );
     assert.equal(created.root_container_id, created.id);

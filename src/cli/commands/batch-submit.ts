@@ -6,7 +6,7 @@ import { clientCommand, type ClientContext, type CommandIo } from '../output/cli
 import type { ClientExit } from '../output/exit-codes.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
-import { count } from '../output/text.ts';
+import { count, printable } from '../output/text.ts';
 import type { NewTask } from '../output/wire.ts';
 import { follow } from './batch-watch.ts';
 
@@ -37,7 +37,11 @@ async function submit(
 ): Promise<ClientExit | undefined> {
   const { client, output, url, io } = context;
   const tasks = await readTasks(file, io.stdin);
-  const { batchId, tasks: created } = await client.submit(tasks, {
+  const {
+    batchId,
+    tasks: created,
+    warnings,
+  } = await client.submit(tasks, {
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(name === undefined ? {} : { batchName: name }),
   });
@@ -46,11 +50,13 @@ async function submit(
     return undefined;
   }
   const page = `${url}/view?batch=${batchId}`;
-  if (output.json && watch) output.document({ event: 'submitted', batch_id: batchId, created: created.length, page });
+  if (output.json && watch)
+    output.document({ event: 'submitted', batch_id: batchId, created: created.length, page, warnings });
   else
-    output.result({ batch_id: batchId, page, tasks: created }, () =>
+    output.result({ batch_id: batchId, page, tasks: created, warnings }, () =>
       tellCreated(context, batchId, created.length, page),
     );
+  for (const { message } of warnings) output.notice(`warning: ${printable(message)}`);
   if (created.length === 0 || !watch) return undefined;
   return follow(context, batchId);
 }

@@ -2,7 +2,7 @@ import type { ClientContext } from '../output/client-command.ts';
 import type { ClientExit } from '../output/exit-codes.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
-import { count } from '../output/text.ts';
+import { count, printable } from '../output/text.ts';
 import type { NewWorkflow } from '../output/wire.ts';
 
 export interface WorkflowSubmitOptions {
@@ -41,5 +41,6 @@ export async function submitWorkflow(
       output.line(`workflow ${output.paint('bold', id)}: ${what}${before}`);
       output.line(`see it at ${page}`);
     });
+  for (const { message } of submitted.warnings) output.notice(`warning: ${printable(message)}`);
   return watch ? follow(context, id) : undefined;
 }

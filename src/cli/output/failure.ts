@@ -85,6 +85,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<FailureReport
         next: retryAfterSecs === null ? 'try again in a while' : `try again in ${retryAfterSecs} s`,
       };
     case 'CONFLICT':
+    case 'HELD_BY_ANOTHER':
     case 'STALE_ATTEMPT':
       return {
         exit_code: CLIENT_EXIT.failed,

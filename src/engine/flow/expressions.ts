@@ -54,6 +54,19 @@ function collect(value: JsonValue, path: readonly (string | number)[], found: In
   }
 }
 
+/** The expressions of an input that `replaceExpressions` asks for the values of, in the order in which it does. */
+export function replacedExpressions(
+  kind: string,
+  input: JsonObject,
+): { text: string; path: readonly (string | number)[] }[] {
+  const found: { text: string; path: readonly (string | number)[] }[] = [];
+  replaceExpressions(kind, input, (text, path) => {
+    found.push({ text, path });
+    return null;
+  });
+  return found;
+}
+
 /**
  * The input with every expression replaced by what `evaluate` says of it; those within the templates of notifications stay.
  *

@@ -2,18 +2,27 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { pathOf, placeOf, type Place } from '../../domain/parse/path.ts';
 import { compileFlowExpression } from '../../expression/cache.ts';
 import type { Variables } from '../../expression/compile.ts';
-import { ExpressionError } from '../../expression/fault.ts';
-import { eventLoopTurn } from '../../runtime/turn.ts';
+import { AllowanceSpentError, ExpressionError } from '../../expression/fault.ts';
+import { SLICE_STEPS, WORK_MAX } from '../../expression/meter.ts';
+import { SlicedWork } from '../../runtime/sliced-work.ts';
 import { readForInputs, type Upstream } from '../../store/upstream.ts';
 import type { EngineContext } from '../context.ts';
 import type { Report } from '../port.ts';
 import { excessReason } from './excess.ts';
-import { replaceExpressions } from './expressions.ts';
+import { replacedExpressions, replaceExpressions } from './expressions.ts';
 
 /** Bytes that an input may have once its expressions have their values. */
 export const RESOLVED_BYTES_MAX = 1_048_576;
-/** How long expressions are worked out before other work gets a turn, milliseconds. */
-const BURST_MS = 10;
+/**
+ * Steps that the expressions of all tasks of one claim may take together, and so those of one task. Four expressions may
+ * each take all that one is allowed.
+ */
+export const CLAIM_STEPS_MAX = 4 * WORK_MAX;
+
+/** A budget for the expressions of the tasks of one claim. */
+export function claimBudget(): SlicedWork {
+  return new SlicedWork({ steps_max: CLAIM_STEPS_MAX, slice_steps: SLICE_STEPS });
+}
 
 /** A task that was just claimed, as far as its input is concerned. */
 interface Handed {
@@ -29,37 +38,51 @@ interface Handed {
   computed: boolean;
 }
 
+export interface ResolvedInputs<Task> {
+  /** Those that can be handed out. */
+  resolved: Task[];
+  /** The ends of those whose expressions failed. */
+  failures: Report[];
+  /** Those for which the budget did not suffice, beginning with the first that it was too little for. */
+  deferred: Task[];
+}
+
 /**
- * Works out the expressions in the inputs of tasks that were just claimed, with what they read: one
- * statement does for as many tasks as its budget allows. Returns those that can be handed out, and the failures of the others.
+ * Works out the expressions in the inputs of tasks that were just claimed, with what they read: one statement does for as
+ * many tasks as its own budget allows. It goes on slice by slice, so that everything else in the process goes on, too.
+ * The first task has all of the budget, so that every claim gets at least one task further; what it does not suffice for
+ * fails, since no later claim has more.
  */
 export async function resolveInputs<Task extends Handed>(
   context: Pick<EngineContext, 'database' | 'clock'>,
   tasks: readonly Task[],
-): Promise<{ resolved: Task[]; failures: Report[] }> {
-  if (!tasks.some(({ computed }) => computed)) return { resolved: [...tasks], failures: [] };
+  budget: SlicedWork = claimBudget(),
+): Promise<ResolvedInputs<Task>> {
+  const inputs: ResolvedInputs<Task> = { resolved: [], failures: [], deferred: [] };
+  const { resolved, failures, deferred } = inputs;
   const computed = tasks.flatMap((task) => (task.computed ? [task.id] : []));
   const reads = readForInputs(context.database, computed);
-  const resolved: Task[] = [];
-  const failures: Report[] = [];
   const now = new Date(context.clock.now());
-  let turnAt = context.clock.monotonic() + BURST_MS;
   for (const task of tasks) {
     if (!task.computed) {
       resolved.push(task);
       continue;
     }
+    // Once one has to wait, those after it do, so that their order stays.
+    if (deferred.length > 0) {
+      deferred.push(task);
+      continue;
+    }
+    const isFirst = task.id === computed[0];
     const read = await reads.next();
     try {
-      resolved.push({ ...task, metadata: inputOf(task, variablesOf(task, read, now)) });
+      resolved.push({ ...task, metadata: await inputOf(task, variablesOf(task, read, now), budget) });
     } catch (error) {
-      failures.push(failureOf(task, error));
+      if (error instanceof BudgetSpentError && !isFirst) deferred.push(task);
+      else failures.push(failureOf(task, error));
     }
-    if (context.clock.monotonic() < turnAt) continue;
-    await eventLoopTurn();
-    turnAt = context.clock.monotonic() + BURST_MS;
   }
-  return { resolved, failures };
+  return inputs;
 }
 
 function variablesOf(task: Handed, { nodes, data, workflow_name, excess }: Upstream, now: Date): Variables {
@@ -73,8 +96,14 @@ function variablesOf(task: Handed, { nodes, data, workflow_name, excess }: Upstr
   };
 }
 
-function inputOf(task: Handed, variables: Variables): JsonObject {
-  const input = replaceExpressions(task.kind, task.metadata, (text, path) => evaluate(text, path, variables));
+async function inputOf(task: Handed, variables: Variables, budget: SlicedWork): Promise<JsonObject> {
+  const values: JsonValue[] = [];
+  for (const { text, path } of replacedExpressions(task.kind, task.metadata)) {
+    if (budget.isSliceOver) await budget.nextSlice();
+    values.push(evaluate(text, path, variables, budget));
+  }
+  let next = 0;
+  const input = replaceExpressions(task.kind, task.metadata, () => values[next++]!);
   const bytes = Buffer.byteLength(JSON.stringify(input));
   if (bytes > RESOLVED_BYTES_MAX) {
     throw new Error(`input: has ${bytes} bytes with the values of its expressions; ${RESOLVED_BYTES_MAX} are allowed`);
@@ -84,14 +113,30 @@ function inputOf(task: Handed, variables: Variables): JsonObject {
 
 const INPUT: Place = placeOf(null, 'input');
 
-function evaluate(text: string, path: readonly (string | number)[], variables: Variables): JsonValue {
+/** The budget of a claim does not suffice for an expression that may be sound by itself. */
+class BudgetSpentError extends Error {}
+
+function evaluate(
+  text: string,
+  path: readonly (string | number)[],
+  variables: Variables,
+  budget: SlicedWork,
+): JsonValue {
+  const place = (): string => pathOf(path.reduce<Place>(placeOf, INPUT));
   const compiled = compileFlowExpression(text);
   try {
     if (!compiled.ok) throw compiled.fault;
-    return compiled.expression.evaluate(variables);
+    return compiled.expression.evaluate(variables, budget);
   } catch (error) {
+    if (error instanceof AllowanceSpentError) {
+      throw new BudgetSpentError(
+        `${place()}: with it the expressions of this input take more than ${budget.steps_max} steps; look at fewer ` +
+          'values, nest fewer macros, or divide the work among several tasks',
+        { cause: error },
+      );
+    }
     if (!(error instanceof ExpressionError)) throw error;
-    throw new Error(`${pathOf(path.reduce<Place>(placeOf, INPUT))}: ${error.message}`, { cause: error });
+    throw new Error(`${place()}: ${error.message}`, { cause: error });
   }
 }
 

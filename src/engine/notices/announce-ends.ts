@@ -7,13 +7,21 @@ import type {
 } from '../../domain/notification/notification.ts';
 import { TERMINAL_STATES } from '../../domain/task-state.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
-import { eventLoopTurn } from '../../runtime/turn.ts';
+import type { Allowance } from '../../expression/compile.ts';
+import { SLICE_STEPS } from '../../expression/meter.ts';
+import { SlicedWork } from '../../runtime/sliced-work.ts';
 import { takeEnds, writeNotices, type EndToTell, type NoticeRow } from '../../store/notices.ts';
 import { readForTemplates, type TemplateReads, type Upstream } from '../../store/upstream.ts';
 import type { EngineContext } from '../context.ts';
 import { storedAction } from '../outbox.ts';
 import { plainWords } from './notices.ts';
-import { requireNotification, WORKFLOW_VARIABLES, type CompiledNotification, type DefaultWords } from './render.ts';
+import {
+  NOTIFICATION_STEPS_MAX,
+  requireNotification,
+  WORKFLOW_VARIABLES,
+  type CompiledNotification,
+  type DefaultWords,
+} from './render.ts';
 import { readsOf, variablesOf } from './variables.ts';
 
 const WORDS_OF_STATE = {
@@ -26,8 +34,6 @@ const WORDS_OF_STATE = {
 
 /** Deliveries that one statement writes: a payload may have 256 KiB. */
 const ROWS_AT_ONCE = 200;
-/** How long templates are worked out before other work gets a turn, milliseconds. */
-const BURST_MS = 10;
 
 /** One of those who asked to be told of an end. */
 interface ToldEntry {
@@ -43,7 +49,7 @@ interface ToldEntry {
  * many processes it is called. Belongs into the transaction that saw them end. Returns how many deliveries that are.
  */
 export async function announceEnds(context: EngineContext, ids: readonly string[]): Promise<number> {
-  const { database, clock } = context;
+  const { database } = context;
   if (ids.length === 0) return 0;
   const told = (await takeEnds(database, ids)).flatMap(toldEntries);
   const reads = readForTemplates(
@@ -54,12 +60,13 @@ export async function announceEnds(context: EngineContext, ids: readonly string[
   let rows: NoticeRow[] = [];
   let of: EndToTell | undefined;
   let ordinal = 0;
-  let turnAt = clock.monotonic() + BURST_MS;
+  const work = new SlicedWork({ slice_steps: SLICE_STEPS });
   for (const each of told) {
     if (each.end !== of) ordinal = 0;
     of = each.end;
     const upstream = each.reads === null ? null : await reads.next();
-    for (const action of noticesOf(context, each, upstream)) {
+    if (work.isSliceOver) await work.nextSlice();
+    for (const action of noticesOf(context, each, upstream, work.part(NOTIFICATION_STEPS_MAX))) {
       rows.push(rowOf(each.end, action, ordinal));
       ordinal += 1;
     }
@@ -67,9 +74,6 @@ export async function announceEnds(context: EngineContext, ids: readonly string[
       written += await writeNotices(database, rows, context.now());
       rows = [];
     }
-    if (clock.monotonic() < turnAt) continue;
-    await eventLoopTurn();
-    turnAt = clock.monotonic() + BURST_MS;
   }
   written += await writeNotices(database, rows, context.now());
   if (written > 0) context.signals.emit({ deliveries: true });
@@ -99,7 +103,12 @@ function rowOf({ workflow_id, run }: EndToTell, action: NoticeAction, ordinal: n
   return { t: workflow_id, w: workflow_id, a: run + 1, o: ordinal, c: storedAction(action), k: key };
 }
 
-function noticesOf(context: EngineContext, told: ToldEntry, upstream: Upstream | null): NoticeAction[] {
+function noticesOf(
+  context: EngineContext,
+  told: ToldEntry,
+  upstream: Upstream | null,
+  allowance: Allowance,
+): NoticeAction[] {
   const { end, entry } = told;
   const facts = workflowFacts(end);
   const name = end.name ?? end.workflow_id;
@@ -109,7 +118,7 @@ function noticesOf(context: EngineContext, told: ToldEntry, upstream: Upstream |
     facts: { workflow: facts },
     origin: `Heddle: workflow ${name} (${end.workflow_id})`,
   };
-  return composeNotices(entry.channel, rendered(context, told, upstream, facts), subject);
+  return composeNotices(entry.channel, rendered(context, told, upstream, facts, allowance), subject);
 }
 
 /** A template that fails must not keep an end from being told: Heddle's own words take its place, and say why. */
@@ -118,11 +127,13 @@ function rendered(
   { end, notification }: ToldEntry,
   upstream: Upstream | null,
   workflow: JsonObject,
+  allowance: Allowance,
 ): RenderedNotification {
   const words = wordsOf(end);
   try {
     if (notification instanceof Error) throw notification;
-    return notification.render({ ...variablesOf(upstream), workflow, now: new Date(end.ended_at) }, words);
+    const variables = { ...variablesOf(upstream), workflow, now: new Date(end.ended_at) };
+    return notification.render(variables, words, allowance);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     log.warn(

@@ -2,12 +2,14 @@ import type { JsonObject } from '../../domain/json.ts';
 import { composeNotices } from '../../domain/notification/compose.ts';
 import type { RenderedNotification } from '../../domain/notification/notification.ts';
 import type { Variables } from '../../expression/compile.ts';
+import { SLICE_STEPS } from '../../expression/meter.ts';
 import type { Logger } from '../../runtime/log.ts';
+import { SlicedWork } from '../../runtime/sliced-work.ts';
 import type { Database } from '../../store/database.ts';
 import { findBadEnds, findWorkflowName } from '../../store/notices.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
 import type { Notices, Telling } from './port.ts';
-import { requireNotification, TASK_VARIABLES, type DefaultWords } from './render.ts';
+import { NOTIFICATION_STEPS_MAX, requireNotification, TASK_VARIABLES, type DefaultWords } from './render.ts';
 import { readVariables } from './variables.ts';
 
 export interface NoticesOptions {
@@ -55,7 +57,9 @@ async function render(
   try {
     const compiled = requireNotification(notification, [...TASK_VARIABLES, ...Object.keys(facts)]);
     const read = await readVariables(database, task.workflow_id, compiled.expressions);
-    return compiled.render({ ...variables, ...read }, words);
+    const work = new SlicedWork({ steps_max: NOTIFICATION_STEPS_MAX, slice_steps: SLICE_STEPS });
+    await work.nextSlice();
+    return compiled.render({ ...variables, ...read }, words, work);
   } catch (error) {
     // What the database says is not the template's fault.
     if (!plainly || !(error instanceof Error) || 'code' in error) throw error;

@@ -2,8 +2,15 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { Notification, RenderedNotification } from '../../domain/notification/notification.ts';
 import { cutText, oneLine } from '../../domain/notification/one-line.ts';
 import { pathOf, placeOf, type Place } from '../../domain/parse/path.ts';
-import { compileExpression, FLOW_VARIABLES, type Expression, type Variables } from '../../expression/compile.ts';
-import { ExpressionError } from '../../expression/fault.ts';
+import {
+  compileExpression,
+  FLOW_VARIABLES,
+  type Allowance,
+  type Expression,
+  type Variables,
+} from '../../expression/compile.ts';
+import { AllowanceSpentError, ExpressionError } from '../../expression/fault.ts';
+import { WORK_MAX } from '../../expression/meter.ts';
 import { compileTemplate } from '../../expression/template.ts';
 
 /** The words of a notification where its submitter gave none. */
@@ -18,6 +25,8 @@ export const WORKFLOW_VARIABLES: readonly string[] = FLOW_VARIABLES.filter((name
 
 /** Expressions of one notification: what tells of an end is worked out while the end is being recorded. */
 const EXPRESSIONS_MAX = 32;
+/** Steps that the expressions of one notification may take together: as many as one expression may. */
+export const NOTIFICATION_STEPS_MAX = WORK_MAX;
 const TEXT_CHARACTERS_MAX = 30_000;
 const PAYLOAD_BYTES_MAX = 262_144;
 
@@ -28,9 +37,10 @@ export interface CompiledNotification {
   /**
    * Its texts with every expression worked out.
    *
+   * @param allowance `NOTIFICATION_STEPS_MAX` steps, or what is left of more
    * @throws Error that names the member, and the expression where one failed
    */
-  render(variables: Variables, words: DefaultWords): RenderedNotification;
+  render(variables: Variables, words: DefaultWords, allowance: Allowance): RenderedNotification;
 }
 
 export interface PlacedExpression {
@@ -38,7 +48,10 @@ export interface PlacedExpression {
   expression: Expression;
 }
 
-type Rendering<Value> = { expressions: PlacedExpression[]; value: (variables: Variables) => Value };
+type Rendering<Value> = {
+  expressions: PlacedExpression[];
+  value: (variables: Variables, allowance: Allowance) => Value;
+};
 
 /**
  * Compiles the templates of a notification.
@@ -72,13 +85,13 @@ export function compileNotification(
     ok: true,
     notification: {
       expressions,
-      render: (values, words) => {
-        const shown = oneLine(parts.title?.value(values) ?? words.title);
-        const body = parts.payload?.value(values);
+      render: (values, words, allowance) => {
+        const shown = oneLine(parts.title?.value(values, allowance) ?? words.title);
+        const body = parts.payload?.value(values, allowance);
         return {
           title: shown,
-          text: cutText(parts.text?.value(values) ?? words.text, TEXT_CHARACTERS_MAX),
-          subject: oneLine(parts.subject?.value(values) ?? shown),
+          text: cutText(parts.text?.value(values, allowance) ?? words.text, TEXT_CHARACTERS_MAX),
+          subject: oneLine(parts.subject?.value(values, allowance) ?? shown),
           payload: body === undefined ? undefined : boundedPayload(body),
         };
       },
@@ -116,7 +129,7 @@ class Compiler {
     const { template } = compiled;
     for (const expression of template.expressions) this.#checkNodes(at, expression);
     const expressions = template.expressions.map((expression) => ({ at, expression }));
-    return { expressions, value: (values) => placed(at, () => template.render(values)) };
+    return { expressions, value: (values, allowance) => placed(at, () => template.render(values, allowance)) };
   }
 
   /** Texts are templates, and `{ "$expr": CEL }` is any value. */
@@ -127,7 +140,7 @@ class Compiler {
       const items = value.map((item, index) => this.json(placeOf(at, index), item));
       return {
         expressions: items.flatMap(({ expressions }) => expressions),
-        value: (values) => items.map((item) => item.value(values)),
+        value: (values, allowance) => items.map((item) => item.value(values, allowance)),
       };
     }
     const text = expressionIn(value);
@@ -135,7 +148,8 @@ class Compiler {
     const members = Object.entries(value).map(([name, item]) => [name, this.json(placeOf(at, name), item)] as const);
     return {
       expressions: members.flatMap(([, { expressions }]) => expressions),
-      value: (values) => Object.fromEntries(members.map(([name, item]) => [name, item.value(values)])),
+      value: (values, allowance) =>
+        Object.fromEntries(members.map(([name, item]) => [name, item.value(values, allowance)])),
     };
   }
 
@@ -144,7 +158,10 @@ class Compiler {
     if (!compiled.ok) return this.#refuse(at, compiled.fault, null);
     const { expression } = compiled;
     this.#checkNodes(at, expression);
-    return { expressions: [{ at, expression }], value: (values) => placed(at, () => expression.evaluate(values)) };
+    return {
+      expressions: [{ at, expression }],
+      value: (values, allowance) => placed(at, () => expression.evaluate(values, allowance)),
+    };
   }
 
   /** Results are read by name, and never all of a workflow. */
@@ -172,6 +189,10 @@ function placed<Value>(at: Place, work: () => Value): Value {
   try {
     return work();
   } catch (error) {
+    if (error instanceof AllowanceSpentError) {
+      const message = `with it the expressions of this notification take more than ${NOTIFICATION_STEPS_MAX} steps`;
+      throw new Error(`${pathOf(at)}: ${message}`, { cause: error });
+    }
     if (!(error instanceof ExpressionError)) throw error;
     throw new Error(`${pathOf(at)}: ${error.message}`, { cause: error });
   }

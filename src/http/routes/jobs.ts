@@ -4,11 +4,14 @@ import { HeddleError } from '../../domain/errors.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
+import { tasksIn } from '../../domain/workflow.ts';
+import { kindsForWorkers } from '../../engine/known-kinds.ts';
 import { requireKnownClasses } from '../../engine/runners/check.ts';
 import { redactRequests } from '../../runtime/redact.ts';
 import { MANY_NODES } from '../body-limits.ts';
 import { seesSecrets } from '../request-state.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
+import { warnOfKinds } from '../submit/warnings.ts';
 import { requireJobFields } from '../submit/job-fields.ts';
 import { readIdempotencyKey } from '../submit/submission.ts';
 import { REFERENCE_NAME } from '../wire/action.ts';
@@ -69,14 +72,15 @@ export function jobRoutes(app: App, context: RouteContext): void {
   triggerRoute(app, context);
 }
 
-/** What is wrong with the workflow otherwise is the engine's to say. */
-function requireCallable(workflow: unknown, { newId, config }: RouteContext): void {
+/** The kinds of its tasks. What is wrong with the workflow otherwise is the engine's to say. */
+function requireCallable(workflow: unknown, { newId, config }: RouteContext): string[] {
   const parsed = parseWorkflow(workflow, newId);
-  if (!parsed.ok) return;
+  if (!parsed.ok) return [];
   const place = placeOf(null, 'workflow');
   requireAllowedAddresses(parsed.root, placeOf(place, 'root'), config.ssrf);
   requireKnownClasses(parsed.root, placeOf(place, 'root'), config.resourceClasses ?? null);
   requireAllowedNotifications(parsed.notify, place, config.ssrf);
+  return kindsForWorkers(tasksIn(parsed.root));
 }
 
 function createRoute(app: App, context: RouteContext): void {
@@ -102,8 +106,9 @@ function createRoute(app: App, context: RouteContext): void {
     },
     handler: async (request, reply) => {
       const fields = requireJobFields(NewJobFields, request.body, context.newId);
-      requireCallable(fields.workflow, context);
+      const kinds = requireCallable(fields.workflow, context);
       const job = await context.jobs.create(newJobFromWire(fields));
+      await warnOfKinds(context.engine, kinds, request, reply);
       return reply.code(201).header('location', `/v1/jobs/${job.id}`).send(jobDetailToWire(job));
     },
   });
@@ -219,10 +224,13 @@ function changeRoute(app: App, context: RouteContext): void {
       querystring: NoQuery,
       body: JobChangeDto,
     },
-    handler: async ({ params: { job }, body }) => {
-      const fields = requireJobFields(JobChangeFields, body, context.newId);
-      if (fields.workflow !== undefined) requireCallable(fields.workflow, context);
-      return jobDetailToWire(found(job, await context.jobs.update(job, jobChangeFromWire(fields))));
+    handler: async (request, reply) => {
+      const { job } = request.params;
+      const fields = requireJobFields(JobChangeFields, request.body, context.newId);
+      const kinds = fields.workflow === undefined ? [] : requireCallable(fields.workflow, context);
+      const changed = found(job, await context.jobs.update(job, jobChangeFromWire(fields)));
+      await warnOfKinds(context.engine, kinds, request, reply);
+      return jobDetailToWire(changed);
     },
   });
 }

@@ -1,18 +1,23 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type Static } from 'typebox';
 
+import { kindsForWorkers } from '../../engine/known-kinds.ts';
 import type { Submission, SubmitResult } from '../../engine/port.ts';
 import { isTerminal } from '../../domain/task-state.ts';
 import { MANY_TASKS } from '../body-limits.ts';
 import { buildSubmission, readIdempotencyKey } from '../submit/submission.ts';
 import { TASKS_PATH } from '../submit/read-tasks.ts';
+import { warnOfKinds } from '../submit/warnings.ts';
 import { NewTaskList } from '../wire/new-task.ts';
 import { createdTaskToWire, TaskDto, TaskIdDto, taskToWire } from '../wire/task.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { SubmitQuery } from './parameters.ts';
 
-const BATCH_HEADER = { 'X-Batch-ID': 'The batch.' };
+const BATCH_HEADER = {
+  'X-Batch-ID': 'The batch.',
+  'X-Warnings': 'What its submitter should know: a JSON array of objects with code, kind, did_you_mean and message.',
+};
 
 const description = `Creates the tasks of an array as one batch, all or none. Dependencies name local ids (\`id\`) of the same
 request, in any order. An empty array answers 204. A task that its dedupe strategy finds unnecessary is left out of the
@@ -67,6 +72,7 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   });
   const result = await context.operations.submit(submission);
   void reply.header('x-batch-id', result.workflow_id);
+  await warnOfKinds(context.engine, kindsForWorkers(submission.tasks), request, reply);
   const created = result.tasks
     .map((task, index) => ({ task, index }))
     .filter(({ task }) => task.deduplicated_to === null);

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 
 import { HeddleError } from '../../domain/errors.ts';
@@ -14,6 +15,7 @@ import { Coalescer } from '../../runtime/coalescer.ts';
 import { MANY_NODES, ONE_RESULT } from '../body-limits.ts';
 import { hangUpOf } from '../live/hang-up.ts';
 import { WorkClaims } from '../live/work-claims.ts';
+import { holderOf, WorkHolders } from '../live/work-holders.ts';
 import { Uuid } from '../wire/basics.ts';
 import {
   ClaimedWorkDto,
@@ -24,6 +26,7 @@ import {
   CreatedChildrenDto,
   FailWorkDto,
   HeartbeatAnswerDto,
+  Holder,
   LEASE_DEFAULT_SECS,
   ReleaseWorkDto,
   WorkHeartbeatDto,
@@ -44,13 +47,31 @@ const CHILDREN_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 3;
 
 /** For workers in any language: they claim tasks, show that they live, and say how the tasks ended. */
 export function workRoutes(app: App, context: RouteContext): void {
+  const holders = new WorkHolders(context.engine);
+  app.addHook('onClose', () => holders.drain());
+  const work = { ...context, holders };
   claimRoute(app, context);
-  heartbeatRoute(app, context);
-  completeRoute(app, context);
-  failRoute(app, context);
-  releaseRoute(app, context);
-  childrenRoute(app, context);
-  resultsRoute(app, context);
+  heartbeatRoute(app, work);
+  completeRoute(app, work);
+  failRoute(app, work);
+  releaseRoute(app, work);
+  childrenRoute(app, work);
+  resultsRoute(app, work);
+}
+
+interface WorkContext extends RouteContext {
+  holders: WorkHolders;
+}
+
+/** The task that a worker speaks of, where it is the one that claimed it. */
+async function heldTask(
+  holders: WorkHolders,
+  request: Pick<FastifyRequest, 'ip' | 'heddle'> & { params: { task_id: string } },
+  { attempt, holder }: { attempt: number; holder?: string },
+): Promise<string> {
+  const id = idOf(request.params);
+  await holders.requireHeld(id, attempt, holderOf(request, holder));
+  return id;
 }
 
 function describe(route: Omit<RouteDescription, 'tag' | 'scope'>) {
@@ -91,7 +112,7 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
         {
           lanes: [...new Set(kinds)].map((kind) => `kind:${kind}`),
           limit: max,
-          holder: holder ?? `worker at ${request.ip}`,
+          holder: holderOf(request, holder),
           lease_ms: lease_secs * 1000,
           traced: true,
         },
@@ -100,14 +121,14 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
       );
       // A connection that is kept would keep the server from closing.
       if (claims.closing) void reply.header('connection', 'close');
-      return { tasks: claimed.map(workToWire) };
+      return { tasks: claimed.map((task) => workToWire(task, holder)) };
     },
   });
 }
 
 const STOP = 'stop its work: nothing that is said of it counts any more';
 
-function heartbeatRoute(app: App, { engine }: RouteContext): void {
+function heartbeatRoute(app: App, { engine, holders }: WorkContext): void {
   const beats = new Coalescer<Heartbeat, HeartbeatResult>({
     flush: (items) => engine.heartbeat(items),
     maxItems: 2000,
@@ -131,8 +152,8 @@ canceled, has ended, or is another worker’s by now.`,
       body: WorkHeartbeatDto,
     },
     handler: async (request) => {
-      const id = idOf(request.params);
       const { attempt, new_success = 0, new_failures = 0 } = request.body;
+      const id = await heldTask(holders, request, request.body);
       const result = await beats.add({ task_id: id, attempt, new_success, new_failures });
       switch (result) {
         case 'applied':
@@ -175,7 +196,7 @@ function answerReport(outcome: TransitionOutcome, wanted: string, again = false)
   }
 }
 
-function completeRoute(app: App, { operations }: RouteContext): void {
+function completeRoute(app: App, { operations, holders }: WorkContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/complete',
@@ -194,7 +215,7 @@ function completeRoute(app: App, { operations }: RouteContext): void {
     handler: async (request) => {
       const { attempt, state = 'Succeeded', result, expected_task_count, disable } = request.body;
       const report: Report = {
-        task_id: idOf(request.params),
+        task_id: await heldTask(holders, request, request.body),
         attempt,
         outcome: state === 'Succeeded' ? 'succeeded' : 'partially_failed',
         ...(result === undefined ? {} : { result: result as JsonValue }),
@@ -206,7 +227,7 @@ function completeRoute(app: App, { operations }: RouteContext): void {
   });
 }
 
-function failRoute(app: App, { operations }: RouteContext): void {
+function failRoute(app: App, { operations, holders }: WorkContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/fail',
@@ -225,14 +246,14 @@ function failRoute(app: App, { operations }: RouteContext): void {
     },
     handler: async (request) => {
       const { attempt, reason, final = false } = request.body;
-      const task_id = idOf(request.params);
+      const task_id = await heldTask(holders, request, request.body);
       const report = { task_id, attempt, outcome: 'failed', reason, ...(final ? { final } : {}) } as const;
       return answerReport(await operations.report(report), 'failed', true);
     },
   });
 }
 
-function releaseRoute(app: App, { engine }: RouteContext): void {
+function releaseRoute(app: App, { engine, holders }: WorkContext): void {
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/release',
@@ -249,14 +270,15 @@ function releaseRoute(app: App, { engine }: RouteContext): void {
       body: ReleaseWorkDto,
     },
     handler: async (request) => {
-      const [outcome] = await engine.release([{ task_id: idOf(request.params), attempt: request.body.attempt }]);
+      const task_id = await heldTask(holders, request, request.body);
+      const [outcome] = await engine.release([{ task_id, attempt: request.body.attempt }]);
       return answerReport(outcome!, 'handed back');
     },
   });
 }
 
-function childrenRoute(app: App, context: RouteContext): void {
-  const { engine } = context;
+function childrenRoute(app: App, context: WorkContext): void {
+  const { engine, holders } = context;
   app.route({
     method: 'POST',
     url: '/v1/work/:task_id/children',
@@ -280,7 +302,7 @@ nothing twice.`,
         requireAllowedAddresses(node, placeOf(placeOf(null, 'nodes'), index), context.config.ssrf);
         requireKnownClasses(node, placeOf(placeOf(null, 'nodes'), index), context.config.resourceClasses ?? null);
       });
-      const task = await requireTask(engine, idOf(request.params));
+      const task = await requireTask(engine, await heldTask(holders, request, request.body));
       if (task.attempt !== attempt) throw staleAttempt();
       const created = await engine.createNodes(nodes.map((node) => ({ generator_id: task.id, attempt, node, parent })));
       return {
@@ -303,7 +325,7 @@ function readNodes(given: readonly unknown[], newId: () => string): NewNode[] {
   return nodes.filter((node) => node !== null);
 }
 
-function resultsRoute(app: App, { engine, config }: RouteContext): void {
+function resultsRoute(app: App, { engine, config, holders }: WorkContext): void {
   app.route({
     method: 'GET',
     url: '/v1/work/:task_id/results',
@@ -313,20 +335,22 @@ function resultsRoute(app: App, { engine, config }: RouteContext): void {
         summary: 'Read the results of what ran before a task',
         description: 'For aggregators: the results of everything that stands before the task in its container.',
         answers: { 200: { description: 'One page of results.', schema: WorkResultsDto } },
-        problems: [404],
+        problems: [404, 409],
       }),
       params: onTask.params,
       querystring: Type.Object(
         {
           after: Type.Optional(Uuid('Only results of tasks whose ids come after this one.')),
           limit: pageProperties(config.pagination).page_size,
+          holder: Holder,
         },
         { additionalProperties: false },
       ),
     },
     handler: async (request) => {
-      const { after, limit = config.pagination.default } = request.query;
+      const { after, limit = config.pagination.default, holder } = request.query;
       const task = await requireTask(engine, idOf(request.params));
+      await holders.requireOpen(task.id, holderOf(request, holder));
       const results = await engine.readResults({ before_task_id: task.id }, after?.toLowerCase() ?? null, limit);
       const next = results.length < limit ? null : results.at(-1)!.task_id;
       return { results: results.map(resultToWire), next };

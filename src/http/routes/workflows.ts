@@ -6,13 +6,16 @@ import { VALUE_DEPTH_MAX } from '../../domain/parse/json-value.ts';
 import { placeOf } from '../../domain/parse/path.ts';
 import { TREE_DEPTH_MAX } from '../../domain/parse/tree.ts';
 import { parseWorkflow } from '../../domain/parse/workflow.ts';
+import { tasksIn } from '../../domain/workflow.ts';
 import { requireSoundFlow } from '../../engine/flow/check.ts';
 import { requireTemplates } from '../../engine/notices/check.ts';
+import { kindsForWorkers } from '../../engine/known-kinds.ts';
 import { requireKnownClasses } from '../../engine/runners/check.ts';
 import type { Engine } from '../../engine/port.ts';
 import { MANY_NODES } from '../body-limits.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
+import { warnOfKinds } from '../submit/warnings.ts';
 import { Count } from '../wire/basics.ts';
 import { NewWorkflowDto } from '../wire/new-workflow.ts';
 import { SubmittedWorkflowDto, submittedWorkflowToWire, WorkflowIdDto } from '../wire/workflow.ts';
@@ -82,7 +85,8 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
     job_run_id: null,
   });
   void reply.code(result.replayed ? 200 : 201);
-  if (!prefersMinimal(request)) return submittedWorkflowToWire(result, name);
+  const warnings = await warnOfKinds(context.engine, kindsForWorkers(tasksIn(root)), request, reply);
+  if (!prefersMinimal(request)) return submittedWorkflowToWire(result, name, warnings);
   void reply.header('preference-applied', 'return=minimal');
   return { id: result.workflow_id };
 }

@@ -47,7 +47,16 @@ export const ObstacleDto = Type.Union([
   }),
   variant('paused', { since: Timestamp('When it was paused') }),
   variant('delayed', { until: Timestamp('When it may start'), attempt: Type.Integer() }),
-  variant('no_worker', { lane: Type.String(), last_seen: nullable(Timestamp('When a worker last asked')) }),
+  variant('no_worker', {
+    lane: Type.String(),
+    last_seen: nullable(Timestamp('When a worker last asked')),
+    never: Type.Optional(
+      Type.Object(
+        { did_you_mean: nullable(Type.String({ description: 'The nearest kind that a worker has asked for.' })) },
+        { additionalProperties: false, description: 'No worker has ever asked for its kind.' },
+      ),
+    ),
+  }),
   variant('runner', {
     requirements: DemandDto,
     stage: oneOf(['unasked', 'held_back', 'waiting', 'granted'], {
@@ -204,7 +213,7 @@ function obstacleToWire(obstacle: Obstacle): ObstacleDto {
     case 'delayed':
       return { type: 'delayed', until: isoTime(obstacle.until), attempt: obstacle.attempt };
     case 'no_worker':
-      return { type: 'no_worker', lane: obstacle.lane, last_seen: isoTimeOrNull(obstacle.last_seen) };
+      return { ...obstacle, last_seen: isoTimeOrNull(obstacle.last_seen) };
     case 'runner':
       return { ...obstacle, requirements: demandToWire(obstacle.requirements), since: isoTimeOrNull(obstacle.since) };
     case 'queued':

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 import { BRANCH_NODES_MAX } from '../../domain/conditional.ts';
+import { DEADLINE_BASES } from '../../domain/task.ts';
 import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX } from '../../domain/parse/node.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
 import type { ClaimedTask, NodeCreationResult, TransitionOutcome } from '../../engine/port.ts';
@@ -14,6 +15,19 @@ export const CLAIM_TASKS_MAX = 1000;
 export const LEASE_DEFAULT_SECS = 60;
 export const WAIT_MAX_SECS = 60;
 export const CHILDREN_MAX = 1000;
+
+function holderName(description: string) {
+  return Type.String({
+    minLength: 1,
+    maxLength: 200,
+    pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+    patternMeaning: 'text without control characters',
+    description,
+  });
+}
+
+/** What the claim named, in everything that is said of its tasks. */
+export const Holder = Type.Optional(holderName('The `holder` of the claim, where it named one.'));
 
 export const ClaimWorkDto = Type.Object(
   {
@@ -42,13 +56,9 @@ export const ClaimWorkDto = Type.Object(
       }),
     ),
     holder: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-        patternMeaning: 'text without control characters',
-        description: 'What the worker calls itself; shown, never compared.',
-      }),
+      holderName(
+        'What the worker calls itself; its address where absent. Everything that is said of the tasks must name it, too.',
+      ),
     ),
   },
   { additionalProperties: false, title: 'ClaimWorkDto' },
@@ -63,7 +73,13 @@ export const WorkDto = Type.Object(
     local_id: nullable(Type.String({ description: 'The name that its submitter gave it.' })),
     input: Metadata('What there is to do; the metadata of a task of a batch.'),
     attempt: Type.Integer({ description: 'Goes with everything that is said of the task.' }),
+    holder: Type.Optional(
+      Type.String({ description: 'The `holder` of the claim, where it named one; goes with everything, too.' }),
+    ),
     timeout_secs: Type.Integer({ description: 'Longest inactivity, or longest run, seconds.' }),
+    timeout_basis: oneOf(DEADLINE_BASES, {
+      description: '`activity`: the timeout counts from the last heartbeat; `start`: from the claim.',
+    }),
     root_container_id: Uuid('The workflow or batch it belongs to.'),
     parent_id: nullable(Uuid('The container it stands in; null for a task of a batch.')),
     traceparent: Type.Optional(
@@ -89,6 +105,7 @@ const Attempt = Type.Integer({
 export const WorkHeartbeatDto = Type.Object(
   {
     attempt: Attempt,
+    holder: Holder,
     new_success: Type.Optional(Count('Units that succeeded since the last heartbeat.')),
     new_failures: Type.Optional(Count('Units that failed since the last heartbeat.')),
   },
@@ -99,6 +116,7 @@ export type WorkHeartbeatDto = Static<typeof WorkHeartbeatDto>;
 export const CompleteWorkDto = Type.Object(
   {
     attempt: Attempt,
+    holder: Holder,
     state: Type.Optional(
       oneOf(['Succeeded', 'PartiallyFailed'], { default: 'Succeeded', description: 'How the task ended.' }),
     ),
@@ -121,6 +139,7 @@ export type CompleteWorkDto = Static<typeof CompleteWorkDto>;
 export const FailWorkDto = Type.Object(
   {
     attempt: Attempt,
+    holder: Holder,
     reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, description: 'Why, for people.' }),
     final: Type.Optional(Type.Boolean({ description: 'Trying again is in vain: the retry policy has no say.' })),
   },
@@ -129,7 +148,7 @@ export const FailWorkDto = Type.Object(
 export type FailWorkDto = Static<typeof FailWorkDto>;
 
 export const ReleaseWorkDto = Type.Object(
-  { attempt: Attempt },
+  { attempt: Attempt, holder: Holder },
   { additionalProperties: false, title: 'ReleaseWorkDto' },
 );
 
@@ -153,6 +172,7 @@ export const HeartbeatAnswerDto = Type.Object(
 export const CreateChildrenDto = Type.Object(
   {
     attempt: Attempt,
+    holder: Holder,
     nodes: Type.Array(
       Type.Unsafe<NewNodeDto>({
         type: 'object',
@@ -203,7 +223,8 @@ export const WorkResultsDto = Type.Object(
 );
 export type WorkResultsDto = Static<typeof WorkResultsDto>;
 
-export function workToWire(task: ClaimedTask): WorkDto {
+/** @param holder what the claim named */
+export function workToWire(task: ClaimedTask, holder: string | undefined): WorkDto {
   return {
     id: task.id,
     kind: task.kind,
@@ -211,7 +232,9 @@ export function workToWire(task: ClaimedTask): WorkDto {
     local_id: task.local_id,
     input: task.metadata,
     attempt: task.attempt,
+    ...(holder === undefined ? {} : { holder }),
     timeout_secs: task.timeout_secs,
+    timeout_basis: task.timeout_basis,
     root_container_id: task.workflow_id,
     parent_id: task.container_id,
     ...(task.traceparent === undefined ? {} : { traceparent: task.traceparent }),

@@ -19,6 +19,7 @@ import { BATCH_WIRE_STATE } from '../../domain/task-state.ts';
 import type { WorkflowSummary } from '../../domain/task.ts';
 import type { WorkflowSubmitResult } from '../../engine/port.ts';
 import { Count, isoTime, isoTimeOrNull, nullable, oneOf, Status, TimeoutBasis, Timestamp, Uuid } from './basics.ts';
+import { SubmissionWarningDto } from './submission-warning.ts';
 
 const WORKFLOW_WIRE_STATES = [...new Set(Object.values(WORKFLOW_WIRE_STATE))];
 
@@ -56,6 +57,7 @@ export const SubmittedWorkflowDto = Type.Object(
     container_count: Count('Its containers, the root included.'),
     created_at: Timestamp('When it was submitted'),
     replayed: Type.Boolean({ description: 'It was stored before; this request changed nothing.' }),
+    warnings: Type.Array(SubmissionWarningDto, { description: 'What its submitter should know.' }),
   },
   { additionalProperties: false, title: 'SubmittedWorkflow' },
 );
@@ -210,7 +212,11 @@ export function workflowToWire(workflow: WorkflowSummary): WorkflowDto {
   };
 }
 
-export function submittedWorkflowToWire(result: WorkflowSubmitResult, name: string | null): SubmittedWorkflowDto {
+export function submittedWorkflowToWire(
+  result: WorkflowSubmitResult,
+  name: string | null,
+  warnings: SubmissionWarningDto[],
+): SubmittedWorkflowDto {
   return {
     id: result.workflow_id,
     name,
@@ -219,6 +225,7 @@ export function submittedWorkflowToWire(result: WorkflowSubmitResult, name: stri
     container_count: result.container_count,
     created_at: isoTime(result.created_at),
     replayed: result.replayed,
+    warnings,
   };
 }
 

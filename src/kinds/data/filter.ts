@@ -3,10 +3,10 @@ import type { SharedData } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf } from '../definition/input-schema.ts';
+import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { Gathered } from './gathered.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { FILTER_KIND } from './kind-names.ts';
-import { accepts, readItemExpression, type ItemExpression } from './predicate.ts';
 
 const LIMIT_DEFAULT = 10_000;
 const LIMIT_MAX = 100_000;
@@ -37,12 +37,12 @@ export function filter({ shared, clock }: { shared: SharedData; clock: Clock }) 
     timeout_secs: 600,
     run: async ({ source, where, params, limit }, context) => {
       const gathered = new Gathered(limit);
-      const now = new Date(clock.now());
+      const evaluation = new ItemEvaluation({ params, now: new Date(clock.now()), signal: context.signal });
       let total = 0;
       for await (const page of pagesOf(source!, context, shared)) {
         for (const item of page) {
           total += 1;
-          if (accepts(where, item, params, now)) gathered.add(item);
+          if (await evaluation.accepts(where, item)) gathered.add(item);
         }
         await context.progress(page.length);
       }

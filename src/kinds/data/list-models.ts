@@ -14,10 +14,11 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
+import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
+import { MODEL_NAMES, modelMembers } from '../items/model-item.ts';
 import { Gathered } from './gathered.ts';
 import { FILTER_CHANGES_KIND, FILTER_MODELS_KIND, LIST_KIND } from './kind-names.ts';
 import { LatestRuns } from './latest-runs.ts';
-import { accepts, readItemExpression, type ItemExpression } from './predicate.ts';
 
 export interface ModelKindsOptions {
   models: Models;
@@ -67,7 +68,7 @@ function readInput(
       ...(target === null ? {} : { target }),
       ...(states === null ? {} : { states }),
     },
-    where: readItemExpression(input, 'where'),
+    where: readItemExpression(input, 'where', MODEL_NAMES),
     params: (input.raw('params') ?? null) as JsonValue,
     limit: input.integer('limit', 1, LIMIT_MAX) ?? LIMIT_DEFAULT,
   };
@@ -122,7 +123,7 @@ async function readModels(
   wanted: (model: TrackedModel) => Promise<boolean>,
 ) {
   const gathered = new Gathered(limit);
-  const now = new Date(clock.now());
+  const evaluation = new ItemEvaluation({ params, now: new Date(clock.now()), signal });
   let total = 0;
   for (let after: string | null = null; ;) {
     signal.throwIfAborted();
@@ -131,7 +132,7 @@ async function readModels(
       if (!(await wanted(model))) continue;
       total += 1;
       const item = itemOf(model);
-      if (accepts(where, item, params, now)) gathered.add(item);
+      if (where === null || (await evaluation.accepts(where, item, modelMembers(model)))) gathered.add(item);
     }
     await progress(page.length);
     if (page.length < PAGE_MODELS) break;
@@ -141,8 +142,22 @@ async function readModels(
 }
 
 function itemOf(model: TrackedModel): JsonObject {
-  const { target, model: sort, key, data, state, runs, first_seen, last_seen, gone_at, changes } = model;
+  const {
+    id,
+    target,
+    model: sort,
+    key,
+    data,
+    state,
+    runs,
+    first_seen,
+    last_seen,
+    changed_at,
+    gone_at,
+    changes,
+  } = model;
   return {
+    id,
     target,
     model: sort,
     key,
@@ -151,6 +166,7 @@ function itemOf(model: TrackedModel): JsonObject {
     runs,
     first_seen: new Date(first_seen).toISOString(),
     last_seen: new Date(last_seen).toISOString(),
+    changed_at: new Date(changed_at).toISOString(),
     gone_at: gone_at === null ? null : new Date(gone_at).toISOString(),
     changes: changes.map((change) => ({ ...change })),
   };

@@ -14,9 +14,9 @@ import type { ModelBooks, SharedData } from '../../engine/port.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
+import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { UPSERT_KIND } from './kind-names.ts';
-import { readItemExpression, type ItemExpression } from './predicate.ts';
 
 export interface UpsertOptions {
   books: ModelBooks;
@@ -77,12 +77,17 @@ export function upsertModels({ books, shared, clock }: UpsertOptions) {
       const { task, signal, progress } = context;
       const { open, run } = await books.beginRun(task.id, target);
       if (!open) return resultOf(run, 0, ['a later run of this target has begun; this one stays as it was']);
-      const now = new Date(clock.now());
+      const evaluation = new ItemEvaluation({ params, now: new Date(clock.now()), signal });
       const refused = new Refused();
       let items = 0;
       for await (const page of pagesOf(source!, context, shared)) {
         items += page.length;
-        const models = page.flatMap((item) => refused.unlessSound(() => modelOf(model, key!, item, params, now)));
+        const models: ReportedModel[] = [];
+        for (const item of page) {
+          const reported = await refused.unlessSound(() => modelOf(model, key!, item, evaluation));
+          if (reported !== null) models.push(reported);
+        }
+        signal.throwIfAborted();
         await books.merge(task.id, models);
         await progress(models.length, page.length - models.length);
       }
@@ -95,8 +100,10 @@ export function upsertModels({ books, shared, clock }: UpsertOptions) {
   });
 }
 
-function modelOf(model: string, key: KeyOf, item: JsonValue, params: JsonValue, now: Date): ReportedModel {
-  const text = keyText('of' in key ? [key.of(item, params, now)] : key.map((field) => memberOf(item, field)));
+async function modelOf(model: string, key: KeyOf, item: JsonValue, evaluation: ItemEvaluation): Promise<ReportedModel> {
+  const values =
+    'expression' in key ? [await evaluation.valueOf(key, item)] : key.map((field) => memberOf(item, field));
+  const text = keyText(values);
   const data: JsonObject = isObject(item) ? item : { value: item };
   const bytes = Buffer.byteLength(JSON.stringify(data));
   if (bytes > MODEL_DATA_BYTES_MAX) throw new Error(`has ${bytes} bytes; ${MODEL_DATA_BYTES_MAX} are allowed`);
@@ -126,14 +133,14 @@ class Refused {
   count = 0;
   readonly reasons: string[] = [];
 
-  unlessSound(make: () => ReportedModel): ReportedModel[] {
+  async unlessSound(make: () => Promise<ReportedModel>): Promise<ReportedModel | null> {
     try {
-      return [make()];
+      return await make();
     } catch (error) {
       this.count += 1;
       const reason = `an item ${error instanceof Error ? error.message : String(error)}`;
       if (this.reasons.length < REASONS_MAX && !this.reasons.includes(reason)) this.reasons.push(reason);
-      return [];
+      return null;
     }
   }
 }

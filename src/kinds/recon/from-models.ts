@@ -1,6 +1,8 @@
 import type { TrackedModel } from '../../domain/model-record.ts';
 import type { Models } from '../../engine/port.ts';
 import type { Aims } from './aims.ts';
+import { ItemEvaluation } from '../items/item-expression.ts';
+import { modelMembers } from '../items/model-item.ts';
 import type { FromModels } from './generator-input.ts';
 
 export interface ReadingOptions {
@@ -30,11 +32,12 @@ export async function readAims({ models, from, aim, now, signal, read }: Reading
     states: ['new', 'changed', 'known'] as const,
     ...(from.target === null ? {} : { target: from.target }),
   };
+  const evaluation = new ItemEvaluation({ params: from.params, now: new Date(now), signal });
   for (let after: string | null = null; ;) {
     signal.throwIfAborted();
     const page: TrackedModel[] = await models.list(filter, { after, limit: PAGE_MODELS });
     for (const model of page) {
-      if (!fits(model, from, now)) continue;
+      if (!(await fits(model, from, evaluation))) continue;
       const aims = aim(model);
       for (const target of aims.targets ?? []) targets.add(target);
       for (const each of aims.endpoints ?? []) endpoints.set(`${each.host} ${each.ip} ${each.port}`, each);
@@ -49,22 +52,12 @@ export async function readAims({ models, from, aim, now, signal, read }: Reading
   return { targets: [...targets], endpoints: [...endpoints.values()] };
 }
 
-function fits(model: TrackedModel, { where }: FromModels, now: number): boolean {
+async function fits(model: TrackedModel, { where }: FromModels, evaluation: ItemEvaluation): Promise<boolean> {
   if (where === null) return true;
-  const { id, target, key, data, state, runs } = model;
-  const item = {
-    id,
-    target,
-    model: model.model,
-    key,
-    data,
-    state,
-    runs,
-    first_seen: new Date(model.first_seen),
-    last_seen: new Date(model.last_seen),
-    changed_at: new Date(model.changed_at),
-  };
-  const value = where.evaluate({ ...item, item, now: new Date(now) });
+  const item = modelMembers(model);
+  const value = await evaluation.valueOf(where, item, item);
   if (typeof value === 'boolean') return value;
-  throw new Error(`from.where must give true or false, and gave ${JSON.stringify(value).slice(0, 100)} for ${key}`);
+  throw new Error(
+    `from.where must give true or false, and gave ${JSON.stringify(value).slice(0, 100)} for ${model.key}`,
+  );
 }

@@ -1,15 +1,16 @@
 import { DEADLINE_BASES, type DeadlineBasis } from '../../domain/task.ts';
 import { createHash } from 'node:crypto';
 
-import type { JsonObject } from '../../domain/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { MODEL_NAME_MEANING, MODEL_NAME_PATTERN, MODEL_TARGET_CHARACTERS_MAX } from '../../domain/model-record.ts';
 import type { Members } from '../../domain/parse/members.ts';
 import { readRetry } from '../../domain/parse/retry.ts';
 import { COMPLETION_POLICIES, type CompletionPolicy } from '../../domain/workflow.ts';
-import { compileExpression, type Expression } from '../../expression/compile.ts';
 import type { RetryOptions } from '../definition/define-kind.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { objectMember, schemaOf } from '../definition/input-schema.ts';
+import { readItemExpression, type ItemExpression } from '../items/item-expression.ts';
+import { MODEL_NAMES } from '../items/model-item.ts';
 import { PROBE_MEMBERS, readProbeSettings, readSeed, readTargets, type ProbeSettings } from './probe-input.ts';
 
 const TASKS_MAX = 1000;
@@ -22,7 +23,9 @@ export interface FromModels {
   model: string;
   /** Null: of all targets. */
   target: string | null;
-  where: Expression | null;
+  where: ItemExpression | null;
+  /** What `where` reads beside the models. */
+  params: JsonValue;
 }
 
 export interface Division {
@@ -65,22 +68,6 @@ export interface GeneratorSchemaOptions<Own> {
   /** Words that stand before each target; only names have them. */
   readWords?: (input: Members) => string[];
 }
-
-/** What variables the expression `from.where` has: `item` is the whole model, as data kinds name it. */
-export const WHERE_VARIABLES = [
-  'id',
-  'target',
-  'model',
-  'key',
-  'data',
-  'state',
-  'runs',
-  'first_seen',
-  'last_seen',
-  'changed_at',
-  'item',
-  'now',
-] as const;
 
 const MEMBERS = ['target', 'targets', 'from', 'seed', 'partition', 'into', 'aggregator', 'policy', 'task'] as const;
 
@@ -131,20 +118,16 @@ function readFrom(input: Members): FromModels | null {
   }
   const from = input.has('from') ? objectMember(input, 'from') : null;
   if (from === null) return null;
-  from.refuseOthers(['model', 'target', 'where']);
+  from.refuseOthers(['model', 'target', 'where', 'params']);
   from.requireAll('model');
   const model = from.text('model', 100) ?? 'none';
   if (!new RegExp(MODEL_NAME_PATTERN).test(model)) from.fault('model', `must be ${MODEL_NAME_MEANING}`);
-  return { model, target: from.text('target', MODEL_TARGET_CHARACTERS_MAX), where: readWhere(from) };
-}
-
-function readWhere(from: Members): Expression | null {
-  const text = from.text('where', 4096);
-  if (text === null) return null;
-  const compiled = compileExpression(text, { variables: WHERE_VARIABLES });
-  if (compiled.ok) return compiled.expression;
-  from.fault('where', compiled.fault.message);
-  return null;
+  return {
+    model,
+    target: from.text('target', MODEL_TARGET_CHARACTERS_MAX),
+    where: readItemExpression(from, 'where', MODEL_NAMES),
+    params: (from.raw('params') ?? null) as JsonValue,
+  };
 }
 
 function readDivision(partition: Members | null): Division {

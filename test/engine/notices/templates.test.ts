@@ -5,9 +5,11 @@ import { describe, it } from 'node:test';
 import type { HeddleError } from '../../../src/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../src/domain/json.ts';
 import { parseWorkflow } from '../../../src/domain/parse/workflow.ts';
-import { compileNotification, TASK_VARIABLES } from '../../../src/engine/notices/render.ts';
+import { compileNotification, NOTIFICATION_STEPS_MAX, TASK_VARIABLES } from '../../../src/engine/notices/render.ts';
 import { readVariables } from '../../../src/engine/notices/variables.ts';
+import { SLICE_STEPS } from '../../../src/expression/meter.ts';
 import { newId } from '../../../src/runtime/random.ts';
+import { SlicedWork } from '../../../src/runtime/sliced-work.ts';
 import { putCollectionData } from '../../../src/store/collection-data.ts';
 import { newTellingBench, runSequence, bodyOf, written } from '../../kinds/notification/telling.ts';
 import { newBench } from '../fixture.ts';
@@ -125,8 +127,24 @@ describe('templates of tasks', () => {
     const notification = { channel, title: null, text: null, payload: { $expr: '{"a\\u0000": "\\u0000"}' } };
     const compiled = compileNotification(notification, TASK_VARIABLES);
     assert.ok(compiled.ok);
-    const { payload } = compiled.notification.render({}, { title: '', text: '' });
+    const allowance = new SlicedWork({ slice_steps: SLICE_STEPS });
+    const { payload } = compiled.notification.render({}, { title: '', text: '' }, allowance);
     assert.deepEqual(payload, { 'a\ufffd': '\ufffd' });
+  });
+
+  it('share one budget: a notification takes no more steps than one expression may', () => {
+    const channel = { type: 'slack', url: 'https://hooks.example.com/in' } as const;
+    const heavy = '{{ data.list.all(a, data.list.all(b, b >= 0)) }}';
+    const notification = { channel, title: null, text: heavy.repeat(32), payload: undefined };
+    const compiled = compileNotification(notification, TASK_VARIABLES);
+    assert.ok(compiled.ok);
+    const work = new SlicedWork({ slice_steps: SLICE_STEPS });
+    const data = { list: Array.from({ length: 500 }, (_, index) => index) };
+    assert.throws(
+      () => compiled.notification.render({ data }, { title: '', text: '' }, work.part(NOTIFICATION_STEPS_MAX)),
+      /^Error: text: with it the expressions of this notification take more than 2000000 steps$/,
+    );
+    assert.ok(work.spent <= NOTIFICATION_STEPS_MAX + SLICE_STEPS, `${work.spent} steps`);
   });
 });
 

@@ -135,6 +135,10 @@ describe('Filter', () => {
     assert.match(missing.reasons[0]!, /none/);
     const number = await run({ kind: 'Filter', input: { items, where: 'item.port' } });
     assert.match(number.reasons[0]!, /must say true or false of every item, not 0/);
+    const elsewhere = await run({ kind: 'Filter', input: { items, where: 'port == 443' } });
+    assert.match(elsewhere.reasons[0]!, /where: "port" is not known here; write item\.port \(character 1 of/);
+    const deep = await run({ kind: 'Filter', input: { items, where: 'data.port == 443' } });
+    assert.match(deep.reasons[0]!, /where: "data\.port" is not known here; write item\.data\.port/);
   });
 });
 
@@ -243,6 +247,19 @@ describe('models', () => {
     assert.deepEqual([(listed['items'] as unknown[]).length, listed['matched'], listed['left_out']], [7, 1200, 1193]);
     const filtered = outcome.of('FilterModels')!;
     assert.deepEqual([filtered['matched'], filtered['total'], filtered['left_out']], [12, 1200, 0]);
+    const names = await run({
+      kind: 'FilterModels',
+      input: {
+        model: 'device',
+        where:
+          'data.port == params.port && item.data.port == data.port && key == item.key && ' +
+          'timestamp(item.last_seen) == last_seen && now - last_seen < duration("1h")',
+        params: { port: 7 },
+      },
+    });
+    assert.equal(names.of('FilterModels')!['matched'], 1, names.reasons.join());
+    const elsewhere = await run({ kind: 'FilterModels', input: { model: 'device', where: 'port == 7' } });
+    assert.match(elsewhere.reasons[0]!, /where: "port" is not known here; write item\.data\.port/);
     const missing = await run({ kind: 'FilterModels', input: { model: 'device' } });
     assert.match(missing.reasons[0]!, /where: is required/);
   });

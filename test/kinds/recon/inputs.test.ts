@@ -61,6 +61,12 @@ describe('the inputs of recon kinds', () => {
     ]);
     const [where] = await faultsOf('DnsScanGenerator', { target: 'x', from: { model: 'host', where: 'dta.port > 1' } });
     assert.match(where!, /^from\.where: .*did you mean "data"/);
+    const [member] = await faultsOf('DnsScanGenerator', { target: 'x', from: { model: 'host', where: 'port > 1' } });
+    assert.match(member!, /^from\.where: "port" is not known here; write item\.data\.port \(character 1/);
+    for (const where of ['data.port > 1', 'item.data.port > params.above', 'timestamp(item.last_seen) < now']) {
+      const from = { model: 'host', where, params: { above: 1 } };
+      assert.deepEqual(await faultsOf('DnsScanGenerator', { target: 'x', from }), [], where);
+    }
     const [model] = await faultsOf('DnsScanGenerator', { target: 'x', from: { model: 'a b' } });
     assert.match(model!, /^from\.model: must be 1 to 100 of the characters/);
     const [types] = await faultsOf('DnsScan', { targets: ['a.example'], types: ['A', 'ANY'] });

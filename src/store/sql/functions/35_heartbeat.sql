@@ -146,6 +146,7 @@ declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
   perform 1 from kind where id = any(p_lanes) order by id for no key update;
+  update kind set taken = true where id = any(p_lanes) and not taken;
   insert into claimer as c (lane, holder, seen_at, concurrency)
   select u.lane, u.worker, v_now, u.concurrency from unnest(p_lanes, p_workers, p_concurrency) u(lane, worker, concurrency)
   on conflict (lane, holder) do update set seen_at = excluded.seen_at, concurrency = excluded.concurrency;
@@ -184,4 +185,20 @@ begin
   if v_ids is not null then v_given := give_back(v_ids, v_now); end if;
   return json_build_object('codes', v_codes, 'given', v_given, 'lanes', v_lanes, 'states', array(
     select t.state from unnest(p_ids) with ordinality q(id, ord) left join task t on t.id = q.id order by q.ord));
+end $$;
+
+-- Puts attempts back that a claim opened and told nobody of (distinct ids), as release_attempts does: the next claim opens
+-- the same attempt.
+create or replace function put_back_attempts(p_ids uuid[], p_attempts integer[], p_now timestamptz)
+returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set enable_bitmapscan = off as $$
+declare
+  v_released json := release_attempts(p_ids, p_attempts, p_now);
+begin
+  -- The tasks are locked: what is open again here was given back just now.
+  update task t set attempt = t.attempt - 1
+  from unnest(p_ids, p_attempts, array(select c::smallint from json_array_elements_text(v_released -> 'codes') c))
+    r(id, attempt, code)
+  where t.id = r.id and r.code = 0 and t.attempt = r.attempt and (t.state + 0) in (0, 1, 5);
+  return v_released;
 end $$;

@@ -1,12 +1,13 @@
 import type { TaskId, WorkflowId } from '../domain/ids.ts';
 import type { JsonObject } from '../domain/json.ts';
+import type { DeadlineBasis } from '../domain/task.ts';
 import type { TaskRunner } from './runners/port.ts';
 
 export interface ClaimRequest {
   /** `webhook`, `kind:NAME` for each kind that the claimer runs, or `runner:NUMBER` of the runner that it is. */
   lanes: readonly string[];
   limit: number;
-  /** Who claims: shown by explain, never compared. */
+  /** Who claims: shown by explain, and told by `attemptHolders`. */
   holder: string;
   /**
    * How long an attempt is kept without a heartbeat, milliseconds; after that the task is another's, as its next attempt.
@@ -33,6 +34,8 @@ export interface ClaimedTask {
   attempt: number;
   metadata: JsonObject;
   timeout_secs: number;
+  /** What its timeout is counted from. */
+  timeout_basis: DeadlineBasis;
   /** Whether its workflow has dependencies. */
   linked: boolean;
   /** The container it stands in; null for a task of a batch. */
@@ -42,4 +45,32 @@ export interface ClaimedTask {
   runners?: readonly TaskRunner[];
   /** W3C trace context for what the attempt does; absent where there is none, or none was asked for. */
   traceparent?: string;
+}
+
+/** A sign of life of an attempt, with what it got done since the last one. The first one starts a claimed task. */
+export interface Heartbeat {
+  task_id: TaskId;
+  attempt: number;
+  new_success: number;
+  new_failures: number;
+}
+
+/** `canceled`, `stale_attempt` and `not_found` tell the worker to stop. */
+export type HeartbeatResult = 'applied' | 'canceled' | 'stale_attempt' | 'not_found';
+
+/** A kind that no worker has ever asked for. */
+export interface UnknownKind {
+  kind: string;
+  /** The nearest kind that one has asked for; null where none is near. */
+  did_you_mean: string | null;
+}
+
+/** Who holds the current attempt of a task. */
+export interface AttemptHolder {
+  task_id: TaskId;
+  attempt: number;
+  /** Who claimed it; null where no attempt is open. */
+  holder: string | null;
+  /** A webhook's target works on it, and nobody else. */
+  starts_by_webhook: boolean;
 }

@@ -1,0 +1,78 @@
+import { BUILT_IN_KINDS } from '../domain/built-in-kinds.ts';
+import type { NewTask } from '../domain/task.ts';
+import { suggestName } from '../domain/suggest.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { findTakenKinds } from '../store/kinds.ts';
+import type { Queryable } from '../store/database.ts';
+import type { UnknownKind } from './port.ts';
+
+/** Unknown kinds that one answer tells of. */
+const TOLD_MAX = 10;
+/** Names that are remembered, of either sort. */
+const REMEMBERED_MAX = 10_000;
+/** A kind that was unknown is looked up again after this, milliseconds. */
+const UNKNOWN_FOR_MS = 2_000;
+
+/** The kinds of tasks that a worker of their kind has to take: not a webhook's target, and not a runner. */
+export function kindsForWorkers(tasks: Iterable<Pick<NewTask, 'kind' | 'actions' | 'requirements'>>): string[] {
+  const kinds = new Set<string>();
+  for (const { kind, actions, requirements } of tasks) {
+    if (requirements === undefined && !actions.some(({ trigger }) => trigger === 'start')) kinds.add(kind);
+  }
+  return [...kinds];
+}
+
+/** Which kinds a worker has ever asked for, as far as this process has looked. */
+export class KnownKinds {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #known = new Set(BUILT_IN_KINDS);
+  readonly #unknown = new Map<string, { until: number; told: UnknownKind }>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /** Those of the kinds that no worker has ever asked for, the first ten. One statement at most. */
+  async unknown(queryable: Queryable, kinds: readonly string[]): Promise<UnknownKind[]> {
+    const now = this.#clock.monotonic();
+    const missing = kinds.filter((kind) => !this.#known.has(kind) && (this.#unknown.get(kind)?.until ?? now) <= now);
+    if (missing.length > 0) await this.#look(queryable, missing, now);
+    const told: UnknownKind[] = [];
+    for (const kind of kinds) {
+      const unknown = this.#unknown.get(kind);
+      if (unknown !== undefined && told.length < TOLD_MAX) told.push(unknown.told);
+    }
+    return told;
+  }
+
+  async #look(queryable: Queryable, kinds: readonly string[], now: number): Promise<void> {
+    const { taken, names } = await findTakenKinds(queryable, kinds);
+    if (this.#known.size + taken.size > REMEMBERED_MAX) {
+      this.#known.clear();
+      for (const kind of BUILT_IN_KINDS) this.#known.add(kind);
+    }
+    const candidates = [...BUILT_IN_KINDS, ...names];
+    let suggested = 0;
+    for (const kind of kinds) {
+      if (taken.has(kind)) {
+        this.#known.add(kind);
+        this.#unknown.delete(kind);
+      } else {
+        if (suggested === TOLD_MAX) continue;
+        suggested += 1;
+        if (this.#unknown.size >= REMEMBERED_MAX) this.#unknown.clear();
+        const told = { kind, did_you_mean: nearest(kind, candidates) };
+        this.#unknown.set(kind, { until: now + UNKNOWN_FOR_MS, told });
+      }
+    }
+  }
+}
+
+/** Names of another length are not near: they are not compared letter by letter. */
+function nearest(kind: string, known: readonly string[]): string | null {
+  const { length } = kind;
+  return suggestName(
+    kind,
+    known.filter((name) => name !== kind && Math.abs(name.length - length) <= Math.max(2, length / 2)),
+  );
+}

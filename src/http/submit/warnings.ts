@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import type { Engine } from '../../engine/port.ts';
+import { unknownKindToWire, WARNINGS_HEADER, type SubmissionWarningDto } from '../wire/submission-warning.ts';
+
+/** Clients bound the headers of an answer. */
+const HEADER_CHARS_MAX = 4_096;
+
+/**
+ * What the submitter of tasks of these kinds should know; told by a header, too, since not every answer has room for it.
+ * What was stored is stored: where the kinds cannot be looked up, the answer goes without warnings.
+ */
+export async function warnOfKinds(
+  engine: Pick<Engine, 'unknownKinds'>,
+  kinds: readonly string[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<SubmissionWarningDto[]> {
+  try {
+    const warnings = (await engine.unknownKinds(kinds)).map(unknownKindToWire);
+    if (warnings.length > 0) void reply.header(WARNINGS_HEADER, headerText(warnings));
+    return warnings;
+  } catch (error) {
+    request.log.warn({ err: error }, 'the kinds of a submission could not be looked up');
+    return [];
+  }
+}
+
+function headerText(warnings: readonly SubmissionWarningDto[]): string {
+  for (let count = warnings.length; count > 1; count -= 1) {
+    const text = asciiJson(warnings.slice(0, count));
+    if (text.length <= HEADER_CHARS_MAX) return text;
+  }
+  return asciiJson(warnings.slice(0, 1));
+}
+
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
