@@ -3,7 +3,7 @@ import type { PoolContext } from './context.ts';
 import type { LaunchHealth } from './launch-health.ts';
 import { PlanWatch } from './plan-watch.ts';
 import type { LaunchObstacle } from './pool-port.ts';
-import type { NewBatch, RunnerRequest, Shortage } from './port/store.ts';
+import { lackingOf, type NewBatch, type RunnerRequest, type Shortage } from './port/store.ts';
 import { waitingPages } from './waiting-pages.ts';
 
 const PAGE = 500;
@@ -75,9 +75,10 @@ export class Provisioner {
     if (pass.room === 0 || !isExhausted(request, pass.now)) return;
     const plan = this.#shapeOf(request, shortages, pass);
     if (plan === null || plan.heldBack) return;
-    const found = Math.min(plan.unspoken, request.count);
+    const lacking = lackingOf(request);
+    const found = Math.min(plan.unspoken, lacking);
     plan.unspoken -= found;
-    const missing = request.count - found;
+    const missing = lacking - found;
     if (missing === 0) return;
     if (missing > pass.room) {
       this.#crowdedOut(request, pass);

@@ -50,6 +50,8 @@ export type Exhaustion = (typeof EXHAUSTIONS)[number];
 export interface RunnerRequest extends NewRequest {
   readonly state: RequestState;
   readonly shape_id: number;
+  /** Of a hold that waits again since it lost runners: those that it still has, and keeps; else 0. */
+  readonly kept: number;
   /** Its turn: lower ones first; fair between tenants. */
   readonly rank: number;
   readonly created_at: number;
@@ -59,10 +61,15 @@ export interface RunnerRequest extends NewRequest {
   readonly reason: string | null;
 }
 
+/** How many runners a request that waits is to get. */
+export function lackingOf({ count, kept }: Pick<RunnerRequest, 'count' | 'kept'>): number {
+  return count - kept;
+}
+
 /** Where a request stands among those that wait. */
 export type Turn = Pick<RunnerRequest, 'rank' | 'id'>;
 
-/** A request with the runners that it has; none while it waits. */
+/** A request with the runners that it has; while it waits those that it keeps. */
 export interface RequestWithRunners extends RunnerRequest {
   readonly runners: readonly Runner[];
 }
@@ -77,7 +84,7 @@ export interface GrantedRunner {
 
 export interface Grant {
   readonly request_id: string;
-  /** As many as were asked for. */
+  /** As many as were asked for, those among them that it had kept. */
   readonly runners: readonly GrantedRunner[];
 }
 
@@ -190,7 +197,7 @@ export interface RunnerStore {
   /** Claims idle runners for waiting requests, of those given or of all, in the order of their turn. */
   claimIdle(limit: number, requestIds?: readonly string[]): Promise<Grant[]>;
   /**
-   * Claims these runners, as many as the request asks for, for it: all or none. One answer for each runner; of EC2 each
+   * Claims these runners, as many as the request lacks, for it: all or none. One answer for each runner; of EC2 each
    * may also be named by its instance (`i-…`).
    */
   claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }>;
@@ -219,11 +226,11 @@ export interface RunnerStore {
   pulse(runnerId: string): Promise<Orders | null>;
   /** It has begun. False where the epoch is an older one. */
   confirm(runnerId: string, epoch: number): Promise<boolean>;
-  /** It is free: it goes to who waits longest, becomes idle or ends. False where the epoch is an older one; null: any. */
+  /** It is free, with all runners of its request: each goes to who waits longest, becomes idle or ends. False where the epoch is an older one; null: any. */
   release(runnerId: string, epoch: number | null): Promise<boolean>;
   /** It ends when it is released; at once where it is idle or created. */
   drain(runnerIds: readonly string[], reason: string): Promise<number>;
-  /** Ends runners whatever they do; requests that they were claimed for wait again. */
+  /** Ends runners whatever they do; requests that they were claimed for wait again, and a hold keeps its other runners. */
   terminate(runnerIds: readonly string[], reason: string): Promise<number>;
 
   /** Ends what is past its time. `keep`: so many idle ones of a class and usage stay. */

@@ -1,7 +1,7 @@
 import type { LaunchBatch, LaunchedRunner } from '../port/provider.ts';
 import type { LaunchRate, NewBatch, Shortage } from '../port/store.ts';
 import type { MemoryMoves } from './memory-moves.ts';
-import { byNumber, compareText, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
+import { byNumber, compareText, lackOf, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 interface Budget {
@@ -25,7 +25,7 @@ export class MemoryLaunches {
       const all = [...singles.items, ...gangs.items];
       const waiting = all.filter((request) => this.#moves.isServable(request));
       if (waiting.length === 0) return [];
-      const wanted = waiting.reduce((sum, { count }) => sum + count, 0);
+      const wanted = waiting.reduce((sum, request) => sum + lackOf(request), 0);
       const since = waiting.reduce((earliest, { created_at }) => Math.min(earliest, created_at), Infinity);
       const idle = [...types].reduce((sum, type) => sum + this.#moves.claimable(type), 0);
       return [{ shape_id: id, requirements, wanted, coming, idle, since }];

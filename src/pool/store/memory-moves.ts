@@ -1,5 +1,5 @@
 import type { RunnerRow, RequestRow, TypeRow } from './memory-rows.ts';
-import { byIdleTime, byTurn, compareText, isHeld } from './memory-rows.ts';
+import { byIdleTime, byTurn, compareText, isHeld, lackOf } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 /** What happens to runners and requests together: claims, arrivals and ends. */
@@ -34,14 +34,15 @@ export class MemoryMoves {
     return state === 'waiting' && (expires_at === null || expires_at > this.#tables.now);
   }
 
-  /** Idle runners for a request, as many as it asks for, most recently used first; null where there are fewer. */
+  /** Idle runners for a request, as many as it lacks, most recently used first; null where there are fewer. */
   pick(request: RequestRow): RunnerRow[] | null {
     const types = [...request.shape.types].filter((type) => !this.#isHeldBack(type, request));
-    const heads = types.flatMap((type) => this.#newest(type, request.count));
-    if (heads.length < request.count) return null;
+    const lack = lackOf(request);
+    const heads = types.flatMap((type) => this.#newest(type, lack));
+    if (heads.length < lack) return null;
     // Of one type they are in order already, newest first.
     if (types.length > 1) heads.sort((one, other) => byIdleTime(other, one));
-    return heads.slice(0, request.count);
+    return heads.slice(0, lack);
   }
 
   /** Claims runners for a request. */
@@ -81,8 +82,13 @@ export class MemoryMoves {
     const held = new Set(rows.flatMap((row) => (row.request !== null && isHeld(row.state) ? [row.request] : [])));
     const broken = [...held].filter((request) => !this.#hasBegun(request) || rows.includes(firstOf(request)));
     for (const row of rows) this.#terminate(row, reason);
-    const mates = broken.flatMap((request) => [...request.runners]);
-    for (const request of broken) this.#tables.settle(request, ...this.#afterLoss(request, reason));
+    // A hold keeps its other runners while it waits for those that it lacks.
+    const mates = broken.flatMap(({ source, runners }) => (source === 'holder' ? [] : [...runners]));
+    for (const request of broken) {
+      if (request.source === 'holder') request.expires_at = null;
+      else request.runners.clear();
+      this.#tables.settle(request, ...this.#afterLoss(request, reason));
+    }
     this.arrive(mates);
     return broken.filter(({ state }) => state === 'waiting').length;
   }

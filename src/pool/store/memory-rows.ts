@@ -11,7 +11,7 @@ export interface ShapeRow {
   readonly id: number;
   readonly requirements: Requirements;
   readonly types: Set<TypeRow>;
-  /** Those that wait for one runner, and those that wait for several at once, in the order of their turn. */
+  /** Those that lack one runner, and those that lack several at once, in the order of their turn. */
   readonly singles: SortedList<RequestRow>;
   readonly gangs: SortedList<RequestRow>;
   /** Runners that are created for it. */
@@ -47,8 +47,10 @@ export interface RequestRow extends Mutable<NewRequest> {
   ended_at: number | null;
   exhaustion: Exhaustion | null;
   reason: string | null;
-  /** Those that are claimed or run for it. */
+  /** Those that are claimed or run for it; while it waits those that it keeps. */
   readonly runners: Set<RunnerRow>;
+  /** Where it waits. */
+  queue: SortedList<RequestRow> | null;
 }
 
 export interface BatchRow {
@@ -71,6 +73,11 @@ export function byTurn(one: RequestRow, other: RequestRow): number {
 /** Who became idle last comes last; of those of one moment the greatest id comes first. */
 export function byIdleTime(one: RunnerRow, other: RunnerRow): number {
   return one.state_since - other.state_since || compareText(other.id, one.id);
+}
+
+/** How many runners a request that waits is to get. */
+export function lackOf({ count, runners }: RequestRow): number {
+  return count - runners.size;
 }
 
 export function byNumber(one: RunnerRow, other: RunnerRow): number {

@@ -7,6 +7,7 @@ import type { NewRequest, PoolTimes } from '../port/store.ts';
 import {
   byIdleTime,
   byTurn,
+  lackOf,
   type BatchRow,
   type RequestRow,
   type RunnerRow,
@@ -121,6 +122,7 @@ export class MemoryTables {
     const row: RequestRow = {
       ...{ ...asked, allowed_instance_types: shape.requirements.allowed_instance_types, shape, rank, state: 'waiting' },
       ...{ created_at: this.now, granted_at: null, ended_at: null, exhaustion: null, reason: null, runners: new Set() },
+      queue: null,
     };
     this.requests.set(row.id, row);
     this.#index(row);
@@ -155,10 +157,9 @@ export class MemoryTables {
 
   /** Brings a request into another state. */
   settle(row: RequestRow, state: RequestState, reason: string | null): void {
-    if (row.state === 'waiting') {
-      this.waiting.delete(row);
-      listOf(row).delete(row);
-    }
+    this.waiting.delete(row);
+    row.queue?.delete(row);
+    row.queue = null;
     row.state = state;
     row.reason = reason;
     row.granted_at = state === 'waiting' ? null : state === 'granted' ? this.now : row.granted_at;
@@ -169,7 +170,8 @@ export class MemoryTables {
 
   #index(row: RequestRow): void {
     this.waiting.add(row);
-    listOf(row).add(row);
+    row.queue = lackOf(row) === 1 ? row.shape.singles : row.shape.gangs;
+    row.queue.add(row);
     this.options.notify?.(null);
   }
 
@@ -179,10 +181,6 @@ export class MemoryTables {
     shape.types.add(type);
     type.shapes.add(shape);
   }
-}
-
-function listOf({ count, shape }: RequestRow): SortedList<RequestRow> {
-  return count === 1 ? shape.singles : shape.gangs;
 }
 
 function providerKey(provider: string, providerId: string): string {

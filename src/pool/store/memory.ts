@@ -22,7 +22,16 @@ import type { KnownTypes } from '../port/types.ts';
 import { MemoryLaunches } from './memory-launches.ts';
 import { MemoryMoves } from './memory-moves.ts';
 import { censusOf, grantOf, knownTypesOf, messageOf, ordersOf, requestOf } from './memory-reads.ts';
-import { byNumber, byTurn, compareText, isHeld, runnerOf, type RequestRow, type RunnerRow } from './memory-rows.ts';
+import {
+  byNumber,
+  byTurn,
+  compareText,
+  isHeld,
+  lackOf,
+  runnerOf,
+  type RequestRow,
+  type RunnerRow,
+} from './memory-rows.ts';
 import { MemoryTables, type MemoryStoreOptions } from './memory-tables.ts';
 import { MemoryUpkeep } from './memory-upkeep.ts';
 
@@ -128,7 +137,7 @@ export class MemoryRunnerStore implements RunnerStore {
         if (runners !== null) {
           this.#moves.grant(request, runners);
           grants.push(grantOf(request));
-        } else if (request.count === 1) exhausted.add(request.shape.id);
+        } else if (lackOf(request) === 1) exhausted.add(request.shape.id);
       }
       return grants;
     });
@@ -147,8 +156,8 @@ export class MemoryRunnerStore implements RunnerStore {
         row?.type && !request.shape.types.has(row.type) ? 'gone' : this.#moves.obstacleFor(row, request),
       );
       const sound = new Set(rows.filter((row, at) => row !== undefined && obstacles[at] === null));
-      const taken = new Set([...sound].slice(0, request.count));
-      const isWhole = taken.size === request.count;
+      const taken = new Set([...sound].slice(0, lackOf(request)));
+      const isWhole = taken.size === lackOf(request);
       if (isWhole) this.#moves.grant(request, [...taken] as RunnerRow[]);
       const answers = rows.map((row, at) => obstacles[at] ?? (isWhole && taken.has(row) ? 'claimed' : 'settled'));
       return { grant: isWhole ? grantOf(request) : null, answers };
@@ -239,8 +248,7 @@ export class MemoryRunnerStore implements RunnerStore {
       if (epoch !== null) row.seen_at = this.#tables.now;
       // Why it was drained is why its task begins anew, if it does.
       const reason = row.draining ? row.reason : null;
-      if (request.source === 'task' || request.runners.size === 1) this.#moves.endRequest(request, reason);
-      else this.#moves.arrive([row]);
+      this.#moves.endRequest(request, reason);
       return true;
     });
   }

@@ -158,9 +158,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async requests(ids: readonly string[]): Promise<RequestWithRunners[]> {
     const rows = await findRequests(this.#database, ids.filter(isUuid));
-    // Those that wait have none.
-    const granted = rows.flatMap(({ id, state }) => (state === REQUEST_STATE_CODES.granted ? [id] : []));
-    const runners = granted.length === 0 ? [] : await runnersOfRequests(this.#database, granted);
+    const holding = rows.flatMap(({ id, state, kept }) =>
+      state === REQUEST_STATE_CODES.granted || kept > 0 ? [id] : [],
+    );
+    const runners = holding.length === 0 ? [] : await runnersOfRequests(this.#database, holding);
     const runnersOf = Map.groupBy(runners.map(runnerOfRow), ({ request_id }) => request_id);
     return rows.map((row) => ({ ...requestOf(row), runners: runnersOf.get(row.id) ?? [] }));
   }

@@ -46,7 +46,7 @@ const SHORTAGES: Statement = {
         limit w.wanted) i) as idle
     from (select coalesce($1::timestamptz, clock_timestamp()) as now, runner_times($2::jsonb) as times) n
     cross join lateral (
-      select q.shape_id, sum(q.count) as wanted, min(q.created_at) as since
+      select q.shape_id, sum(q.count - q.kept) as wanted, min(q.created_at) as since
       from runner_request q where q.state = 0 and (q.expires_at is null or q.expires_at > n.now)
       group by q.shape_id) w
     join runner_shape s on s.id = w.shape_id

@@ -132,7 +132,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'when a claim is not confirmed, the others of the request are let go of',
+    name: 'when a claim of a hold is not confirmed, the hold keeps the others',
     async run(yard) {
       const [one, other] = [await yard.arrive(), await yard.arrive()];
       const request = await yard.ask({ count: 2 });
@@ -140,8 +140,9 @@ export const SWEEP_CASES: readonly Case[] = [
       await yard.store.confirm(one, grant!.runners.find(({ id }) => id === one)!.epoch);
       await yard.live(TIMES.confirm_ms, one, other);
       assert.deepEqual(await ended(yard), { unconfirmed: 1 });
-      assert.deepEqual([await yard.stateOf(one), await yard.stateOf(other)], ['idle', 'terminated']);
-      assert.equal((await yard.request(request)).state, 'waiting');
+      assert.deepEqual([await yard.stateOf(one), await yard.stateOf(other)], ['running', 'terminated']);
+      const { state, kept } = await yard.request(request);
+      assert.deepEqual([state, kept], ['waiting', 1]);
     },
   },
 ];
