@@ -5,6 +5,8 @@ export const END_REASONS = {
   by_hand: 'by hand',
   server_stopped: 'its server stopped',
   stuck: 'its handler did not end',
+  /** Another class needed its room. */
+  evicted: 'evicted',
   class_changed: 'its class has changed',
 } as const;
 

@@ -113,6 +113,21 @@ export interface NewBatch {
   readonly coming?: number;
 }
 
+/** What a request that waits needs room for, in a pool that is full. */
+export interface RoomWanted {
+  readonly request_id: string;
+  /** Runners that it lacks and that are not coming. */
+  readonly missing: number;
+  /** Created runners of its shape that its planner saw; where there are others by now, nothing is done. */
+  readonly coming: number;
+  /** Most runners that are not terminated, all together. */
+  readonly max_runners: number;
+  /** So many others may still be granted runners before it once no room was found for it. */
+  readonly overtakes: number;
+  /** How long this holds where it is not said again. */
+  readonly lease_ms: number;
+}
+
 export interface Registration {
   /** One of the two tells which it is: its own id, or the batch it was started by. */
   readonly runner_id: string | null;
@@ -141,7 +156,7 @@ export interface Orders {
 
 /**
  * `gone`: it is not idle, or not what the request asks for. `silent`: it gave no sign of life lately. `barred`: a request for
- * several at once, whose turn comes first, has lost its patience for its type. `settled`: it was not needed.
+ * several at once, whose turn comes first, has lost its patience for its type, or one that waits for room was overtaken often enough. `settled`: it was not needed.
  */
 export type Claimed = 'claimed' | 'gone' | 'silent' | 'barred' | 'settled';
 
@@ -211,6 +226,12 @@ export interface RunnerStore {
    * Runners that would be more than `maxRunners`, all together that are not terminated, are left out.
    */
   plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void>;
+  /**
+   * Makes room: ends idle runners that fit no request whose turn comes before this one's, nor itself, those that were idle for longest
+   * first; as many as are needed, or none. Where there are too few, later requests get nothing after so many grants more.
+   * Returns how many it ended.
+   */
+  makeRoom(wanted: RoomWanted): Promise<number>;
   /** Returns those of these batches that are written down already. */
   knownBatches(ids: readonly string[]): Promise<string[]>;
   /** Batches to be launched now, with a lease; bounded by the budget of the provider, in runners. */

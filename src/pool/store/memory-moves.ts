@@ -49,6 +49,9 @@ export class MemoryMoves {
   grant(request: RequestRow, runners: readonly RunnerRow[]): void {
     const { now, options } = this.#tables;
     this.#tables.settle(request, 'granted', null);
+    this.#tables.grants += 1;
+    request.room = null;
+    options.onGrant?.(request);
     for (const row of runners) {
       this.#tables.move(row, 'claimed', request);
       row.epoch += 1;
@@ -116,17 +119,23 @@ export class MemoryMoves {
     const gangs = [...shapes].flatMap(({ gangs }) => gangs.items.filter((gang) => this.isServable(gang))).sort(byTurn);
     const [single] = singles;
     for (const gang of gangs) {
+      if (this.#isHeldBack(row.type, gang)) return;
       if (single !== undefined && byTurn(single, gang) < 0) break;
       const runners = this.pick(gang);
       if (runners !== null) this.grant(gang, runners);
       else if (this.#isImpatient(gang)) return;
       if (row.request !== null) return;
     }
-    if (single !== undefined) this.grant(single, [row]);
+    if (single !== undefined && !this.#isHeldBack(row.type, single)) this.grant(single, [row]);
   }
 
-  /** A request for several at once that has waited for long, and whose turn is earlier, wants runners of this type. */
+  /**
+   * A request whose turn is earlier may not be overtaken: one for several at once that has waited for long and wants runners
+   * of this type, or one that waits for room.
+   */
   #isHeldBack(type: TypeRow, request: RequestRow): boolean {
+    const overtaken = this.#overtaken();
+    if (overtaken !== undefined && byTurn(overtaken, request) < 0) return true;
     for (const { gangs } of type.shapes) {
       for (const gang of gangs.items) {
         if (byTurn(gang, request) >= 0) break;
@@ -134,6 +143,18 @@ export class MemoryMoves {
       }
     }
     return false;
+  }
+
+  /** The first request that waits for room and was overtaken often enough. */
+  #overtaken(): RequestRow | undefined {
+    const { waiting, grants, now } = this.#tables;
+    return waiting.items.find(
+      (request) =>
+        request.room !== null &&
+        (request.room.until ?? 0) > now &&
+        request.room.from <= grants &&
+        this.isServable(request),
+    );
   }
 
   #isImpatient(gang: RequestRow): boolean {

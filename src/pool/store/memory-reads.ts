@@ -7,7 +7,14 @@ import type { MemoryTables } from './memory-tables.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-export function requestOf({ shape, runners, queue: _, ended_at: __, ...request }: RequestRow): RunnerRequest {
+export function requestOf({
+  shape,
+  runners,
+  queue: _,
+  ended_at: __,
+  room: ___,
+  ...request
+}: RequestRow): RunnerRequest {
   return { ...request, shape_id: shape.id, kept: request.state === 'waiting' ? runners.size : 0 };
 }
 

@@ -51,6 +51,8 @@ export interface RequestRow extends Mutable<NewRequest> {
   readonly runners: Set<RunnerRow>;
   /** Where it waits. */
   queue: SortedList<RequestRow> | null;
+  /** Where it waits for room: from so many grants on nobody overtakes it, until then. */
+  room: { readonly from: number; until: number | null } | null;
 }
 
 export interface BatchRow {

@@ -32,6 +32,8 @@ export interface MemoryStoreOptions {
   /** Milliseconds since the epoch. */
   now(): number;
   readonly tasks?: TaskStates;
+  /** Told of each request that is granted its runners. */
+  onGrant?(request: RequestRow): void;
   /** Told of each runner whose orders changed, and of `null` where requests and idle runners may meet. */
   notify?(runnerId: string | null): void;
 }
@@ -54,6 +56,8 @@ export class MemoryTables {
   /** The turn of the last request of each tenant. */
   readonly tenants = new Map<string, number>();
   highestRank = 0;
+  /** Requests that were granted so far. */
+  grants = 0;
   #numbers = FIRST_NUMBER;
 
   constructor(options: MemoryStoreOptions) {
@@ -122,7 +126,7 @@ export class MemoryTables {
     const row: RequestRow = {
       ...{ ...asked, allowed_instance_types: shape.requirements.allowed_instance_types, shape, rank, state: 'waiting' },
       ...{ created_at: this.now, granted_at: null, ended_at: null, exhaustion: null, reason: null, runners: new Set() },
-      queue: null,
+      ...{ queue: null, room: null },
     };
     this.requests.set(row.id, row);
     this.#index(row);

@@ -11,6 +11,7 @@ import type {
   Orders,
   Registration,
   RequestWithRunners,
+  RoomWanted,
   RunnerFilter,
   RunnerRequest,
   RunnerStore,
@@ -180,6 +181,10 @@ export class MemoryRunnerStore implements RunnerStore {
 
   plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void> {
     return answered(() => this.#launches.plan(batches, maxRunners ?? Infinity));
+  }
+
+  makeRoom(wanted: RoomWanted): Promise<number> {
+    return answered(() => this.#launches.makeRoom(wanted));
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {

@@ -7,6 +7,7 @@ import type { Database, Queryable } from '../../store/database.ts';
 import {
   classOfBatch,
   findBatches,
+  makeRoom,
   noteLaunched,
   noteLaunchFailed,
   planLaunches,
@@ -31,6 +32,7 @@ import type {
   ClassCensus,
   LaunchRate,
   NewBatch,
+  RoomWanted,
   RunnerFilter,
   RunnerStore,
   Shortage,
@@ -62,6 +64,7 @@ export type LaunchStore = Pick<
   | 'unoffered'
   | 'shortages'
   | 'plan'
+  | 'makeRoom'
   | 'knownBatches'
   | 'takeBatches'
   | 'launched'
@@ -119,6 +122,10 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
       });
       await planLaunches(tx, rows, maxRunners, this.#moment());
     });
+  }
+
+  makeRoom(wanted: RoomWanted): Promise<number> {
+    return makeRoom(this.#database, wanted, this.#moment());
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {

@@ -46,6 +46,7 @@ import {
   type Registration,
   type RequestSource,
   type RequestWithRunners,
+  type RoomWanted,
   type RunnerFilter,
   type RunnerRequest,
   type RunnerStore,
@@ -270,6 +271,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void> {
     return this.#launches.plan(batches, maxRunners);
+  }
+
+  makeRoom(wanted: RoomWanted): Promise<number> {
+    return this.#launches.makeRoom(wanted);
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {

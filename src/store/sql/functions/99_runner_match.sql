@@ -25,19 +25,38 @@ begin
   select (select array_agg(l.id) from locked l), (select count(*) from heads) into o_ids, o_seen;
 end $$;
 
+create or replace function runner_grants_so_far()
+returns bigint language sql volatile as $$
+  select case when g.is_called then g.last_value else 0 end from runner_grant_count g
+$$;
+
+-- The first request that waits for room and was overtaken often enough.
+create or replace function runner_overtaken(p_now timestamptz)
+returns table (id uuid, rank bigint) language sql stable as $$
+  select q.id, q.rank from runner_request q
+  where q.state = 0 and q.room_until is not null and q.room_until > p_now
+    and (q.expires_at is null or q.expires_at > p_now) and q.room_from <= runner_grants_so_far()
+  order by q.rank, q.id limit 1
+$$;
+
 -- Of these types, those that a request of this turn may not have: a request for several at once that waits before it has
--- lost its patience. p_others: requests whose turn is looked at elsewhere.
+-- lost its patience, or one that may not be overtaken any more waits for room. p_others: requests for several whose turn is
+-- looked at elsewhere.
 create or replace function runner_barriers(p_types integer[], p_others uuid[], p_now timestamptz, p_times jsonb,
   out o_types integer[], out o_ranks bigint[], out o_ids uuid[])
 language sql as $$
   select array_agg(b.type_id), array_agg(b.rank), array_agg(b.id) from (
-    select distinct on (f.type_id) f.type_id, q.rank, q.id
-    from runner_request q join runner_fit f on f.shape_id = q.shape_id and f.type_id = any(p_types)
-    where q.state = 0 and q.count > 1 and q.count - q.kept > 1 and q.id <> all(p_others)
-      and q.created_at <= p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond'
-      and (q.expires_at is null or q.expires_at > p_now)
-    order by f.type_id, q.rank, q.id) b
+    select distinct on (a.type_id) a.type_id, a.rank, a.id from (
+      select f.type_id, q.rank, q.id
+      from runner_request q join runner_fit f on f.shape_id = q.shape_id and f.type_id = any(p_types)
+      where q.state = 0 and q.count > 1 and q.count - q.kept > 1 and q.id <> all(p_others)
+        and q.created_at <= p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond'
+        and (q.expires_at is null or q.expires_at > p_now)
+      union all
+      select u.t, w.rank, w.id from runner_overtaken(p_now) w, unnest(p_types) u(t)) a
+    order by a.type_id, a.rank, a.id) b
 $$;
+
 
 -- Claims idle runners for at most p_limit of locked requests that wait, given in the order of their turn. o_open: those that
 -- might have been served, had others not held what they looked at.

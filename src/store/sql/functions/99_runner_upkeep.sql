@@ -147,7 +147,7 @@ begin
     array_agg(d.id) filter (where d.n > d.surplus)
   into v_due, v_kept from ranked d;
   -- A backend that keeps messages is to be told of the new threshold.
-  update runner r set threshold = after_ms(p_now, p_times, 'idle_ms'), offered_at = null where r.id = any(v_kept);
+  update runner r set threshold = runner_type_after(p_now, r.type_id, p_times, 'idle_ms'), offered_at = null where r.id = any(v_kept);
   if v_due is null then return 0; end if;
   perform runner_end(v_due, 'idle too long', p_now, p_times);
   return cardinality(v_due);
