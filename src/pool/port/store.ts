@@ -259,6 +259,8 @@ export interface RunnerStore {
     limit: number,
     keep: readonly { resource_class: string; usage_class: string; count: number }[],
   ): Promise<SweepResult>;
+  /** Counts runners that ended, whoever ended them, each once; by kind of their end. At most so many at once. */
+  countEnded(limit: number): Promise<Readonly<Record<string, number>>>;
   /** Ended runners that their provider may still run. */
   leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]>;
   /** The provider does not run them any more. */

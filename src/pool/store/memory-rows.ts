@@ -36,6 +36,8 @@ export interface RunnerRow extends Mutable<Omit<Runner, keyof RunnerType | 'requ
   /** The first look that found it silent, or missing at its provider. */
   doubted_at: number | null;
   gone_at: number | null;
+  /** Its end was counted. */
+  counted: boolean;
 }
 
 export interface RequestRow extends Mutable<NewRequest> {

@@ -112,7 +112,7 @@ export class MemoryTables {
       },
       ...{ state: 'created', epoch: 0, uses: 0, request: null, threshold: now + options.times.created_ms },
       ...{ confirm_by: null, created_at: now, state_since: now, seen_at: null, offered_at: null, doubted_at: null },
-      ...{ gone_at: null, address: null, draining: false, reason: null },
+      ...{ gone_at: null, counted: false, address: null, draining: false, reason: null },
     };
     this.#numbers += 1;
     this.runners.set(id, row);

@@ -288,6 +288,10 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => this.#upkeep.sweep(limit, keep));
   }
 
+  countEnded(limit: number): Promise<Readonly<Record<string, number>>> {
+    return answered(() => this.#upkeep.countEnded(limit));
+  }
+
   leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {
     return answered(() => {
       const leaving = [...this.#tables.runners.values()].filter(

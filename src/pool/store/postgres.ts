@@ -300,6 +300,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return this.#launches.sweep(limit, keep);
   }
 
+  countEnded(limit: number): Promise<Readonly<Record<string, number>>> {
+    return this.#launches.countEnded(limit);
+  }
+
   leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {
     return this.#launches.leaving(provider, limit);
   }

@@ -147,6 +147,56 @@ export const SWEEP_CASES: readonly Case[] = [
   },
 ];
 
+/** Ends of every kind, whoever brings them about. */
+export const END_CASES: readonly Case[] = [
+  {
+    name: 'every end is counted once, by its kind',
+    settings: { max_uses: 1 },
+    async run(yard) {
+      assert.deepEqual(await yard.store.countEnded(100), {});
+      const used = await yard.running();
+      await yard.store.release(used.id, null);
+      await yard.store.drain([await yard.arrive()], 'drained');
+      await yard.store.terminate([await yard.arrive()], 'by hand');
+      await yard.store.terminate([await yard.arrive()], 'its process ended (signal SIGKILL)');
+      await yard.store.terminate([await yard.arrive()], 'a reason that only this end has');
+      const failed = yard.newId();
+      await yard.plan(2, { id: failed });
+      await yard.store.launchFailed(failed, 'InsufficientInstanceCapacity: none in eu-central-1', null);
+      const [idle, silent] = [await yard.arrive(), await yard.launch()];
+      const first = await yard.store.countEnded(3);
+      assert.equal(
+        Object.values(first).reduce((sum, count) => sum + count, 0),
+        3,
+      );
+      await yard.live(TIMES.idle_ms, idle);
+      await yard.store.sweep(100, []);
+      const counted: Record<string, number> = {};
+      for (const ended of [await yard.store.countEnded(100), await yard.store.countEnded(100)])
+        for (const [kind, count] of Object.entries(ended)) counted[kind] = (counted[kind] ?? 0) + count;
+      assert.equal(await yard.stateOf(silent), 'terminated');
+      const all = (await yard.store.list({ state: 'terminated' }, { offset: 0, limit: 100 })).length;
+      assert.equal(
+        Object.values(counted).reduce((sum, count) => sum + count, 0),
+        all - 3,
+      );
+      assert.deepEqual([counted['idle too long'], counted['never registered']], [1, 1]);
+    },
+  },
+  {
+    name: 'an end has one of few words, whatever its reason says besides',
+    async run(yard) {
+      await yard.store.terminate([await yard.arrive()], 'its process ended (signal SIGKILL)');
+      await yard.store.terminate([await yard.arrive()], 'a reason that only this end has');
+      const failed = yard.newId();
+      await yard.plan(2, { id: failed });
+      await yard.store.launchFailed(failed, 'InsufficientInstanceCapacity: none in eu-central-1', null);
+      assert.deepEqual(await yard.store.countEnded(100), { 'its process ended': 1, other: 1, 'launch failed': 2 });
+      assert.deepEqual(await yard.store.countEnded(100), {});
+    },
+  },
+];
+
 /** What the pool looks like, what its backend is to know of, and what is forgotten. */
 export const VIEW_CASES: readonly Case[] = [
   {

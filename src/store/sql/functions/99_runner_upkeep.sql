@@ -180,6 +180,20 @@ begin
   update runner r set doubted_at = p_now where r.id = any(v_ids);
 end $$;
 
+-- Counts runners that ended, whoever ended them, each once: what one server counts the others pass over. Those that ended
+-- first come first, at most p_limit. Returns [{reason, had_instance, count}].
+create or replace function runner_count_ended(p_limit integer)
+returns jsonb language sql set enable_seqscan = off as $$
+  with counted as (
+    update runner r set counted = true
+    where r.id = any(array(
+      select e.id from runner e where e.state = 4 and not e.counted order by e.state_since limit p_limit for update skip locked))
+    returning r.reason, r.provider_id is not null as had_instance
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('reason', n.reason, 'had_instance', n.had_instance, 'count', n.count)), '[]')
+  from (select c.reason, c.had_instance, count(*) from counted c group by 1, 2) n
+$$;
+
 -- Everything that is past its time, at most p_limit of each sort. Returns {ended: {reason: count}, requeued, expired,
 -- released}.
 create or replace function runner_sweep(p_limit integer, p_keep jsonb, p_now timestamptz, p_times jsonb)
