@@ -41,7 +41,7 @@ export const POOL_SETTING_GROUPS = {
     runnerClasses: structured(
       'HEDDLE_POOL_CLASSES',
       'large, xlarge, 2xl, 4xl, 8xl, 12xl, 16xl',
-      'Resource classes: a JSON array of `{"name", "cpu", "memory_mib"}`, or `@FILE` with one',
+      'Resource classes: a JSON array of `{"name", "cpu", "memory_mib"}`, or `@FILE` with one; a class may say `idle_secs`, `register_secs`, `confirm_secs`, `claim_secs` and `max_uses` of its own',
     ),
     runnerMinIdle: structured(
       'HEDDLE_POOL_MIN_IDLE',

@@ -17,9 +17,17 @@ export interface MinIdle {
   readonly time_zone: string;
 }
 
+/** What a class may have of its own: times in milliseconds, and the claims after which a runner ends. */
+export interface ClassTimes extends Pick<PoolTimes, 'register_ms' | 'confirm_ms' | 'claim_ms' | 'idle_ms'> {
+  /** Null: any number. */
+  readonly max_uses: number | null;
+}
+
 export interface PoolPolicy {
   readonly classes: readonly ResourceClass[];
   readonly times: PoolTimes;
+  /** By class, what it has of its own; absent: nothing. */
+  readonly class_times?: Readonly<Record<string, Partial<ClassTimes>>>;
   /** Most runners that are not terminated, all classes together. */
   readonly max_runners: number;
   /** Most runners of one call to a provider. */

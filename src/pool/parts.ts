@@ -107,8 +107,11 @@ export class PoolParts {
 
   #launching(every: PoolIntervals): Part[] {
     return [
-      this.#part('plan launches', every.provision_ms, DATABASE, () => this.#planned(this.provisioner.runOnce())),
-      this.#part('keep runners idle', every.replenish_ms, DATABASE, () => this.#planned(this.replenisher.runOnce())),
+      this.#part('plan launches', every.provision_ms, DATABASE, () => this.#provision()),
+      this.#part('keep runners idle', every.replenish_ms, DATABASE, async () => {
+        if ((await this.replenisher.runOnce()) > 0) this.wake('launch runners');
+        return 'idle';
+      }),
       this.#part('launch runners', every.launch_ms, PROVIDER, () => this.#launch()),
       this.#part('end instances', every.terminate_ms, PROVIDER, async () => {
         await this.reaper.terminateLeaving();
@@ -135,9 +138,12 @@ export class PoolParts {
     return outcome;
   }
 
-  async #planned(planning: Promise<number>): Promise<'idle'> {
-    if ((await planning) > 0) this.wake('launch runners');
-    return 'idle';
+  async #provision(): Promise<'again' | 'idle'> {
+    const { planned, evicted } = await this.provisioner.runOnce();
+    if (planned > 0) this.wake('launch runners');
+    if (evicted > 0) this.wake('end instances');
+    // The next one in turn may lack room, too.
+    return evicted > 0 ? 'again' : 'idle';
   }
 
   #part(

@@ -12,7 +12,7 @@ export interface Swept {
   readonly again: boolean;
 }
 
-/** Ends what is past its time. */
+/** Ends what is past its time, and counts what has ended. */
 export class Sweeper {
   readonly #context: PoolContext;
   readonly #targets: IdleTargets;
@@ -23,16 +23,22 @@ export class Sweeper {
   }
 
   async runOnce(): Promise<Swept> {
-    const { store, clock, metrics, log } = this.#context;
+    const { store, clock, log } = this.#context;
     const { ended, requeued, expired, released } = await store.sweep(LIMIT, this.#targets.at(clock.now()));
-    let count = 0;
-    for (const [reason, ones] of Object.entries(ended)) {
-      count += ones;
-      metrics?.ended(reason, ones);
-    }
+    const count = Object.values(ended).reduce((sum, ones) => sum + ones, 0);
     if (count > 0) log.info({ ended, requeued }, 'Runners whose time was over were ended');
     const touched = count + expired + released;
-    return { ended: count, stirred: touched + requeued > 0, again: touched >= LIMIT };
+    const counted = await this.#count();
+    return { ended: count, stirred: touched + requeued > 0, again: touched >= LIMIT || counted >= LIMIT };
+  }
+
+  /** Counts what ended since the last look, whoever ended it: agents, people, launches and other servers among them. */
+  async #count(): Promise<number> {
+    const { store, metrics } = this.#context;
+    if (metrics === undefined) return 0;
+    const ended = Object.entries(await store.countEnded(LIMIT));
+    for (const [kind, count] of ended) metrics.ended(kind, count);
+    return ended.reduce((sum, [, count]) => sum + count, 0);
   }
 }
 

@@ -307,7 +307,7 @@ describe('the manager as a function of Lambda', () => {
     await deliver(world);
     const [letter] = await world.opened.queue.listDead(MANAGER_QUEUE, ALL_DEAD);
     assert.match(letter!.reason, /class/);
-    await setPolicy(world.bench.database, [{ name: 'own', cpu: 1, memory_mib: 512 }], {}, true);
+    await setPolicy(world.bench.database, [{ name: 'own', cpu: 1, memory_mib: 512, times: {} }], true);
     await send(world, collection({ mode: 'parallel', children: [child] }));
     assert.deepEqual((await deliver(world)).failures, []);
     assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).length, 1);

@@ -14,6 +14,7 @@ function requestOf(id: string, state: RequestWithRunners['state'] = 'waiting'): 
       id,
       state,
       shape_id: 1,
+      kept: 0,
       rank: 1,
       tenant: 't',
       source: 'holder',

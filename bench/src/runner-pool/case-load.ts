@@ -12,8 +12,8 @@ const OFFERED_AT_ONCE = 1_000;
 const UNCERTAIN_MS = 5_000;
 
 /**
- * One case: each request is served once, as a server does when it is asked; where it gets nothing, another runner would
- * be launched, although the pool has one that fits.
+ * One case: each request is served once, as a server does when it is asked. One that finds nothing, although the pool has one
+ * that fits, is not launched for: a server counts idle runners that fit before it plans a launch.
  */
 export async function poolCase(
   database: Database,

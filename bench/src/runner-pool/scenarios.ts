@@ -73,7 +73,7 @@ function backends(poolCase: PoolCase): Scenario {
       const { served, operations, latencies } = await client.runnerCase(poolCase);
       return [
         { bench, metric: 'served_warm_percent', value: (100 * served) / poolCase.requests },
-        { bench, metric: 'needless_launches', value: poolCase.requests - served },
+        { bench, metric: 'found_nothing', value: poolCase.requests - served },
         { bench, metric: 'operations_per_request', value: operations / poolCase.requests },
         { bench, metric: 'p50_ms', value: percentile(latencies, 0.5) },
         { bench, metric: 'p99_ms', value: percentile(latencies, 0.99) },

@@ -8,7 +8,7 @@ import {
   type UsageClass,
 } from '../../domain/runner/resource-class.ts';
 import { scheduleFaults } from '../../engine/schedule/cron.ts';
-import type { MinIdle } from '../../pool/context.ts';
+import type { ClassTimes, MinIdle } from '../../pool/context.ts';
 
 export const CLASSES_MAX = 100;
 export const MIN_IDLE_MAX = 100;
@@ -23,19 +23,38 @@ export interface Reading<T> {
 
 type Entry = Readonly<Record<string, unknown>>;
 
+/** Classes, and what some of them have of their own, by name. */
+export interface ClassReading extends Reading<ResourceClass> {
+  readonly times: Readonly<Record<string, Partial<ClassTimes>>>;
+}
+
+/** What a class may say besides its size. */
+const CLASS_TIMES = {
+  idle_secs: 'idle_ms',
+  register_secs: 'register_ms',
+  confirm_secs: 'confirm_ms',
+  claim_secs: 'claim_ms',
+} as const;
+const CLASS_FIELDS = ['name', 'cpu', 'memory_mib', ...Object.keys(CLASS_TIMES), 'max_uses'];
+const SECS_MIN = 0.05;
+const SECS_MAX = 86_400;
+const USES_MAX = 1_000_000_000;
+
 /** Reads resource classes; nothing stands for the default ones. */
-export function readClasses(given: string): Reading<ResourceClass> {
-  if (given === '') return { values: DEFAULT_RESOURCE_CLASSES, faults: [] };
+export function readClasses(given: string): ClassReading {
+  if (given === '') return { values: DEFAULT_RESOURCE_CLASSES, times: {}, faults: [] };
   const entries = entriesOf(given, '[{"name": "large", "cpu": 2, "memory_mib": 4096}]');
-  if (typeof entries === 'string') return { values: [], faults: [entries] };
+  if (typeof entries === 'string') return { values: [], times: {}, faults: [entries] };
   if (entries.length === 0 || entries.length > CLASSES_MAX)
-    return { values: [], faults: [`must be 1 to ${CLASSES_MAX} classes, not ${entries.length}`] };
+    return { values: [], times: {}, faults: [`must be 1 to ${CLASSES_MAX} classes, not ${entries.length}`] };
   const faults: string[] = [];
   const names = new Set<string>();
+  const times: Record<string, Partial<ClassTimes>> = {};
   const values = entries.map((entry, at): ResourceClass => {
     const place = `[${at}]`;
     const { name, cpu, memory_mib, ...others } = entry;
-    faults.push(...unknownFaults(place, others, 'name, cpu, memory_mib'));
+    const own = classTimesOf(others, place, faults);
+    if (Object.keys(own).length > 0) times[String(name)] = own;
     if (typeof name !== 'string' || !NAME.test(name))
       faults.push(`${place}.name: must be 1 to 63 of a-z 0-9 . _ -, beginning with a letter or digit`);
     else if (names.has(name)) faults.push(`${place}.name: ${name} is there twice`);
@@ -44,7 +63,22 @@ export function readClasses(given: string): Reading<ResourceClass> {
     faults.push(...numberFaults(`${place}.memory_mib`, memory_mib, 1, MEMORY_MIB_MAX));
     return { name: String(name), cpu: Number(cpu), memory_mib: Number(memory_mib) };
   });
-  return { values, faults };
+  return { values, times, faults };
+}
+
+function classTimesOf(given: Entry, place: string, faults: string[]): Partial<ClassTimes> {
+  const own: Record<string, number | null> = {};
+  for (const [field, value] of Object.entries(given)) {
+    if (field === 'max_uses') {
+      if (value !== null) faults.push(...numberFaults(`${place}.max_uses`, value, 1, USES_MAX));
+      own['max_uses'] = value as number | null;
+    } else if (Object.hasOwn(CLASS_TIMES, field)) {
+      const isTime = typeof value === 'number' && value >= SECS_MIN && value <= SECS_MAX;
+      if (!isTime) faults.push(`${place}.${field}: must be seconds between ${SECS_MIN} and ${SECS_MAX}`);
+      own[CLASS_TIMES[field as keyof typeof CLASS_TIMES]] = Number(value) * 1_000;
+    } else faults.push(...unknownFaults(place, { [field]: value }, CLASS_FIELDS.join(', ')));
+  }
+  return own;
 }
 
 /** Reads how many runners stay idle, of these classes. */

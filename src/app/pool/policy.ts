@@ -7,9 +7,10 @@ const RUNNERS_MAX = 100;
 
 /** What the settings say about the pool; they were found sound. */
 export function poolPolicyOf(settings: SettingValues): PoolPolicy {
-  const classes = readClasses(settings.runnerClasses).values;
+  const { values: classes, times: class_times } = readClasses(settings.runnerClasses);
   return {
     classes,
+    class_times,
     times: {
       created_ms: settings.runnerCreatedMs,
       register_ms: settings.runnerRegisterMs,
@@ -48,6 +49,11 @@ export function poolFaults(settings: SettingValues): string[] {
   atLeast('HEDDLE_POOL_SILENT_SECS', silent, fresh, 'HEDDLE_POOL_FRESH_SECS');
   atLeast('HEDDLE_POOL_CONFIRM_SECS', settings.runnerConfirmMs, pulse, 'HEDDLE_POOL_PULSE_SECS');
   atLeast('HEDDLE_POOL_CLAIM_SECS', settings.runnerClaimMs, settings.runnerConfirmMs, 'HEDDLE_POOL_CONFIRM_SECS');
+  for (const [name, own] of Object.entries(classes.times)) {
+    const confirm = own.confirm_ms ?? settings.runnerConfirmMs;
+    atLeast(`HEDDLE_POOL_CLASSES: ${name}.confirm_secs`, confirm, pulse, 'HEDDLE_POOL_PULSE_SECS');
+    atLeast(`HEDDLE_POOL_CLASSES: ${name}.claim_secs`, own.claim_ms ?? settings.runnerClaimMs, confirm, 'confirm_secs');
+  }
   const { runnerLaunchBurst: burst, runnerBatchMax: batch } = settings;
   if (burst < batch) {
     faults.push(

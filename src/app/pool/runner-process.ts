@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 
-import { END_REASONS } from '../../domain/runner/end-reasons.ts';
+import { END_REASONS, LOSS_REASONS } from '../../domain/runner/end-reasons.ts';
 import { RunnerAgent } from '../../pool/agent/agent.ts';
 import type { Registration } from '../../pool/port/store.ts';
 import { InstanceMetadata, METADATA_URL } from '../../pool/providers/ec2/instance-metadata.ts';
@@ -101,7 +101,7 @@ async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
   let reason = await Promise.race([over.promise, stopped.promise]);
   if (stop.aborted) {
     tell({ event: 'stopping' });
-    const said = agent.drain('its process was told to stop');
+    const said = agent.drain(END_REASONS.told_to_stop);
     await duty.stop(settings.workerDrainSecs * 1_000);
     const waited = new AbortController();
     const late = systemClock.sleep(FAREWELL_MS, waited.signal).then(() => 'it was told to stop');
@@ -226,7 +226,7 @@ function noticeLoop(metadata: InstanceMetadata, agent: RunnerAgent, duty: Runner
     if (notice === null) return 'idle';
     told = true;
     log.warn({ notice }, 'This machine is about to be taken away');
-    await agent.drain('interrupted');
+    await agent.drain(LOSS_REASONS.interrupted);
     await duty.stop(0);
     return 'idle';
   };

@@ -152,8 +152,9 @@ const EXHAUSTION_WORDS: Readonly<Record<NonNullable<PoolRequest['exhaustion']>, 
 };
 
 /** Why it waits, or ended. */
-export function reasonOf({ state, exhaustion, reason }: PoolRequest): string {
+export function reasonOf({ state, requirements, kept, exhaustion, reason }: PoolRequest): string {
   const words = [];
+  if (kept > 0) words.push(`lost runners, keeps ${kept} of ${requirements.count}`);
   if (state === 'waiting' && exhaustion !== null) words.push(EXHAUSTION_WORDS[exhaustion]);
   if (reason !== null) words.push(`${state === 'waiting' ? 'the last launch failed: ' : ''}${printable(reason)}`);
   return words.join('; ');

@@ -69,6 +69,7 @@ const requestFields = {
   source: oneOf(['task', 'holder'], { description: 'A task, or somebody outside.' }),
   run: Type.String({ description: 'The id of the task; of a holder what it calls itself.' }),
   attempt: nullable(Type.Integer({ description: 'Of a task.' })),
+  kept: Many('Of a hold that waits again since it lost runners: those that it still has.'),
   rank: Type.Integer({ description: 'Its turn: lower ones are served first.' }),
   exhaustion: nullable(
     oneOf([...EXHAUSTIONS], {
@@ -85,7 +86,10 @@ export const PoolRequestDto = Type.Object(requestFields, { additionalProperties:
 export type PoolRequestDto = Static<typeof PoolRequestDto>;
 
 export const PoolRequestDetailDto = Type.Object(
-  { ...requestFields, runners: Type.Array(RunnerDto, { description: 'Those that it has; none while it waits.' }) },
+  {
+    ...requestFields,
+    runners: Type.Array(RunnerDto, { description: 'Those that it has; while it waits those that it keeps.' }),
+  },
   { additionalProperties: false, title: 'PoolRequestDetail' },
 );
 export type PoolRequestDetailDto = Static<typeof PoolRequestDetailDto>;
@@ -147,7 +151,7 @@ export function runnerToWire(runner: Runner): RunnerDto {
 }
 
 export function requestToWire(request: RunnerRequest): PoolRequestDto {
-  const { id, state, tenant, source, run, attempt, rank, exhaustion, reason } = request;
+  const { id, state, tenant, source, run, attempt, kept, rank, exhaustion, reason } = request;
   return {
     id,
     state,
@@ -156,6 +160,7 @@ export function requestToWire(request: RunnerRequest): PoolRequestDto {
     source,
     run,
     attempt,
+    kept,
     rank,
     exhaustion,
     reason,

@@ -4,7 +4,7 @@ import { claimCandidates, deleteSpent, type ClaimOptions } from '../pickup/claim
 import type { PickupPolicy } from '../pickup/policy.ts';
 import type { Candidate } from '../pickup/pool-messages.ts';
 import type { Served } from '../port/backend.ts';
-import type { Exhaustion, Grant, RunnerRequest } from '../port/store.ts';
+import { lackingOf, type Exhaustion, type Grant, type RunnerRequest } from '../port/store.ts';
 import { inTurn } from './in-turn.ts';
 import { Looks } from './sharded-looks.ts';
 import { Supply, type SupplyOptions } from './sharded-supply.ts';
@@ -46,7 +46,7 @@ export class ShardedServing {
     this.#supply = new Supply(options);
     this.#looks = new Looks({ ...options, supply: this.#supply });
     this.#endsAt = options.clock.monotonic() + options.policy.look_ms;
-    this.#messagesMax = options.policy.looks_max + 2 * requests.reduce((sum, { count }) => sum + count, 0);
+    this.#messagesMax = options.policy.looks_max + 2 * requests.reduce((sum, request) => sum + lackingOf(request), 0);
   }
 
   /** @throws what the queue or the store throws, where it served nobody */
@@ -71,12 +71,14 @@ export class ShardedServing {
     for (const wish of this.#lacking()) {
       const { request, held } = wish;
       const shards = this.#shards(wish);
-      wish.held = [...held, ...this.#supply.take(shards, request, request.count - held.length)];
+      wish.held = [...held, ...this.#supply.take(shards, request, lackingOf(request) - held.length)];
     }
   }
 
   async #claim(): Promise<void> {
-    const full = this.#wishes.filter(({ served, held, request }) => served === null && held.length === request.count);
+    const full = this.#wishes.filter(
+      ({ served, held, request }) => served === null && held.length === lackingOf(request),
+    );
     const spent: Candidate[] = [];
     const { failure } = await inTurn(full, this.#options.policy.width, async (wish) => {
       this.#options.counts.picked += wish.held.length;
@@ -119,7 +121,7 @@ export class ShardedServing {
     for (const wish of wishes) {
       const shards = this.#shards(wish).filter((shard) => this.#looks.stateOf(shard) === state);
       for (const shard of shards.slice(0, shardsMax)) {
-        wanted.set(shard, (wanted.get(shard) ?? 0) + wish.request.count - wish.held.length);
+        wanted.set(shard, (wanted.get(shard) ?? 0) + lackingOf(wish.request) - wish.held.length);
       }
     }
     return wanted;
@@ -133,7 +135,7 @@ export class ShardedServing {
     const holder = lacking.findLast(({ held }) => held.length > 0);
     for (const wish of holder === undefined ? lacking : [holder]) {
       const { request } = wish;
-      this.#end(wish, null, this.#options.shards.exhaustionOf(request, request.count));
+      this.#end(wish, null, this.#options.shards.exhaustionOf(request, lackingOf(request)));
     }
     return holder !== undefined && lacking.length > 1;
   }
@@ -145,7 +147,7 @@ export class ShardedServing {
   }
 
   #lacking(): Wish[] {
-    return this.#wishes.filter(({ served, held, request }) => served === null && held.length < request.count);
+    return this.#wishes.filter(({ served, held, request }) => served === null && held.length < lackingOf(request));
   }
 
   #shards({ request, shape }: Wish): readonly string[] {

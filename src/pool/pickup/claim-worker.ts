@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts';
 import type { Served } from '../port/backend.ts';
-import type { RunnerRequest } from '../port/store.ts';
+import { lackingOf, type RunnerRequest } from '../port/store.ts';
 import { claimCandidates, deleteSpent, type ClaimOptions } from './claim.ts';
 import type { PickupManager } from './pickup-manager.ts';
 import type { PickupPolicy } from './policy.ts';
@@ -42,11 +42,15 @@ export class ClaimWorkers {
     }
   }
 
+  get #lacking(): number {
+    return lackingOf(this.#request);
+  }
+
   async #serve(): Promise<Served> {
-    const { id, count } = this.#request;
+    const { id } = this.#request;
     for (;;) {
       await this.#gather();
-      if (this.#held.size < count) return await this.#endExhausted();
+      if (this.#held.size < this.#lacking) return await this.#endExhausted();
       const candidates = [...this.#held.values()];
       const { grant, spent, left, settled, barred } = await claimCandidates(id, candidates, this.#options);
       await deleteSpent(spent, this.#options);
@@ -60,7 +64,7 @@ export class ClaimWorkers {
 
   /** Until there are enough candidates, or the manager has none. */
   async #gather(): Promise<void> {
-    const missing = this.#request.count - this.#held.size;
+    const missing = this.#lacking - this.#held.size;
     const workers = Array.from({ length: Math.min(missing, WORKERS_MAX) }, () => this.#look());
     // What one of them finds after another failed is held, and given back, all the same.
     const ends = await Promise.allSettled(workers);
@@ -68,7 +72,7 @@ export class ClaimWorkers {
   }
 
   async #look(): Promise<void> {
-    while (this.#held.size + this.#looking < this.#request.count) {
+    while (this.#held.size + this.#looking < this.#lacking) {
       this.#looking += 1;
       try {
         const candidate = await this.#options.manager.next();

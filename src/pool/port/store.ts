@@ -50,6 +50,8 @@ export type Exhaustion = (typeof EXHAUSTIONS)[number];
 export interface RunnerRequest extends NewRequest {
   readonly state: RequestState;
   readonly shape_id: number;
+  /** Of a hold that waits again since it lost runners: those that it still has, and keeps; else 0. */
+  readonly kept: number;
   /** Its turn: lower ones first; fair between tenants. */
   readonly rank: number;
   readonly created_at: number;
@@ -59,10 +61,15 @@ export interface RunnerRequest extends NewRequest {
   readonly reason: string | null;
 }
 
+/** How many runners a request that waits is to get. */
+export function lackingOf({ count, kept }: Pick<RunnerRequest, 'count' | 'kept'>): number {
+  return count - kept;
+}
+
 /** Where a request stands among those that wait. */
 export type Turn = Pick<RunnerRequest, 'rank' | 'id'>;
 
-/** A request with the runners that it has; none while it waits. */
+/** A request with the runners that it has; while it waits those that it keeps. */
 export interface RequestWithRunners extends RunnerRequest {
   readonly runners: readonly Runner[];
 }
@@ -77,7 +84,7 @@ export interface GrantedRunner {
 
 export interface Grant {
   readonly request_id: string;
-  /** As many as were asked for. */
+  /** As many as were asked for, those among them that it had kept. */
   readonly runners: readonly GrantedRunner[];
 }
 
@@ -104,6 +111,21 @@ export interface NewBatch {
   readonly runner_ids: readonly string[];
   /** Created runners of its shape that its planner saw: where there are others by now, it is left out. Absent: any. */
   readonly coming?: number;
+}
+
+/** What a request that waits needs room for, in a pool that is full. */
+export interface RoomWanted {
+  readonly request_id: string;
+  /** Runners that it lacks and that are not coming. */
+  readonly missing: number;
+  /** Created runners of its shape that its planner saw; where there are others by now, nothing is done. */
+  readonly coming: number;
+  /** Most runners that are not terminated, all together. */
+  readonly max_runners: number;
+  /** So many others may still be granted runners before it once no room was found for it. */
+  readonly overtakes: number;
+  /** How long this holds where it is not said again. */
+  readonly lease_ms: number;
 }
 
 export interface Registration {
@@ -134,7 +156,7 @@ export interface Orders {
 
 /**
  * `gone`: it is not idle, or not what the request asks for. `silent`: it gave no sign of life lately. `barred`: a request for
- * several at once, whose turn comes first, has lost its patience for its type. `settled`: it was not needed.
+ * several at once, whose turn comes first, has lost its patience for its type, or one that waits for room was overtaken often enough. `settled`: it was not needed.
  */
 export type Claimed = 'claimed' | 'gone' | 'silent' | 'barred' | 'settled';
 
@@ -190,7 +212,7 @@ export interface RunnerStore {
   /** Claims idle runners for waiting requests, of those given or of all, in the order of their turn. */
   claimIdle(limit: number, requestIds?: readonly string[]): Promise<Grant[]>;
   /**
-   * Claims these runners, as many as the request asks for, for it: all or none. One answer for each runner; of EC2 each
+   * Claims these runners, as many as the request lacks, for it: all or none. One answer for each runner; of EC2 each
    * may also be named by its instance (`i-…`).
    */
   claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }>;
@@ -204,6 +226,12 @@ export interface RunnerStore {
    * Runners that would be more than `maxRunners`, all together that are not terminated, are left out.
    */
   plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void>;
+  /**
+   * Makes room: ends idle runners that fit no request whose turn comes before this one's, nor itself, those that were idle for longest
+   * first; as many as are needed, or none. Where there are too few, later requests get nothing after so many grants more.
+   * Returns how many it ended.
+   */
+  makeRoom(wanted: RoomWanted): Promise<number>;
   /** Returns those of these batches that are written down already. */
   knownBatches(ids: readonly string[]): Promise<string[]>;
   /** Batches to be launched now, with a lease; bounded by the budget of the provider, in runners. */
@@ -219,11 +247,11 @@ export interface RunnerStore {
   pulse(runnerId: string): Promise<Orders | null>;
   /** It has begun. False where the epoch is an older one. */
   confirm(runnerId: string, epoch: number): Promise<boolean>;
-  /** It is free: it goes to who waits longest, becomes idle or ends. False where the epoch is an older one; null: any. */
+  /** It is free, with all runners of its request: each goes to who waits longest, becomes idle or ends. False where the epoch is an older one; null: any. */
   release(runnerId: string, epoch: number | null): Promise<boolean>;
   /** It ends when it is released; at once where it is idle or created. */
   drain(runnerIds: readonly string[], reason: string): Promise<number>;
-  /** Ends runners whatever they do; requests that they were claimed for wait again. */
+  /** Ends runners whatever they do; requests that they were claimed for wait again, and a hold keeps its other runners. */
   terminate(runnerIds: readonly string[], reason: string): Promise<number>;
 
   /** Ends what is past its time. `keep`: so many idle ones of a class and usage stay. */
@@ -231,6 +259,8 @@ export interface RunnerStore {
     limit: number,
     keep: readonly { resource_class: string; usage_class: string; count: number }[],
   ): Promise<SweepResult>;
+  /** Counts runners that ended, whoever ended them, each once; by kind of their end. At most so many at once. */
+  countEnded(limit: number): Promise<Readonly<Record<string, number>>>;
   /** Ended runners that their provider may still run. */
   leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]>;
   /** The provider does not run them any more. */

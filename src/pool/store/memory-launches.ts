@@ -1,7 +1,8 @@
+import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import type { LaunchBatch, LaunchedRunner } from '../port/provider.ts';
-import type { LaunchRate, NewBatch, Shortage } from '../port/store.ts';
+import type { LaunchRate, NewBatch, RoomWanted, Shortage } from '../port/store.ts';
 import type { MemoryMoves } from './memory-moves.ts';
-import { byNumber, compareText, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
+import { byNumber, byTurn, compareText, lackOf, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 interface Budget {
@@ -25,7 +26,7 @@ export class MemoryLaunches {
       const all = [...singles.items, ...gangs.items];
       const waiting = all.filter((request) => this.#moves.isServable(request));
       if (waiting.length === 0) return [];
-      const wanted = waiting.reduce((sum, { count }) => sum + count, 0);
+      const wanted = waiting.reduce((sum, request) => sum + lackOf(request), 0);
       const since = waiting.reduce((earliest, { created_at }) => Math.min(earliest, created_at), Infinity);
       const idle = [...types].reduce((sum, type) => sum + this.#moves.claimable(type), 0);
       return [{ shape_id: id, requirements, wanted, coming, idle, since }];
@@ -44,6 +45,24 @@ export class MemoryLaunches {
       if (room > 0 && batch.runner_ids.length > 0) this.#write(batch, batch.runner_ids.slice(0, room));
       room -= batch.runner_ids.length;
     }
+  }
+
+  makeRoom({ request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomWanted): number {
+    const { live, requests, waiting, grants, now } = this.#tables;
+    const request = requests.get(request_id);
+    if (request?.state !== 'waiting' || request.shape.coming !== coming) return 0;
+    const needed = missing - (max_runners - live.size);
+    if (needed <= 0) return 0;
+    const before = waiting.items.slice(0, waiting.items.indexOf(request) + 1);
+    const wanted = new Set(before.flatMap(({ shape }) => [...shape.types]));
+    const idle = [...live].filter(({ state, type }) => state === 'idle' && type !== null && !wanted.has(type));
+    if (idle.length < needed) {
+      request.room = { from: request.room?.from ?? grants + overtakes, until: now + lease_ms };
+      return 0;
+    }
+    const oldest = idle.sort((one, other) => one.state_since - other.state_since || compareText(one.id, other.id));
+    this.#moves.end(oldest.slice(0, needed), END_REASONS.evicted);
+    return needed;
   }
 
   take(provider: string, limit: number, leaseMs: number, rate: LaunchRate): LaunchBatch[] {
@@ -99,6 +118,10 @@ export class MemoryLaunches {
     };
     batches.set(id, batch);
     for (const runnerId of runnerIds) this.#tables.addRunner(runnerId, batch);
+    // What waited for room has it now.
+    const { singles, gangs } = batch.shape;
+    const waited = [...singles.items, ...gangs.items].filter(({ room }) => (room?.until ?? null) !== null).sort(byTurn);
+    for (const request of waited.slice(0, runnerIds.length)) request.room!.until = null;
   }
 
   #due(provider: string, now: number): BatchRow[] {

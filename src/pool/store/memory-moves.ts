@@ -1,5 +1,5 @@
 import type { RunnerRow, RequestRow, TypeRow } from './memory-rows.ts';
-import { byIdleTime, byTurn, compareText, isHeld } from './memory-rows.ts';
+import { byIdleTime, byTurn, compareText, isHeld, lackOf } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 /** What happens to runners and requests together: claims, arrivals and ends. */
@@ -34,20 +34,24 @@ export class MemoryMoves {
     return state === 'waiting' && (expires_at === null || expires_at > this.#tables.now);
   }
 
-  /** Idle runners for a request, as many as it asks for, most recently used first; null where there are fewer. */
+  /** Idle runners for a request, as many as it lacks, most recently used first; null where there are fewer. */
   pick(request: RequestRow): RunnerRow[] | null {
     const types = [...request.shape.types].filter((type) => !this.#isHeldBack(type, request));
-    const heads = types.flatMap((type) => this.#newest(type, request.count));
-    if (heads.length < request.count) return null;
+    const lack = lackOf(request);
+    const heads = types.flatMap((type) => this.#newest(type, lack));
+    if (heads.length < lack) return null;
     // Of one type they are in order already, newest first.
     if (types.length > 1) heads.sort((one, other) => byIdleTime(other, one));
-    return heads.slice(0, request.count);
+    return heads.slice(0, lack);
   }
 
   /** Claims runners for a request. */
   grant(request: RequestRow, runners: readonly RunnerRow[]): void {
     const { now, options } = this.#tables;
     this.#tables.settle(request, 'granted', null);
+    this.#tables.grants += 1;
+    request.room = null;
+    options.onGrant?.(request);
     for (const row of runners) {
       this.#tables.move(row, 'claimed', request);
       row.epoch += 1;
@@ -81,8 +85,13 @@ export class MemoryMoves {
     const held = new Set(rows.flatMap((row) => (row.request !== null && isHeld(row.state) ? [row.request] : [])));
     const broken = [...held].filter((request) => !this.#hasBegun(request) || rows.includes(firstOf(request)));
     for (const row of rows) this.#terminate(row, reason);
-    const mates = broken.flatMap((request) => [...request.runners]);
-    for (const request of broken) this.#tables.settle(request, ...this.#afterLoss(request, reason));
+    // A hold keeps its other runners while it waits for those that it lacks.
+    const mates = broken.flatMap(({ source, runners }) => (source === 'holder' ? [] : [...runners]));
+    for (const request of broken) {
+      if (request.source === 'holder') request.expires_at = null;
+      else request.runners.clear();
+      this.#tables.settle(request, ...this.#afterLoss(request, reason));
+    }
     this.arrive(mates);
     return broken.filter(({ state }) => state === 'waiting').length;
   }
@@ -110,17 +119,23 @@ export class MemoryMoves {
     const gangs = [...shapes].flatMap(({ gangs }) => gangs.items.filter((gang) => this.isServable(gang))).sort(byTurn);
     const [single] = singles;
     for (const gang of gangs) {
+      if (this.#isHeldBack(row.type, gang)) return;
       if (single !== undefined && byTurn(single, gang) < 0) break;
       const runners = this.pick(gang);
       if (runners !== null) this.grant(gang, runners);
       else if (this.#isImpatient(gang)) return;
       if (row.request !== null) return;
     }
-    if (single !== undefined) this.grant(single, [row]);
+    if (single !== undefined && !this.#isHeldBack(row.type, single)) this.grant(single, [row]);
   }
 
-  /** A request for several at once that has waited for long, and whose turn is earlier, wants runners of this type. */
+  /**
+   * A request whose turn is earlier may not be overtaken: one for several at once that has waited for long and wants runners
+   * of this type, or one that waits for room.
+   */
   #isHeldBack(type: TypeRow, request: RequestRow): boolean {
+    const overtaken = this.#overtaken();
+    if (overtaken !== undefined && byTurn(overtaken, request) < 0) return true;
     for (const { gangs } of type.shapes) {
       for (const gang of gangs.items) {
         if (byTurn(gang, request) >= 0) break;
@@ -128,6 +143,18 @@ export class MemoryMoves {
       }
     }
     return false;
+  }
+
+  /** The first request that waits for room and was overtaken often enough. */
+  #overtaken(): RequestRow | undefined {
+    const { waiting, grants, now } = this.#tables;
+    return waiting.items.find(
+      (request) =>
+        request.room !== null &&
+        (request.room.until ?? 0) > now &&
+        request.room.from <= grants &&
+        this.isServable(request),
+    );
   }
 
   #isImpatient(gang: RequestRow): boolean {

@@ -2,13 +2,20 @@ import type { RunnerMessage } from '../../domain/runner/runner.ts';
 import type { ClassCensus, Grant, GrantedRunner, Orders, RunnerRequest } from '../port/store.ts';
 import type { KnownType } from '../port/types.ts';
 import { firstOf } from './memory-moves.ts';
-import { byNumber, isHeld, type RequestRow, type RunnerRow } from './memory-rows.ts';
+import { byNumber, isHeld, lackOf, type RequestRow, type RunnerRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-export function requestOf({ shape, runners: _, ended_at: __, ...request }: RequestRow): RunnerRequest {
-  return { ...request, shape_id: shape.id };
+export function requestOf({
+  shape,
+  runners,
+  queue: _,
+  ended_at: __,
+  room: ___,
+  ...request
+}: RequestRow): RunnerRequest {
+  return { ...request, shape_id: shape.id, kept: request.state === 'waiting' ? runners.size : 0 };
 }
 
 export function grantOf(request: RequestRow): Grant {
@@ -42,7 +49,7 @@ export function censusOf({ live, waiting }: MemoryTables): ClassCensus[] {
     return line;
   };
   for (const { state, shape } of live) if (state !== 'terminated') lineOf(shape.requirements)[state] += 1;
-  for (const { count, shape } of waiting.items) lineOf(shape.requirements).waiting += count;
+  for (const request of waiting.items) lineOf(request.shape.requirements).waiting += lackOf(request);
   return [...counted.values()];
 }
 

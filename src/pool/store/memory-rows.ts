@@ -11,7 +11,7 @@ export interface ShapeRow {
   readonly id: number;
   readonly requirements: Requirements;
   readonly types: Set<TypeRow>;
-  /** Those that wait for one runner, and those that wait for several at once, in the order of their turn. */
+  /** Those that lack one runner, and those that lack several at once, in the order of their turn. */
   readonly singles: SortedList<RequestRow>;
   readonly gangs: SortedList<RequestRow>;
   /** Runners that are created for it. */
@@ -36,6 +36,8 @@ export interface RunnerRow extends Mutable<Omit<Runner, keyof RunnerType | 'requ
   /** The first look that found it silent, or missing at its provider. */
   doubted_at: number | null;
   gone_at: number | null;
+  /** Its end was counted. */
+  counted: boolean;
 }
 
 export interface RequestRow extends Mutable<NewRequest> {
@@ -47,8 +49,12 @@ export interface RequestRow extends Mutable<NewRequest> {
   ended_at: number | null;
   exhaustion: Exhaustion | null;
   reason: string | null;
-  /** Those that are claimed or run for it. */
+  /** Those that are claimed or run for it; while it waits those that it keeps. */
   readonly runners: Set<RunnerRow>;
+  /** Where it waits. */
+  queue: SortedList<RequestRow> | null;
+  /** Where it waits for room: from so many grants on nobody overtakes it, until then. */
+  room: { readonly from: number; until: number | null } | null;
 }
 
 export interface BatchRow {
@@ -71,6 +77,11 @@ export function byTurn(one: RequestRow, other: RequestRow): number {
 /** Who became idle last comes last; of those of one moment the greatest id comes first. */
 export function byIdleTime(one: RunnerRow, other: RunnerRow): number {
   return one.state_since - other.state_since || compareText(other.id, one.id);
+}
+
+/** How many runners a request that waits is to get. */
+export function lackOf({ count, runners }: RequestRow): number {
+  return count - runners.size;
 }
 
 export function byNumber(one: RunnerRow, other: RunnerRow): number {

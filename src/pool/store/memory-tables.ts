@@ -7,6 +7,7 @@ import type { NewRequest, PoolTimes } from '../port/store.ts';
 import {
   byIdleTime,
   byTurn,
+  lackOf,
   type BatchRow,
   type RequestRow,
   type RunnerRow,
@@ -31,6 +32,8 @@ export interface MemoryStoreOptions {
   /** Milliseconds since the epoch. */
   now(): number;
   readonly tasks?: TaskStates;
+  /** Told of each request that is granted its runners. */
+  onGrant?(request: RequestRow): void;
   /** Told of each runner whose orders changed, and of `null` where requests and idle runners may meet. */
   notify?(runnerId: string | null): void;
 }
@@ -53,6 +56,8 @@ export class MemoryTables {
   /** The turn of the last request of each tenant. */
   readonly tenants = new Map<string, number>();
   highestRank = 0;
+  /** Requests that were granted so far. */
+  grants = 0;
   #numbers = FIRST_NUMBER;
 
   constructor(options: MemoryStoreOptions) {
@@ -107,7 +112,7 @@ export class MemoryTables {
       },
       ...{ state: 'created', epoch: 0, uses: 0, request: null, threshold: now + options.times.created_ms },
       ...{ confirm_by: null, created_at: now, state_since: now, seen_at: null, offered_at: null, doubted_at: null },
-      ...{ gone_at: null, address: null, draining: false, reason: null },
+      ...{ gone_at: null, counted: false, address: null, draining: false, reason: null },
     };
     this.#numbers += 1;
     this.runners.set(id, row);
@@ -121,6 +126,7 @@ export class MemoryTables {
     const row: RequestRow = {
       ...{ ...asked, allowed_instance_types: shape.requirements.allowed_instance_types, shape, rank, state: 'waiting' },
       ...{ created_at: this.now, granted_at: null, ended_at: null, exhaustion: null, reason: null, runners: new Set() },
+      ...{ queue: null, room: null },
     };
     this.requests.set(row.id, row);
     this.#index(row);
@@ -155,10 +161,9 @@ export class MemoryTables {
 
   /** Brings a request into another state. */
   settle(row: RequestRow, state: RequestState, reason: string | null): void {
-    if (row.state === 'waiting') {
-      this.waiting.delete(row);
-      listOf(row).delete(row);
-    }
+    this.waiting.delete(row);
+    row.queue?.delete(row);
+    row.queue = null;
     row.state = state;
     row.reason = reason;
     row.granted_at = state === 'waiting' ? null : state === 'granted' ? this.now : row.granted_at;
@@ -169,7 +174,8 @@ export class MemoryTables {
 
   #index(row: RequestRow): void {
     this.waiting.add(row);
-    listOf(row).add(row);
+    row.queue = lackOf(row) === 1 ? row.shape.singles : row.shape.gangs;
+    row.queue.add(row);
     this.options.notify?.(null);
   }
 
@@ -179,10 +185,6 @@ export class MemoryTables {
     shape.types.add(type);
     type.shapes.add(shape);
   }
-}
-
-function listOf({ count, shape }: RequestRow): SortedList<RequestRow> {
-  return count === 1 ? shape.singles : shape.gangs;
 }
 
 function providerKey(provider: string, providerId: string): string {

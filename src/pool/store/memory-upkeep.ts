@@ -1,3 +1,4 @@
+import { endKindOf } from '../../domain/runner/end-reasons.ts';
 import type { ProviderInstance } from '../port/provider.ts';
 import type { SweepResult } from '../port/store.ts';
 import { adopt } from './memory-adopt.ts';
@@ -65,6 +66,17 @@ export class MemoryUpkeep {
       if (state === undefined && isLongOver) row.gone_at ??= now;
     }
     return { orphans, vanished: vanished.length };
+  }
+
+  countEnded(limit: number): Record<string, number> {
+    const ended = [...this.#tables.runners.values()].filter(({ state, counted }) => state === 'terminated' && !counted);
+    const counts: Record<string, number> = {};
+    for (const row of ended.slice(0, limit)) {
+      const kind = endKindOf(row.reason, row.provider_id !== null);
+      counts[kind] = (counts[kind] ?? 0) + 1;
+      row.counted = true;
+    }
+    return counts;
   }
 
   /** Returns how many rows. */

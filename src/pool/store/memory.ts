@@ -11,6 +11,7 @@ import type {
   Orders,
   Registration,
   RequestWithRunners,
+  RoomWanted,
   RunnerFilter,
   RunnerRequest,
   RunnerStore,
@@ -22,7 +23,16 @@ import type { KnownTypes } from '../port/types.ts';
 import { MemoryLaunches } from './memory-launches.ts';
 import { MemoryMoves } from './memory-moves.ts';
 import { censusOf, grantOf, knownTypesOf, messageOf, ordersOf, requestOf } from './memory-reads.ts';
-import { byNumber, byTurn, compareText, isHeld, runnerOf, type RequestRow, type RunnerRow } from './memory-rows.ts';
+import {
+  byNumber,
+  byTurn,
+  compareText,
+  isHeld,
+  lackOf,
+  runnerOf,
+  type RequestRow,
+  type RunnerRow,
+} from './memory-rows.ts';
 import { MemoryTables, type MemoryStoreOptions } from './memory-tables.ts';
 import { MemoryUpkeep } from './memory-upkeep.ts';
 
@@ -128,7 +138,7 @@ export class MemoryRunnerStore implements RunnerStore {
         if (runners !== null) {
           this.#moves.grant(request, runners);
           grants.push(grantOf(request));
-        } else if (request.count === 1) exhausted.add(request.shape.id);
+        } else if (lackOf(request) === 1) exhausted.add(request.shape.id);
       }
       return grants;
     });
@@ -147,8 +157,8 @@ export class MemoryRunnerStore implements RunnerStore {
         row?.type && !request.shape.types.has(row.type) ? 'gone' : this.#moves.obstacleFor(row, request),
       );
       const sound = new Set(rows.filter((row, at) => row !== undefined && obstacles[at] === null));
-      const taken = new Set([...sound].slice(0, request.count));
-      const isWhole = taken.size === request.count;
+      const taken = new Set([...sound].slice(0, lackOf(request)));
+      const isWhole = taken.size === lackOf(request);
       if (isWhole) this.#moves.grant(request, [...taken] as RunnerRow[]);
       const answers = rows.map((row, at) => obstacles[at] ?? (isWhole && taken.has(row) ? 'claimed' : 'settled'));
       return { grant: isWhole ? grantOf(request) : null, answers };
@@ -171,6 +181,10 @@ export class MemoryRunnerStore implements RunnerStore {
 
   plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void> {
     return answered(() => this.#launches.plan(batches, maxRunners ?? Infinity));
+  }
+
+  makeRoom(wanted: RoomWanted): Promise<number> {
+    return answered(() => this.#launches.makeRoom(wanted));
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {
@@ -239,8 +253,7 @@ export class MemoryRunnerStore implements RunnerStore {
       if (epoch !== null) row.seen_at = this.#tables.now;
       // Why it was drained is why its task begins anew, if it does.
       const reason = row.draining ? row.reason : null;
-      if (request.source === 'task' || request.runners.size === 1) this.#moves.endRequest(request, reason);
-      else this.#moves.arrive([row]);
+      this.#moves.endRequest(request, reason);
       return true;
     });
   }
@@ -273,6 +286,10 @@ export class MemoryRunnerStore implements RunnerStore {
     keep: readonly { resource_class: string; usage_class: string; count: number }[],
   ): Promise<SweepResult> {
     return answered(() => this.#upkeep.sweep(limit, keep));
+  }
+
+  countEnded(limit: number): Promise<Readonly<Record<string, number>>> {
+    return answered(() => this.#upkeep.countEnded(limit));
   }
 
   leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {

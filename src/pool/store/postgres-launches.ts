@@ -1,4 +1,5 @@
 import { isUuid } from '../../domain/ids.ts';
+import { endKindOf } from '../../domain/runner/end-reasons.ts';
 import type { Requirements } from '../../domain/runner/requirements.ts';
 import { USAGE_CLASS_CODES, type UsageClass } from '../../domain/runner/resource-class.ts';
 import type { Runner, RunnerMessage, RunnerType } from '../../domain/runner/runner.ts';
@@ -7,6 +8,7 @@ import type { Database, Queryable } from '../../store/database.ts';
 import {
   classOfBatch,
   findBatches,
+  makeRoom,
   noteLaunched,
   noteLaunchFailed,
   planLaunches,
@@ -17,6 +19,7 @@ import {
 import type { RunnerMoment } from '../../store/runners/moment.ts';
 import { listRunners, readCensus, readSamples, readTypes } from '../../store/runners/reads.ts';
 import {
+  countEnded,
   forgetRunnerKinds,
   forgetRunners,
   noteGone,
@@ -31,6 +34,7 @@ import type {
   ClassCensus,
   LaunchRate,
   NewBatch,
+  RoomWanted,
   RunnerFilter,
   RunnerStore,
   Shortage,
@@ -62,11 +66,13 @@ export type LaunchStore = Pick<
   | 'unoffered'
   | 'shortages'
   | 'plan'
+  | 'makeRoom'
   | 'knownBatches'
   | 'takeBatches'
   | 'launched'
   | 'launchFailed'
   | 'sweep'
+  | 'countEnded'
   | 'leaving'
   | 'gone'
   | 'reconcile'
@@ -121,6 +127,10 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
     });
   }
 
+  makeRoom(wanted: RoomWanted): Promise<number> {
+    return makeRoom(this.#database, wanted, this.#moment());
+  }
+
   knownBatches(ids: readonly string[]): Promise<string[]> {
     return findBatches(this.#database, ids);
   }
@@ -158,6 +168,15 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
       return { resource_class, usage_class: USAGE_CLASS_CODES[usage_class as UsageClass], count };
     });
     return sweepRunners(this.#database, limit, kept, this.#moment());
+  }
+
+  async countEnded(limit: number): Promise<Readonly<Record<string, number>>> {
+    const ended: Record<string, number> = {};
+    for (const { reason, had_instance, count } of await countEnded(this.#database, limit)) {
+      const kind = endKindOf(reason, had_instance);
+      ended[kind] = (ended[kind] ?? 0) + count;
+    }
+    return ended;
   }
 
   leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {

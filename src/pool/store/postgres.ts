@@ -46,6 +46,7 @@ import {
   type Registration,
   type RequestSource,
   type RequestWithRunners,
+  type RoomWanted,
   type RunnerFilter,
   type RunnerRequest,
   type RunnerStore,
@@ -158,9 +159,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async requests(ids: readonly string[]): Promise<RequestWithRunners[]> {
     const rows = await findRequests(this.#database, ids.filter(isUuid));
-    // Those that wait have none.
-    const granted = rows.flatMap(({ id, state }) => (state === REQUEST_STATE_CODES.granted ? [id] : []));
-    const runners = granted.length === 0 ? [] : await runnersOfRequests(this.#database, granted);
+    const holding = rows.flatMap(({ id, state, kept }) =>
+      state === REQUEST_STATE_CODES.granted || kept > 0 ? [id] : [],
+    );
+    const runners = holding.length === 0 ? [] : await runnersOfRequests(this.#database, holding);
     const runnersOf = Map.groupBy(runners.map(runnerOfRow), ({ request_id }) => request_id);
     return rows.map((row) => ({ ...requestOf(row), runners: runnersOf.get(row.id) ?? [] }));
   }
@@ -271,6 +273,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return this.#launches.plan(batches, maxRunners);
   }
 
+  makeRoom(wanted: RoomWanted): Promise<number> {
+    return this.#launches.makeRoom(wanted);
+  }
+
   knownBatches(ids: readonly string[]): Promise<string[]> {
     return this.#launches.knownBatches(ids);
   }
@@ -292,6 +298,10 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     keep: readonly { resource_class: string; usage_class: string; count: number }[],
   ): Promise<SweepResult> {
     return this.#launches.sweep(limit, keep);
+  }
+
+  countEnded(limit: number): Promise<Readonly<Record<string, number>>> {
+    return this.#launches.countEnded(limit);
   }
 
   leaving(provider: string, limit: number): Promise<{ id: string; provider_id: string }[]> {

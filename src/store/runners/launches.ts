@@ -8,6 +8,11 @@ const PLAN: Statement = {
   text: `select runner_plan($1::jsonb, $2, $3::timestamptz, runner_times($4::jsonb)) as planned`,
 };
 
+const MAKE_ROOM: Statement = {
+  name: 'runners.make_room',
+  text: `select runner_make_room($1::uuid, $2, $3, $4, $5, $6, $7::timestamptz, runner_times($8::jsonb)) as ended`,
+};
+
 const FIND_BATCHES: Statement = {
   name: 'runners.find_batches',
   text: `select b.id from runner_batch b where b.id = any($1::uuid[])`,
@@ -46,7 +51,7 @@ const SHORTAGES: Statement = {
         limit w.wanted) i) as idle
     from (select coalesce($1::timestamptz, clock_timestamp()) as now, runner_times($2::jsonb) as times) n
     cross join lateral (
-      select q.shape_id, sum(q.count) as wanted, min(q.created_at) as since
+      select q.shape_id, sum(q.count - q.kept) as wanted, min(q.created_at) as since
       from runner_request q where q.state = 0 and (q.expires_at is null or q.expires_at > n.now)
       group by q.shape_id) w
     join runner_shape s on s.id = w.shape_id
@@ -127,6 +132,26 @@ export async function planLaunches(
 ): Promise<number> {
   const [row] = await queryable.query<{ planned: number }>(PLAN, [JSON.stringify(batches), maxRunners, now, times]);
   return row!.planned;
+}
+
+/** What a request needs room for, in a pool that is full. */
+export interface RoomRow {
+  readonly request_id: string;
+  readonly missing: number;
+  readonly coming: number;
+  readonly max_runners: number;
+  readonly overtakes: number;
+  readonly lease_ms: number;
+}
+
+/** Returns how many runners it ended. */
+export async function makeRoom(
+  queryable: Queryable,
+  { request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomRow,
+  { now, times }: RunnerMoment,
+): Promise<number> {
+  const values = [request_id, missing, coming, max_runners, overtakes, lease_ms, now, times];
+  return (await queryable.query<{ ended: number }>(MAKE_ROOM, values))[0]!.ended;
 }
 
 /** Returns those of these batches that there are, in no order. */

@@ -10,7 +10,7 @@ const ASK: Statement = {
       $8::timestamptz[], $9::timestamptz, runner_times($10::jsonb)) as asked offset 0) s`,
 };
 
-const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.rank, q.state, q.source, q.run, q.attempt,
+const COLUMNS = `q.id, s.requirements, q.shape_id, q.tenant, q.count, q.kept, q.rank, q.state, q.source, q.run, q.attempt,
       q.exhaustion, q.reason, q.created_at, q.granted_at, q.expires_at`;
 
 const FIND: Statement = {
@@ -58,6 +58,7 @@ export interface NewRequestRow {
 /** Moments are milliseconds since the epoch. */
 export interface RequestRow extends Omit<NewRequestRow, 'expires_at'> {
   readonly requirements: Requirements;
+  readonly kept: number;
   readonly rank: number;
   readonly state: number;
   readonly exhaustion: number | null;

@@ -7,6 +7,8 @@ const SWEEP: Statement = {
   text: `select runner_sweep($1, $2::jsonb, $3::timestamptz, runner_times($4::jsonb)) as swept`,
 };
 
+const COUNT_ENDED: Statement = { name: 'runners.count_ended', text: `select runner_count_ended($1) as ended` };
+
 const LEAVING: Statement = {
   name: 'runners.leaving',
   text: `select id, provider_id from runner
@@ -62,6 +64,18 @@ export async function sweepRunners(
 ): Promise<SweptRow> {
   const [row] = await queryable.query<{ swept: SweptRow }>(SWEEP, [limit, JSON.stringify(keep), now, times]);
   return row!.swept;
+}
+
+export interface EndedRow {
+  readonly reason: string | null;
+  /** Whether it was ever launched. */
+  readonly had_instance: boolean;
+  readonly count: number;
+}
+
+/** Counts runners that ended and were not counted before. */
+export async function countEnded(queryable: Queryable, limit: number): Promise<EndedRow[]> {
+  return (await queryable.query<{ ended: EndedRow[] }>(COUNT_ENDED, [limit]))[0]!.ended;
 }
 
 export function readLeaving(

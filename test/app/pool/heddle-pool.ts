@@ -63,9 +63,9 @@ export class HeddlePool {
     name: string,
     kind: 'pool-quick' | 'pool-patient' | 'pool-stubborn',
     count = 1,
-    more: { timeout?: number } = {},
+    { resource_class = 'large', ...more }: { timeout?: number; resource_class?: string } = {},
   ): Promise<string> {
-    const requirements = { resource_class: 'large', count };
+    const requirements = { resource_class, count };
     const metadata = { directory: this.data.path };
     const { tasks } = await this.client.submit([{ name, kind, metadata, requirements, ...more }]);
     return tasks[0]!.id;

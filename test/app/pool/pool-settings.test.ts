@@ -34,6 +34,7 @@ describe('the settings of the runner pool', () => {
     const policy = poolPolicyOf(load({}));
     assert.deepEqual(policy, {
       classes: DEFAULT_RESOURCE_CLASSES,
+      class_times: {},
       times: {
         created_ms: 600_000,
         register_ms: 180_000,
@@ -66,6 +67,10 @@ describe('the settings of the runner pool', () => {
     writeFileSync(path, JSON.stringify(classes));
     assert.deepEqual(poolPolicyOf(load({ HEDDLE_POOL_CLASSES: JSON.stringify(classes) })).classes, classes);
     assert.deepEqual(poolPolicyOf(load({ HEDDLE_POOL_CLASSES: `@${path}` })).classes, classes);
+    const own = [{ ...classes[0], idle_secs: 30, claim_secs: 90.5, max_uses: null }];
+    const { classes: read, class_times } = poolPolicyOf(load({ HEDDLE_POOL_CLASSES: JSON.stringify(own) }));
+    assert.deepEqual(read, classes);
+    assert.deepEqual(class_times, { tiny: { idle_ms: 30_000, claim_ms: 90_500, max_uses: null } });
     const idle = [{ class: 'tiny', count: 2, schedule: '* 8-17 * * 1-5', time_zone: 'Europe/Berlin' }];
     const config = join(directory, 'heddle.json');
     writeFileSync(

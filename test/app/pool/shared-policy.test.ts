@@ -32,7 +32,7 @@ describe('the policy of the pool', () => {
   after(() => opened.drop());
   beforeEach(async () => {
     lines = [];
-    await opened.database.query({ name: 'test.empty_policy', text: 'truncate runner_class, runner_policy' });
+    await opened.database.query({ name: 'test.empty_policy', text: 'truncate runner_class' });
   });
 
   /** A runner of a machine that has no settings but where the database is. */
@@ -80,6 +80,32 @@ describe('the policy of the pool', () => {
     assert.deepEqual([ended.state, ended.reason], ['terminated', 'used up'], 'it served the one task that it may');
     const { classes, times } = await readPolicy(opened.database, settingsOf({}));
     assert.deepEqual([classes, times.max_uses, times.pulse_ms], [SMALL, 1, 2_000]);
+  });
+
+  it('has one row for each class: what a class says itself goes before what the pool says', async () => {
+    const tiny = { name: 'tiny', cpu: 1, memory_mib: 512, idle_secs: 5, max_uses: 1 };
+    const own = { ...SERVER, HEDDLE_POOL_CLASSES: JSON.stringify([...SMALL, tiny]), HEDDLE_POOL_MAX_USES: '2' };
+    await settle(own);
+    const store = openRunnerStore(opened.database);
+    const idleFor = async (resource_class: string): Promise<number> => {
+      const id = await launch(resource_class);
+      const [runner] = await store.list({ ids: [id] }, { offset: 0, limit: 1 });
+      return runner!.threshold - runner!.state_since;
+    };
+    assert.deepEqual([await idleFor('small'), await idleFor('tiny')], [20_000, 5_000]);
+    const { classes, times, class_times } = await readPolicy(opened.database, settingsOf({}));
+    assert.deepEqual(
+      classes.map(({ name }) => [name, class_times[name]!.idle_ms, class_times[name]!.max_uses]),
+      [
+        ['small', 20_000, 2],
+        ['tiny', 5_000, 1],
+      ],
+    );
+    assert.equal(times.pulse_ms, 2_000);
+    await settle(own);
+    assert.deepEqual(lines, []);
+    await settle({ ...own, HEDDLE_POOL_CLASSES: JSON.stringify([...SMALL, { ...tiny, max_uses: null }]) });
+    assert.equal(lines.length, 1, 'other times of one class are another policy');
   });
 
   it('is what the server that started last says, which is told where it is something else', async () => {

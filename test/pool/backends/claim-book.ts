@@ -44,6 +44,7 @@ export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
     expires_at: null,
     state: 'waiting',
     shape_id: 1,
+    kept: 0,
     rank: 1,
     created_at: 0,
     granted_at: null,

@@ -25,6 +25,8 @@ const ALL = { offset: 0, limit: 10_000 };
 /** Holds the whole state against what must always be true. */
 export class Audit {
   readonly #options: AuditOptions;
+  /** At the last look: by runner, the hold that had it. */
+  #heldFor = new Map<string, string>();
   /** Instances that no live runner has, with when this was so first. */
   #orphanedAt = new Map<string, number>();
 
@@ -36,8 +38,14 @@ export class Audit {
   async look(isCalm: boolean): Promise<void> {
     const { store, clock } = this.#options;
     // Both are read in one moment: the store does its work before it returns.
-    const [live, granted] = await Promise.all([store.list({ ended: false }, ALL), store.granted(1_000)]);
-    this.#lookAtHolds(live, granted);
+    const [live, granted, waiting] = await Promise.all([
+      store.list({ ended: false }, ALL),
+      store.granted(1_000),
+      store.waiting(10_000),
+    ]);
+    const keeping = waiting.filter(({ kept }) => kept > 0);
+    this.#lookAtHolds(live, granted, keeping);
+    await this.#lookAtLosses(live, [...granted, ...keeping]);
     const now = clock.now();
     for (const runner of live) {
       const hasEnd = runner.state !== 'running';
@@ -71,7 +79,7 @@ export class Audit {
   }
 
   /** Who is held is held for a request that has as many runners as it asks for. */
-  #lookAtHolds(live: readonly Runner[], granted: readonly RunnerRequest[]): void {
+  #lookAtHolds(live: readonly Runner[], granted: readonly RunnerRequest[], keeping: readonly RunnerRequest[]): void {
     const held = Map.groupBy(
       live.filter(({ state }) => state === 'claimed' || state === 'running'),
       ({ request_id }) => request_id,
@@ -83,7 +91,29 @@ export class Audit {
       const isWhole = runners.length === count || (source === 'task' && runners.length > 0 && runners.length < count);
       if (!isWhole) this.#refuse(`request ${id} asks for ${count} and has ${runners.length}`);
     }
+    for (const { id, kept, source } of keeping) {
+      const runners = held.get(id) ?? [];
+      held.delete(id);
+      if (source !== 'holder' || runners.length !== kept)
+        this.#refuse(`request ${id} keeps ${kept} and has ${runners.length}`);
+    }
     for (const [id, [runner]] of held) this.#refuse(`runner ${runner!.id} is held for ${id}, which is not granted`);
+  }
+
+  /** A hold has its runners until it is let go of, or they end. */
+  async #lookAtLosses(live: readonly Runner[], holding: readonly RunnerRequest[]): Promise<void> {
+    const holds = new Set(holding.flatMap(({ id, source }) => (source === 'holder' ? [id] : [])));
+    const before = this.#heldFor;
+    this.#heldFor = new Map(
+      live.flatMap(({ id, request_id }) => (request_id !== null && holds.has(request_id) ? [[id, request_id]] : [])),
+    );
+    for (const { id, request_id } of live) {
+      const hold = before.get(id);
+      if (hold === undefined || hold === request_id) continue;
+      const request = await this.#options.store.request(hold);
+      if (request !== null && request.state !== 'ended')
+        this.#refuse(`runner ${id} was taken from the hold ${hold}, which is ${request.state}`);
+    }
   }
 
   #lookAtOffers(live: readonly Runner[], now: number): void {

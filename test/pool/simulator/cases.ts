@@ -1,6 +1,6 @@
 /**
  * Four loads on the three backends, in virtual time: what share of the requests is served by idle runners, at how many
- * operations each, and how many launches are made although a fitting runner is idle. The same figures on every machine.
+ * operations each, and how many found nothing although a fitting runner is idle; nothing is launched for those, which look again. The same figures on every machine.
  * `node test/pool/simulator/cases.ts` prints them.
  */
 import type { PoolBackend } from '../../../src/pool/port/backend.ts';
@@ -50,8 +50,8 @@ export interface LoadOutcome {
   /** Of all requests, those that an idle runner served. */
   readonly share: number;
   readonly operations: number;
-  /** Launches that an idle runner of the type would have made needless. */
-  readonly needless: number;
+  /** Requests that found nothing although a runner of the type was idle. */
+  readonly missed: number;
   /** Virtual milliseconds from asking to the grant, the middle one. */
   readonly median_ms: number;
 }
@@ -81,7 +81,7 @@ class LoadRun {
   readonly #holds = new Map<string, number>();
   readonly #counted = new Map<number, number>();
   readonly #waits: number[] = [];
-  #needless = 0;
+  #missed = 0;
   #serving: Promise<void> | null = null;
 
   constructor(load: LoadCase, variant: Variant) {
@@ -113,7 +113,7 @@ class LoadRun {
     return {
       share: length / wanted.length,
       operations: (this.#backend.counts.operations - before) / wanted.length,
-      needless: this.#needless,
+      missed: this.#missed,
       median_ms: this.#waits.sort((one, other) => one - other)[Math.floor(length / 2)] ?? Number.NaN,
     };
   }
@@ -203,22 +203,22 @@ class LoadRun {
         this.#waits.push(granted_at! - request.created_at);
         this.#holds.set(request_id, now + HOLD_MS);
       } else if (exhaustion === 'uncertain' && now - request.created_at < UNCERTAIN_MS) continue;
-      else await this.#launchFor(request_id);
+      else await this.#giveUp(request_id);
       this.#pending.delete(request_id);
     }
   }
 
-  /** One more runner would be launched; where one of the type is idle, that is needless. */
-  async #launchFor(requestId: string): Promise<void> {
+  /** It found nothing; where a runner of the type is idle, it was there to be found. */
+  async #giveUp(requestId: string): Promise<void> {
     const type = this.#typeOf.get(requestId)!;
     const known = await this.#store.types.list();
     const idle = known.find(({ instance_type }) => instance_type === `t${type}.small`)?.idle ?? 0;
     const counted = this.#counted.get(type) ?? 0;
     if (idle > counted) {
-      this.#needless += 1;
+      this.#missed += 1;
       this.#counted.set(type, counted + 1);
     }
-    await this.#store.withdraw([requestId], 'served by a launch');
+    await this.#store.withdraw([requestId], 'it found nothing');
   }
 
   async #letGo(): Promise<void> {
@@ -276,12 +276,12 @@ export function runLoad(load: LoadCase, variant: Variant): Promise<LoadOutcome> 
 }
 
 async function print(): Promise<void> {
-  console.log('| load | backend | served warm | operations a request | needless launches | median wait, ms |');
+  console.log('| load | backend | served warm | operations a request | found nothing in vain | median wait, ms |');
   console.log('| --- | --- | ---: | ---: | ---: | ---: |');
   for (const load of LOAD_CASES) {
     for (const variant of VARIANTS) {
-      const { share, operations, needless, median_ms } = await runLoad(load, variant);
-      const cells = [load.name, variant, `${(share * 100).toFixed(1)} %`, operations.toFixed(3), needless, median_ms];
+      const { share, operations, missed, median_ms } = await runLoad(load, variant);
+      const cells = [load.name, variant, `${(share * 100).toFixed(1)} %`, operations.toFixed(3), missed, median_ms];
       console.log(`| ${cells.join(' | ')} |`);
     }
   }

@@ -29,6 +29,8 @@ if (ONE !== undefined) {
       const outcomes = await runAll(runsWith(driver));
       const deaths = outcomes.flatMap((outcome) => outcome.deaths);
       const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
+      const overtaken = Math.max(...outcomes.map((outcome) => outcome.overtaken));
+      t.diagnostic(`${outcomes.length} runs, nobody overtaken more than ${overtaken} times`);
       t.diagnostic(`${outcomes.length} runs, ${requests} requests, servers killed ${deaths.length} times`);
       const kept = outcomes.filter((outcome) => outcome.kept === true).length;
       const keeping = outcomes.filter((outcome) => outcome.kept !== null).length;

@@ -13,9 +13,10 @@ import { Machine } from './machine.ts';
 import { SAFE, type Perils } from './mortal.ts';
 import { Site, type Driver } from './site.ts';
 import { NO_TROUBLE, TroubledQueue } from './troubled-queue.ts';
+import { Turns } from './turns.ts';
 
 const CLASS = { name: 'small', cpu: 2, memory_mib: 4_096 };
-/** Nobody asks for it. */
+/** Asked for where the pool is crowded, by nobody else. */
 const SPARE = { name: 'spare', cpu: 4, memory_mib: 8_192 };
 const SECOND = 1_000;
 
@@ -43,7 +44,11 @@ const KEPT_UNTIL_MS = 155 * SECOND;
 /** Idle for so long that a message which was lost is missed. */
 const PATIENT: PoolPolicy = { ...POLICY, times: { ...POLICY.times, idle_ms: 240 * SECOND } };
 
+/** Full most of the time, of two classes that both are asked for, one of which is kept idle. */
+const CROWDED: PoolPolicy = { ...KEPT, max_runners: 3, max_uses: null };
+
 function policyOf(seed: number): PoolPolicy {
+  if (seed % 7 === 3) return CROWDED;
   if (seed % 5 === 0) return KEPT;
   return seed % 11 === 1 ? PATIENT : POLICY;
 }
@@ -88,6 +93,8 @@ export interface Outcome {
   readonly deaths: readonly string[];
   readonly requests: number;
   readonly instances: number;
+  /** The most that a request which was next was overtaken. */
+  readonly overtaken: number;
   /** Whether as many were idle in the end as the policy keeps; null where it keeps none. */
   readonly kept: boolean | null;
 }
@@ -106,6 +113,7 @@ export class World {
   readonly #machines = new Map<string, Machine>();
   readonly #ledger: Ledger;
   readonly #audit: Audit;
+  readonly #turns: Turns;
   readonly #start: number;
   readonly #doom: string;
   readonly #policy: PoolPolicy;
@@ -130,7 +138,9 @@ export class World {
       ...{ times: policy.times, classes: policy.classes, max_uses: policy.max_uses, tasks },
       now: () => clock.now(),
       notify: (runnerId) => this.#notify(runnerId),
+      onGrant: (request) => this.#turns.granted(request),
     });
+    this.#turns = new Turns(this.store, chronicle, policy);
     this.engine = new Engine(this.store, chronicle);
     this.cloud = new Cloud({
       ...{ clock, dice, chronicle, capacity: 7 },
@@ -183,6 +193,7 @@ export class World {
       await this.engine.tick();
       await this.#holders.tick();
       await this.#audit.look(!this.#isTroubled);
+      await this.#turns.look();
       await this.#lookAtKept();
       await this.clock.advance(TICK_MS);
       chronicle.check();
@@ -192,8 +203,10 @@ export class World {
     await this.#audit.settled();
     for (const site of this.#sites) await site.stop();
     const { deaths } = this;
-    const kept = this.#policy.min_idle.length === 0 ? null : this.#kept;
-    return { digest: chronicle.digest(), deaths, requests: this.#requests, instances: this.cloud.instances.size, kept };
+    // In a crowded pool those that are kept make way.
+    const kept = this.#policy === KEPT ? this.#kept : null;
+    const counts = { requests: this.#requests, instances: this.cloud.instances.size, overtaken: this.#turns.seen };
+    return { digest: chronicle.digest(), deaths, ...counts, kept };
   }
 
   get #elapsed(): number {
@@ -228,7 +241,7 @@ export class World {
   /** One second of what comes from outside. */
   async #trouble(): Promise<void> {
     const { dice } = this;
-    if (dice.chance(0.25)) await this.#ask();
+    if (dice.chance(this.#policy === CROWDED ? 0.8 : 0.25)) await this.#ask();
     if (dice.chance(0.01)) this.cloud.stray();
     const machines = [...this.#machines.values()];
     if (machines.length === 0) return;
@@ -240,13 +253,14 @@ export class World {
   async #ask(): Promise<void> {
     const { dice } = this;
     this.#requests += 1;
+    const isCrowded = this.#policy === CROWDED;
     const requirements: Requirements = {
-      resource_class: CLASS.name,
-      usage_class: dice.chance(0.3) ? 'spot' : 'on-demand',
-      allowed_instance_types: dice.chance(0.5) ? [] : [dice.pick(INSTANCE_TYPES)],
+      resource_class: isCrowded && dice.chance(0.15) ? SPARE.name : CLASS.name,
+      usage_class: dice.chance(isCrowded ? 0.05 : 0.3) ? 'spot' : 'on-demand',
+      allowed_instance_types: isCrowded || dice.chance(0.5) ? [] : [dice.pick(INSTANCE_TYPES)],
       ...{ cpu: null, memory_mib: null },
     };
-    const count = dice.chance(0.8) ? 1 : dice.between(2, 3);
+    const count = dice.chance(isCrowded ? 0.95 : 0.8) ? 1 : dice.between(2, 3);
     const tenant = dice.pick(TENANTS);
     if (dice.chance(0.5)) this.engine.submit(dice.uuid(), tenant, requirements, count);
     else await this.#holders.ask(requirements, tenant, count);

@@ -132,6 +132,14 @@ const VERBS = {
     if (a % 2 === 0) await yard.store.gone(found.map(({ id }) => id));
     return found;
   },
+  makeRoom: async ({ yard, requests }, { a, b, c }) => {
+    const id = at(requests, a);
+    if (id === undefined) return null;
+    const { shape_id } = await yard.request(id);
+    const coming = (await yard.store.shortages()).find((shortage) => shortage.shape_id === shape_id)?.coming ?? 0;
+    const limits = { max_runners: c % 6, overtakes: b % 3, lease_ms: 30 * SECOND };
+    return yard.store.makeRoom({ request_id: id, missing: 1 + (b % 2), coming, ...limits });
+  },
   pass: ({ yard }, { a }) => {
     yard.pass(PAUSES[a % PAUSES.length]!);
     return Promise.resolve();

@@ -9,12 +9,11 @@ const CONTRADICTIONS: Statement = {
     select 'request ' || q.id || ' in state ' || q.state || ' asks for ' || q.count || ' and has ' || h.n as what
     from runner_request q
     cross join lateral (select count(*) as n from runner r where r.request_id = q.id and r.state in (2, 3)) h
-    where case when q.state = 1 and q.source = 1 then h.n not between 1 and q.count
-      when q.state = 1 then h.n <> q.count else h.n > 0 end
+    where h.n <> case when q.state = 1 then q.count else q.kept end
     union all
     select 'runner ' || r.id || ' in state ' || r.state || ' has request ' || coalesce(r.request_id::text, 'none')
     from runner r left join runner_request q on q.id = r.request_id
-    where r.state in (2, 3) and q.state is distinct from 1 or r.state not in (2, 3) and r.request_id is not null
+    where r.state in (2, 3) and (q.state = 1 or q.state = 0 and q.kept > 0) is not true or r.state not in (2, 3) and r.request_id is not null
     union all
     select 'runner ' || r.id || ' drains and is idle' from runner r where r.state = 1 and r.draining`,
 };

@@ -130,7 +130,7 @@ test('nothing that speaks is ended, whatever its state, however often it is miss
   await assertSound(database);
 });
 
-test('a vanished runner of several gives its request back, and frees the others', async () => {
+test('a vanished runner of a hold makes the hold wait, which keeps the others', async () => {
   const { yard, store } = await open();
   const ids = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
   const request = await yard.ask({ count: 3 });
@@ -142,8 +142,9 @@ test('a vanished runner of several gives its request back, and frees the others'
   await store.reconcile(PROVIDER, listed);
   await yard.live(TIMES.doubt_ms, ...rest);
   assert.equal((await store.reconcile(PROVIDER, listed)).vanished, 1);
-  assert.deepEqual([await yard.stateOf(lost!), await yard.stateOf(rest[0]!)], ['terminated', 'idle']);
-  assert.equal((await yard.request(request)).state, 'waiting');
+  assert.deepEqual([await yard.stateOf(lost!), await yard.stateOf(rest[0]!)], ['terminated', 'running']);
+  const { state, kept } = await yard.request(request);
+  assert.deepEqual([state, kept], ['waiting', 2]);
   await assertSound(database);
 });
 

@@ -12,7 +12,14 @@ export const REQUEST_CASES: readonly Case[] = [
       const { runners, rank, shape_id, ...request } = await yard.request(asked.id);
       assert.deepEqual(runners, []);
       assert.ok(Number.isInteger(rank) && Number.isInteger(shape_id));
-      const fresh = { state: 'waiting', created_at: yard.now, granted_at: null, exhaustion: null, reason: null };
+      const fresh = {
+        state: 'waiting',
+        kept: 0,
+        created_at: yard.now,
+        granted_at: null,
+        exhaustion: null,
+        reason: null,
+      };
       assert.deepEqual(request, { ...asked, allowed_instance_types: ['a.*', 'b*'], ...fresh });
     },
   },

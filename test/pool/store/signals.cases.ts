@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { SECOND, TIMES, providerIdOf, type Case } from './fixture.ts';
+import { SECOND, TIMES, providerIdOf, type Case, type Yard } from './fixture.ts';
 
 /** What agents say: first word, signs of life, confirming and releasing; draining and ending. */
 export const SIGNAL_CASES: readonly Case[] = [
@@ -187,18 +187,15 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: "a holder's request is over when its last runner is released",
+    name: 'releasing one runner of a hold frees all of them and ends the hold',
     async run(yard) {
-      await yard.arrive();
-      await yard.arrive();
+      const runners = [await yard.arrive(), await yard.arrive()];
       const request = await yard.ask({ count: 2 });
       const [grant] = await yard.store.claimIdle(1);
-      const [one, other] = grant!.runners;
+      const [one] = grant!.runners;
       await yard.store.release(one!.id, one!.epoch);
-      assert.equal((await yard.request(request)).state, 'granted');
-      assert.deepEqual(await yard.holdersOf(request), [other!.id]);
-      await yard.store.release(other!.id, other!.epoch);
       assert.equal((await yard.request(request)).state, 'ended');
+      for (const id of runners) assert.equal(await yard.stateOf(id), 'idle');
     },
   },
   {
@@ -267,10 +264,54 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'when one of several is lost, the others are let go of',
+    name: 'a hold that loses one of its runners keeps the others, and waits for another one',
+    async run(yard) {
+      const { runners, request, other } = await brokenHold(yard);
+      const held = await yard.request(request);
+      assert.deepEqual([held.state, held.kept, held.expires_at], ['waiting', 2, null]);
+      assert.deepEqual(await yard.holdersOf(request), [runners[0], runners[2]]);
+      assert.deepEqual(await yard.store.claimIdle(10), [], 'nobody else gets what it keeps');
+      assert.equal((await yard.request(other)).state, 'waiting');
+      const [shortage] = await yard.store.shortages();
+      assert.equal(shortage!.wanted, 1 + 2, 'one for the hold, two for who waits behind it');
+      yard.pass(SECOND);
+      const replacement = await yard.arrive();
+      assert.deepEqual(await yard.holdersOf(request), [runners[0], runners[2], replacement]);
+      const whole = await yard.request(request);
+      assert.deepEqual([whole.state, whole.kept], ['granted', 0]);
+      assert.equal((await yard.store.pulse(replacement))!.peers.length, 3);
+    },
+  },
+  {
+    name: 'a hold that loses one runner after another keeps what is left, and is granted as a whole again',
+    async run(yard) {
+      const { runners, request } = await brokenHold(yard);
+      await yard.store.terminate([runners[0]!], 'lost');
+      assert.equal((await yard.request(request)).kept, 1);
+      await yard.arrive();
+      assert.equal((await yard.request(request)).state, 'waiting', 'it lacks two, and gets them at one moment');
+      await yard.arrive();
+      const [grant] = await yard.store.claimIdle(10);
+      assert.equal((grant?.runners ?? (await yard.request(request)).runners).length, 3);
+      await yard.store.terminate(await yard.holdersOf(request), 'by hand');
+      const empty = await yard.request(request);
+      assert.deepEqual([empty.state, empty.kept, empty.runners], ['waiting', 0, []]);
+    },
+  },
+  {
+    name: 'a hold that is let go of while it waits for a lost runner frees those that it kept',
+    async run(yard) {
+      const { runners, request, other } = await brokenHold(yard);
+      await yard.store.withdraw([request], 'released by its holder');
+      assert.deepEqual([(await yard.request(request)).state, (await yard.request(request)).kept], ['ended', 0]);
+      assert.deepEqual(await yard.holdersOf(other), [runners[0], runners[2]]);
+    },
+  },
+  {
+    name: 'when one of several for a task that has not begun is lost, the others are let go of',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
-      const request = await yard.ask({ count: 3 });
+      const request = await yard.ask({ count: 3, source: 'task', run: yard.newId(), attempt: 1 });
       const [grant] = await yard.store.claimIdle(1);
       for (const { id, epoch } of grant!.runners) await yard.store.confirm(id, epoch);
       await yard.store.terminate([runners[1]!], 'lost');
@@ -281,3 +322,14 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
 ];
+
+/** A hold of three that has lost the second, and another one of two that waits behind it. */
+async function brokenHold(yard: Yard): Promise<{ runners: string[]; request: string; other: string }> {
+  const runners = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
+  const request = await yard.ask({ count: 3, expires_at: yard.now + 60 * SECOND });
+  const [grant] = await yard.store.claimIdle(1);
+  for (const { id, epoch } of grant!.runners) await yard.store.confirm(id, epoch);
+  const other = await yard.ask({ count: 2 });
+  await yard.store.terminate([runners[1]!], 'lost');
+  return { runners, request, other };
+}

@@ -8,7 +8,7 @@ import { LOOKUP_CASES } from './lookups.cases.ts';
 import { RECONCILE_CASES } from './reconcile.cases.ts';
 import { REQUEST_CASES } from './requests.cases.ts';
 import { SIGNAL_CASES } from './signals.cases.ts';
-import { SWEEP_CASES, VIEW_CASES } from './upkeep.cases.ts';
+import { END_CASES, SWEEP_CASES, VIEW_CASES } from './upkeep.cases.ts';
 
 const CASES = {
   requests: REQUEST_CASES,
@@ -17,6 +17,7 @@ const CASES = {
   signals: SIGNAL_CASES,
   launches: LAUNCH_CASES,
   sweep: SWEEP_CASES,
+  ends: END_CASES,
   reconcile: RECONCILE_CASES,
   view: VIEW_CASES,
   lookups: LOOKUP_CASES,

@@ -132,7 +132,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'when a claim is not confirmed, the others of the request are let go of',
+    name: 'when a claim of a hold is not confirmed, the hold keeps the others',
     async run(yard) {
       const [one, other] = [await yard.arrive(), await yard.arrive()];
       const request = await yard.ask({ count: 2 });
@@ -140,8 +140,59 @@ export const SWEEP_CASES: readonly Case[] = [
       await yard.store.confirm(one, grant!.runners.find(({ id }) => id === one)!.epoch);
       await yard.live(TIMES.confirm_ms, one, other);
       assert.deepEqual(await ended(yard), { unconfirmed: 1 });
-      assert.deepEqual([await yard.stateOf(one), await yard.stateOf(other)], ['idle', 'terminated']);
-      assert.equal((await yard.request(request)).state, 'waiting');
+      assert.deepEqual([await yard.stateOf(one), await yard.stateOf(other)], ['running', 'terminated']);
+      const { state, kept } = await yard.request(request);
+      assert.deepEqual([state, kept], ['waiting', 1]);
+    },
+  },
+];
+
+/** Ends of every kind, whoever brings them about. */
+export const END_CASES: readonly Case[] = [
+  {
+    name: 'every end is counted once, by its kind',
+    settings: { max_uses: 1 },
+    async run(yard) {
+      assert.deepEqual(await yard.store.countEnded(100), {});
+      const used = await yard.running();
+      await yard.store.release(used.id, null);
+      await yard.store.drain([await yard.arrive()], 'drained');
+      await yard.store.terminate([await yard.arrive()], 'by hand');
+      await yard.store.terminate([await yard.arrive()], 'its process ended (signal SIGKILL)');
+      await yard.store.terminate([await yard.arrive()], 'a reason that only this end has');
+      const failed = yard.newId();
+      await yard.plan(2, { id: failed });
+      await yard.store.launchFailed(failed, 'InsufficientInstanceCapacity: none in eu-central-1', null);
+      const [idle, silent] = [await yard.arrive(), await yard.launch()];
+      const first = await yard.store.countEnded(3);
+      assert.equal(
+        Object.values(first).reduce((sum, count) => sum + count, 0),
+        3,
+      );
+      await yard.live(TIMES.idle_ms, idle);
+      await yard.store.sweep(100, []);
+      const counted: Record<string, number> = {};
+      for (const ended of [await yard.store.countEnded(100), await yard.store.countEnded(100)])
+        for (const [kind, count] of Object.entries(ended)) counted[kind] = (counted[kind] ?? 0) + count;
+      assert.equal(await yard.stateOf(silent), 'terminated');
+      const all = (await yard.store.list({ state: 'terminated' }, { offset: 0, limit: 100 })).length;
+      assert.equal(
+        Object.values(counted).reduce((sum, count) => sum + count, 0),
+        all - 3,
+      );
+      assert.deepEqual([counted['idle too long'], counted['never registered']], [1, 1]);
+    },
+  },
+  {
+    name: 'an end has one of few words, whatever its reason says besides',
+    async run(yard) {
+      await yard.store.terminate([await yard.arrive()], 'its process ended (signal SIGKILL)');
+      await yard.store.terminate([await yard.arrive()], 'a reason that only this end has');
+      const failed = yard.newId();
+      await yard.plan(2, { id: failed });
+      await yard.store.launchFailed(failed, 'InsufficientInstanceCapacity: none in eu-central-1', null);
+      assert.deepEqual(await yard.store.countEnded(100), { 'its process ended': 1, other: 1, 'launch failed': 2 });
+      assert.deepEqual(await yard.store.countEnded(100), {});
     },
   },
 ];

@@ -232,3 +232,14 @@ test('what ended is forgotten by servers together, a page at a time, with its si
   await yard.beat(kept);
   assert.deepEqual((await store.reconcile('yard', [instance, yard.instance(kept)])).orphans, [providerIdOf(ids[0]!)]);
 });
+
+test('servers that count at the same time count each end once', async () => {
+  const { yard, store, stores } = await open();
+  await store.terminate(await manyIdle(yard, 40), 'by hand');
+  let counted = 0;
+  for (let round = 0; round < 40 && counted < 40; round += 1) {
+    for (const ended of await Promise.all(stores.map((each) => each.countEnded(3)))) counted += ended['by hand'] ?? 0;
+  }
+  assert.equal(counted, 40);
+  for (const each of stores) assert.deepEqual(await each.countEnded(100), {});
+});

@@ -75,6 +75,8 @@ export interface PoolRequest {
   /** The id of the task, or what the holder calls itself. */
   run: string;
   attempt: number | null;
+  /** Of a hold that lost runners: those that it still has. */
+  kept: number;
   exhaustion: string | null;
   reason: string | null;
   created_at: string;

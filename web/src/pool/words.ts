@@ -18,7 +18,13 @@ const EXHAUSTION: Readonly<Record<string, string>> = {
 };
 
 /** What a request waits for, as far as it is known. */
-export function waitsFor({ exhaustion, reason }: Pick<PoolRequest, 'exhaustion' | 'reason'>): string {
+export function waitsFor({
+  requirements,
+  kept,
+  exhaustion,
+  reason,
+}: Pick<PoolRequest, 'requirements' | 'kept' | 'exhaustion' | 'reason'>): string {
+  if (kept > 0) return `It lost runners, and keeps ${kept} of ${requirements.count}.`;
   const looked = exhaustion === null ? 'It was just asked for.' : (EXHAUSTION[exhaustion] ?? exhaustion);
   return reason === null ? looked : `${looked} The last launch failed: ${reason}`;
 }

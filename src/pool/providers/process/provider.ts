@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 
 import { mismatchOf } from '../../../domain/runner/classify.ts';
+import { LOSS_REASONS } from '../../../domain/runner/end-reasons.ts';
 import type { RunnerType } from '../../../domain/runner/runner.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Logger } from '../../../runtime/log.ts';
@@ -168,7 +169,7 @@ export class ProcessProvider implements RunnerProvider {
 
   #noteLost(runnerId: string, how: string): void {
     const { clock, log, onEnded } = this.#options;
-    const reason = `its process ended (${how})`;
+    const reason = `${LOSS_REASONS.process_ended} (${how})`;
     this.#records.markEnd(runnerId, { at: clock.now(), reason });
     const output = this.#records.tail(runnerId, TAIL_BYTES);
     log.warn({ runner_id: runnerId, output }, `A runner is gone: ${reason}`);

@@ -40,7 +40,58 @@ begin
     on conflict do nothing returning 1
   )
   select count(*) into v_planned from made;
+  -- What waited for room has it now.
+  update runner_request q set room_until = null
+  where q.id = any(array(
+    select w.id from (
+      select n.shape_id, count(*) as coming from jsonb_to_recordset(p_batches) b(id uuid, shape_id integer)
+      join runner n on n.batch_id = b.id and n.state = 0 group by n.shape_id) c
+    cross join lateral (
+      select o.id from runner_request o
+      where o.shape_id = c.shape_id and o.state = 0 and o.room_until is not null
+      order by o.rank, o.id limit c.coming for update skip locked) w));
   return v_planned;
+end $$;
+
+-- Makes room in a full pool for a request that waits and that no runner is coming for: ends idle runners that nobody whose
+-- turn comes before fits, those that were idle for longest first, as many as are needed or none. Where there are too few, the
+-- request is not overtaken by more than p_overtakes others from the first call on, until p_lease_ms after the last one.
+-- p_missing: runners that it lacks and that are not coming; p_coming: created runners of its shape that its planner saw.
+-- Returns how many ended.
+create or replace function runner_make_room(p_request uuid, p_missing integer, p_coming integer, p_max integer,
+  p_overtakes integer, p_lease_ms bigint, p_now timestamptz, p_times jsonb)
+returns integer language plpgsql set enable_seqscan = off as $$
+declare
+  v_now timestamptz;
+  v_request runner_request;
+  v_needed bigint;
+  v_wanted integer[];
+  v_ids uuid[];
+begin
+  -- Who plans counts what others have planned.
+  perform pg_advisory_xact_lock(hashtextextended('heddle.runner_plan', 0));
+  v_now := coalesce(p_now, clock_timestamp());
+  select * into v_request from runner_request q where q.id = p_request and q.state + 0 = 0 for update skip locked;
+  if not found or p_coming <> (select count(*) from runner r where r.shape_id = v_request.shape_id and r.state = 0) then
+    return 0;
+  end if;
+  v_needed := p_missing - (p_max - (select count(*) from runner where state < 4));
+  if v_needed <= 0 then return 0; end if;
+  v_wanted := array(
+    select distinct f.type_id from runner_shape s join runner_fit f on f.shape_id = s.id
+    where exists (
+      select 1 from runner_request q
+      where q.shape_id = s.id and q.state = 0 and (q.rank, q.id) <= (v_request.rank, v_request.id)));
+  v_ids := array(
+    select r.id from runner r where r.state = 1 and r.type_id <> all(v_wanted)
+    order by r.state_since, r.id limit v_needed for update skip locked);
+  if cardinality(v_ids) < v_needed then
+    update runner_request q set room_from = coalesce(q.room_from, runner_grants_so_far() + p_overtakes),
+      room_until = v_now + p_lease_ms * interval '1 millisecond'
+    where q.id = p_request;
+    return 0;
+  end if;
+  return runner_end(v_ids, 'evicted', v_now, p_times);
 end $$;
 
 -- Hands out batches that are due, for p_lease_ms: who does not say what became of one within it leaves it to the next. The
@@ -150,7 +201,7 @@ begin
     union all select n.ord, s.id from nameless n join spare s on s.n = n.n
   )
   update runner r set provider_id = a.provider_id, type_id = a.type_id, gone_at = null,
-    threshold = case when r.state = 0 then after_ms(v_now, p_times, 'register_ms') else r.threshold end
+    threshold = case when r.state = 0 then runner_type_after(v_now, a.type_id, p_times, 'register_ms') else r.threshold end
   from pairs p join answer a on a.ord = p.ord
   where r.id = p.id and r.type_id is null;
 

@@ -25,19 +25,38 @@ begin
   select (select array_agg(l.id) from locked l), (select count(*) from heads) into o_ids, o_seen;
 end $$;
 
+create or replace function runner_grants_so_far()
+returns bigint language sql volatile as $$
+  select case when g.is_called then g.last_value else 0 end from runner_grant_count g
+$$;
+
+-- The first request that waits for room and was overtaken often enough.
+create or replace function runner_overtaken(p_now timestamptz)
+returns table (id uuid, rank bigint) language sql stable as $$
+  select q.id, q.rank from runner_request q
+  where q.state = 0 and q.room_until is not null and q.room_until > p_now
+    and (q.expires_at is null or q.expires_at > p_now) and q.room_from <= runner_grants_so_far()
+  order by q.rank, q.id limit 1
+$$;
+
 -- Of these types, those that a request of this turn may not have: a request for several at once that waits before it has
--- lost its patience. p_others: requests whose turn is looked at elsewhere.
+-- lost its patience, or one that may not be overtaken any more waits for room. p_others: requests for several whose turn is
+-- looked at elsewhere.
 create or replace function runner_barriers(p_types integer[], p_others uuid[], p_now timestamptz, p_times jsonb,
   out o_types integer[], out o_ranks bigint[], out o_ids uuid[])
 language sql as $$
   select array_agg(b.type_id), array_agg(b.rank), array_agg(b.id) from (
-    select distinct on (f.type_id) f.type_id, q.rank, q.id
-    from runner_request q join runner_fit f on f.shape_id = q.shape_id and f.type_id = any(p_types)
-    where q.state = 0 and q.count > 1 and q.id <> all(p_others)
-      and q.created_at <= p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond'
-      and (q.expires_at is null or q.expires_at > p_now)
-    order by f.type_id, q.rank, q.id) b
+    select distinct on (a.type_id) a.type_id, a.rank, a.id from (
+      select f.type_id, q.rank, q.id
+      from runner_request q join runner_fit f on f.shape_id = q.shape_id and f.type_id = any(p_types)
+      where q.state = 0 and q.count > 1 and q.count - q.kept > 1 and q.id <> all(p_others)
+        and q.created_at <= p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond'
+        and (q.expires_at is null or q.expires_at > p_now)
+      union all
+      select u.t, w.rank, w.id from runner_overtaken(p_now) w, unnest(p_types) u(t)) a
+    order by a.type_id, a.rank, a.id) b
 $$;
+
 
 -- Claims idle runners for at most p_limit of locked requests that wait, given in the order of their turn. o_open: those that
 -- might have been served, had others not held what they looked at.
@@ -57,7 +76,7 @@ begin
   o_runners := '{}';
   o_open := '{}';
   if cardinality(p_requests) = 1 then
-    select q.count, q.rank, array(select f.type_id from runner_fit f where f.shape_id = q.shape_id)
+    select q.count - q.kept, q.rank, array(select f.type_id from runner_fit f where f.shape_id = q.shape_id)
     into v_count, v_rank, v_types from runner_request q where q.id = p_requests[1];
     select array_agg(b.type_id) into v_barred
     from runner_barriers(v_types, p_requests, p_now, p_times) g, unnest(g.o_types, g.o_ranks, g.o_ids) b(type_id, rank, id)
@@ -90,11 +109,11 @@ declare
   v_gangs boolean;
   v_given uuid[];
 begin
-  select array_agg(h.id order by h.rank, h.id), bool_or(h.count > 1) into v_heads, v_gangs
+  select array_agg(h.id order by h.rank, h.id), bool_or(h.lacking > 1) into v_heads, v_gangs
   from runner_heads(p_ids, p_now) h;
   if v_heads is null then return '{}'; end if;
   if v_gangs and not pg_try_advisory_xact_lock(7301, 1) then
-    v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.count = 1 order by q.rank, q.id);
+    v_heads := array(select q.id from runner_request q where q.id = any(v_heads) and q.count - q.kept = 1 order by q.rank, q.id);
   end if;
   v_heads := array(
     select q.id from runner_request q where q.id = any(v_heads) and q.state + 0 = 0
@@ -110,14 +129,14 @@ end $$;
 
 -- The waiting requests that come first of those that runners of these types fit.
 create or replace function runner_heads(p_ids uuid[], p_now timestamptz)
-returns table (id uuid, rank bigint, count integer) language sql
+returns table (id uuid, rank bigint, lacking integer) language sql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
-  select h.id, h.rank, h.count
+  select h.id, h.rank, h.lacking
   from (
     select distinct f.shape_id from runner r join runner_fit f on f.type_id = r.type_id
     where r.id = any(p_ids) and r.state + 0 = 1) s
   cross join lateral (
-    select q.id, q.rank, q.count from runner_request q
+    select q.id, q.rank, q.count - q.kept as lacking from runner_request q
     where q.shape_id = s.shape_id and q.state = 0 and (q.expires_at is null or q.expires_at > p_now)
     order by q.rank, q.id limit cardinality(p_ids) + 16) h
   order by h.rank, h.id limit cardinality(p_ids) + 16

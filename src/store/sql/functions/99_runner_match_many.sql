@@ -104,8 +104,8 @@ begin
   if v_types is null then return; end if;
   v_height := cardinality(v_shapes);
   v_width := cardinality(v_types);
-  select array_agg(array_position(v_shapes, q.shape_id) order by u.ord), array_agg(q.count order by u.ord),
-    array_agg(q.rank order by u.ord), array_agg(q.count > 1 and q.created_at <= v_patience order by u.ord)
+  select array_agg(array_position(v_shapes, q.shape_id) order by u.ord), array_agg(q.count - q.kept order by u.ord),
+    array_agg(q.rank order by u.ord), array_agg(q.count - q.kept > 1 and q.created_at <= v_patience order by u.ord)
   into v_shape_of, v_counts, v_ranks, v_strict
   from unnest(p_requests) with ordinality u(id, ord) join runner_request q on q.id = u.id;
   select array_agg(array_position(v_types, f.type_id) order by s.ord, f.type_id) into v_fits

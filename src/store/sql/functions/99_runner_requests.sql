@@ -82,7 +82,7 @@ begin
   v_runners := array(
     select r.id from runner r where r.request_id = any(v_ids) and r.request_id is not null and r.state in (2, 3)
     order by r.id for update);
-  update runner_request q set state = 2, ended_at = v_now, reason = p_reason where q.id = any(v_ids);
+  update runner_request q set state = 2, ended_at = v_now, reason = p_reason, kept = 0 where q.id = any(v_ids);
   perform runner_bring_back(v_ids);
   perform runner_tell_waiters(p_times);
   if cardinality(v_runners) > 0 then perform runner_arrive(v_runners, v_now, p_times); end if;
@@ -121,13 +121,13 @@ declare
   v_gangs boolean;
 begin
   if p_ids is not null then
-    select array_agg(h.id), bool_or(h.count > 1) into v_heads, v_gangs
+    select array_agg(h.id), bool_or(h.lacking > 1) into v_heads, v_gangs
     from (
-      select q.id, q.count from runner_request q
+      select q.id, q.count - q.kept as lacking from runner_request q
       where q.id = any(p_ids) and q.state + 0 = 0 and (q.expires_at is null or q.expires_at > v_now)
       order by q.rank, q.id) h;
   else
-    select array_agg(h.id), bool_or(h.count > 1) into v_heads, v_gangs
+    select array_agg(h.id), bool_or(h.lacking > 1) into v_heads, v_gangs
     from runner_servable(p_limit + 64, v_now) h;
   end if;
   if v_heads is null then return; end if;
@@ -150,7 +150,8 @@ begin
     from (
       select r.request_id as id, jsonb_agg(jsonb_build_object('id', r.id, 'number', r.number, 'epoch', r.epoch,
         'instance_type', t.instance_type, 'address', r.address) order by r.number) as runners
-      from unnest(v_runners) u(id) join runner r on r.id = u.id join runner_type t on t.id = r.type_id group by r.request_id) g
+      from (select distinct n.id from unnest(v_granted) n(id)) n join runner r on r.request_id = n.id
+      join runner_type t on t.id = r.type_id group by r.request_id) g
     join unnest(v_heads) with ordinality h(id, ord) on h.id = g.id order by h.ord;
   if p_ids is not null and (select count(distinct g.id) from unnest(v_granted) g(id)) < cardinality(v_heads) then
     return query
@@ -165,19 +166,19 @@ end $$;
 
 -- Requests that wait and that an idle runner fits, in turn: what nobody can serve now is not in the way of the others.
 create or replace function runner_servable(p_limit integer, p_now timestamptz)
-returns table (id uuid, count integer) language sql as $$
-  select h.id, h.count
+returns table (id uuid, lacking integer) language sql as $$
+  select h.id, h.lacking
   from (
     select distinct f.shape_id from runner_type t join runner_fit f on f.type_id = t.id
     where exists (select 1 from runner r where r.type_id = t.id and r.state = 1)) s
   cross join lateral (
-    select q.id, q.rank, q.count from runner_request q
+    select q.id, q.rank, q.count - q.kept as lacking from runner_request q
     where q.shape_id = s.shape_id and q.state = 0 and (q.expires_at is null or q.expires_at > p_now)
     order by q.rank, q.id limit p_limit) h
   order by h.rank, h.id limit p_limit
 $$;
 
--- Claims runners by name, as many as the request asks for, the first of those given that can be claimed: all or none. Answers
+-- Claims runners by name, as many as the request lacks, the first of those given that can be claimed: all or none. Answers
 -- for each: claimed; gone, it is not idle or not what the request asks for; silent; barred, a request for several at once that
 -- comes first has lost its patience; settled, it was not needed.
 create or replace function runner_claim(p_request uuid, p_ids uuid[], p_now timestamptz, p_times jsonb)
@@ -220,8 +221,8 @@ begin
     select s.id from (
       select u.id, min(u.ord) as ord from unnest(p_ids, v_answers) with ordinality u(id, answer, ord)
       where u.answer = 'settled' group by u.id) s
-    order by s.ord limit v_request.count);
-  if cardinality(v_taken) < v_request.count then return jsonb_build_object('answers', v_answers, 'runners', null); end if;
+    order by s.ord limit v_request.count - v_request.kept);
+  if cardinality(v_taken) < v_request.count - v_request.kept then return jsonb_build_object('answers', v_answers, 'runners', null); end if;
   perform runner_grant(p_request, v_taken, v_now, p_times);
   v_answers := array(
     select case when u.id = any(v_taken) then 'claimed' else u.answer end

@@ -96,7 +96,7 @@ begin
   return true;
 end $$;
 
--- A runner is free. A request of a task is over with it, and so are its other runners; a holder's with its last one.
+-- A runner is free. Its request is over with it, and so are the other runners of that: they are released together.
 -- p_epoch null: whatever it is. Returns whether it is free now, and the runners that are idle by this.
 create or replace function runner_release(p_id uuid, p_epoch integer, p_now timestamptz, p_times jsonb,
   out o_released boolean, out o_idle uuid[])
@@ -105,7 +105,6 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 declare
   v_now timestamptz;
   v_runner runner;
-  v_source smallint;
   v_free uuid[];
   v_locked boolean;
 begin
@@ -118,15 +117,13 @@ begin
   if v_runner.state = 1 then return; end if;
   if not v_locked then raise serialization_failure using message = 'the runner was claimed meanwhile'; end if;
   v_now := coalesce(p_now, clock_timestamp());
-  select q.source into v_source from runner_request q where q.id = v_runner.request_id;
-  v_free := case when v_source = 0
-    then array(select r.id from runner r where r.request_id = v_runner.request_id order by r.id) else array[p_id] end;
+  v_free := array(select r.id from runner r where r.request_id = v_runner.request_id order by r.id);
   if p_epoch is not null then perform runner_heard(p_id, v_now); end if;
-  if not exists (select 1 from runner r where r.request_id = v_runner.request_id and r.id <> all(v_free)) then
-    -- Why it was drained is why its task begins anew, if it does.
-    update runner_request q set state = 2, ended_at = v_now, reason = case when v_runner.draining then v_runner.reason end
-    where q.id = v_runner.request_id and q.state + 0 = 1;
-  end if;
+  -- Why it was drained is why its task begins anew, if it does.
+  update runner_request q set state = 2, ended_at = v_now, kept = 0,
+    reason = case when v_runner.draining then v_runner.reason end
+  where q.id = v_runner.request_id and q.state + 0 < 2;
+  perform runner_tell_waiters(p_times) from runner_request q where q.id = v_runner.request_id and q.source = 1;
   perform runner_arrive(v_free, v_now, p_times);
   o_idle := array(select r.id from runner r where r.id = any(v_free) and r.state + 0 = 1);
 end $$;

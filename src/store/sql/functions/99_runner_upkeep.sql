@@ -147,7 +147,7 @@ begin
     array_agg(d.id) filter (where d.n > d.surplus)
   into v_due, v_kept from ranked d;
   -- A backend that keeps messages is to be told of the new threshold.
-  update runner r set threshold = after_ms(p_now, p_times, 'idle_ms'), offered_at = null where r.id = any(v_kept);
+  update runner r set threshold = runner_type_after(p_now, r.type_id, p_times, 'idle_ms'), offered_at = null where r.id = any(v_kept);
   if v_due is null then return 0; end if;
   perform runner_end(v_due, 'idle too long', p_now, p_times);
   return cardinality(v_due);
@@ -179,6 +179,20 @@ begin
   v_ids := array(select r.id from runner r where r.id = any(p_ids) and r.state < 4 order by r.id for update skip locked);
   update runner r set doubted_at = p_now where r.id = any(v_ids);
 end $$;
+
+-- Counts runners that ended, whoever ended them, each once: what one server counts the others pass over. Those that ended
+-- first come first, at most p_limit. Returns [{reason, had_instance, count}].
+create or replace function runner_count_ended(p_limit integer)
+returns jsonb language sql set enable_seqscan = off as $$
+  with counted as (
+    update runner r set counted = true
+    where r.id = any(array(
+      select e.id from runner e where e.state = 4 and not e.counted order by e.state_since limit p_limit for update skip locked))
+    returning r.reason, r.provider_id is not null as had_instance
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('reason', n.reason, 'had_instance', n.had_instance, 'count', n.count)), '[]')
+  from (select c.reason, c.had_instance, count(*) from counted c group by 1, 2) n
+$$;
 
 -- Everything that is past its time, at most p_limit of each sort. Returns {ended: {reason: count}, requeued, expired,
 -- released}.

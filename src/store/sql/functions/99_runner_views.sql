@@ -18,7 +18,7 @@ language sql stable as $$
     left join runner_type y on y.id = r.type_id left join runner_shape s on s.id = r.shape_id
     union all
     select s.resource_class, s.usage_class, 0, 0, 0, 0, q.wanted
-    from (select w.shape_id, sum(w.count) as wanted from runner_request w where w.state = 0 group by 1) q
+    from (select w.shape_id, sum(w.count - w.kept) as wanted from runner_request w where w.state = 0 group by 1) q
     join runner_shape s on s.id = q.shape_id) k
   group by 1, 2 order by 1, 2
 $$;

@@ -139,18 +139,21 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bit
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_holders boolean;
+  v_count bigint;
   v_tasks uuid[];
   v_lanes integer[];
 begin
   update runner r set state = 2, epoch = r.epoch + 1, request_id = u.request, state_since = v_now,
-    confirm_by = after_ms(v_now, p_times, 'confirm_ms'), threshold = after_ms(v_now, p_times, 'claim_ms'),
+    confirm_by = runner_type_after(v_now, r.type_id, p_times, 'confirm_ms'),
+    threshold = runner_type_after(v_now, r.type_id, p_times, 'claim_ms'),
     offered_at = null, doubted_at = null
   from unnest(p_requests, p_runners) u(request, runner) where r.id = u.runner;
   with granted as (
-    update runner_request q set state = 1, granted_at = v_now, exhaustion = null, reason = null
+    update runner_request q set state = 1, granted_at = v_now, exhaustion = null, reason = null, kept = 0, room_from = null,
+      room_until = null
     where q.id = any(p_requests) returning q.source
   )
-  select bool_or(g.source = 1) into v_holders from granted g;
+  select bool_or(g.source = 1), max(nextval('runner_grant_count')) into v_holders, v_count from granted g;
   if v_holders then perform runner_tell_waiters(p_times); end if;
   select array_agg(f.task_id), array_agg(-f.number) into v_tasks, v_lanes
   from (
@@ -185,36 +188,53 @@ returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_max_uses integer := (p_times ->> 'max_uses')::integer;
   v_numbers integer[];
+  v_used_up uuid[];
   v_idle uuid[];
   v_left uuid[];
   v_ended uuid[];
 begin
   select array_agg(r.number) filter (where r.state in (2, 3)),
-    array_agg(r.id) filter (where not r.draining and (v_max_uses is null or r.uses < v_max_uses) and r.type_id is not null)
-  into v_numbers, v_idle
+    array_agg(r.id) filter (where not r.draining and r.uses >= runner_type_time(r.type_id, p_times, 'max_uses')),
+    array_agg(r.id) filter (where not r.draining and r.type_id is not null)
+  into v_numbers, v_used_up, v_idle
   from runner r where r.id = any(p_ids) and r.state + 0 < 4;
+  if v_used_up is not null then v_idle := array(select u.id from unnest(v_idle) u(id) where u.id <> all(v_used_up)); end if;
   if v_numbers is not null then perform runner_leave_lanes(v_numbers); end if;
   with ended as (
     update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
       offered_at = null, reason = case when r.draining then coalesce(r.reason, 'drained') else 'used up' end
-    where r.id = any(p_ids) and r.state + 0 < 4 and (r.draining or r.uses >= v_max_uses)
+    where r.id = any(p_ids) and r.state + 0 < 4 and (r.draining or r.id = any(v_used_up))
     returning r.id
   )
   select array_agg(e.id) into v_ended from ended e;
   if v_ended is not null then perform runner_tell(v_ended, p_times); end if;
-  if v_idle is null then return 0; end if;
-  update runner r set state = 1, request_id = null, confirm_by = null, threshold = after_ms(v_now, p_times, 'idle_ms'),
-    state_since = v_now, offered_at = null, doubted_at = null
+  if coalesce(cardinality(v_idle), 0) = 0 then return 0; end if;
+  update runner r set state = 1, request_id = null, confirm_by = null,
+    threshold = runner_type_after(v_now, r.type_id, p_times, 'idle_ms'), state_since = v_now, offered_at = null, doubted_at = null
   where r.id = any(v_idle);
   v_left := array(select u.id from unnest(v_idle) u(id) except select o.id from unnest(runner_hand_over(v_idle, v_now, p_times)) o(id));
   if cardinality(v_left) > 0 then perform runner_tell(v_left, p_times); end if;
   return cardinality(v_left);
 end $$;
 
--- Ends runners that runner_lock returned. Their requests wait again, in their old turn, and the other runners of these
--- are let go of; a request of an attempt that has begun is over with its first runner. Returns how many ended.
+-- Locked holds that lost runners keep the others while they wait to be whole again. One that had its runners has no
+-- moment any more at which it stops waiting.
+create or replace function runner_keep(p_requests uuid[], p_times jsonb)
+returns void language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_kept uuid[] := array(select r.id from runner r where r.request_id = any(p_requests) order by r.id);
+begin
+  update runner_request q set expires_at = null, exhaustion = null,
+    kept = (select count(*) from runner r where r.request_id = q.id)
+  where q.id = any(p_requests);
+  if cardinality(v_kept) > 0 then perform runner_tell(v_kept, p_times); end if;
+end $$;
+
+-- Ends runners that runner_lock returned. Their requests wait again, in their old turn: a hold keeps its other runners and
+-- waits for those that it lacks, the other runners of a task are let go of; a request of an attempt that has begun is over
+-- with its first runner. Returns how many ended.
 create or replace function runner_end(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -225,6 +245,7 @@ declare
   v_held uuid[];
   v_begun uuid[];
   v_broken uuid[];
+  v_holds uuid[];
   v_mates uuid[];
 begin
   select array_agg(r.id), array_agg(r.number) filter (where r.state in (2, 3)),
@@ -241,7 +262,10 @@ begin
       select h.id from unnest(v_held) h(id)
       where h.id <> all(v_begun)
         or (select r.id from runner r where r.request_id = h.id order by r.number limit 1) = any(v_ids));
-    v_mates := array(select r.id from runner r where r.request_id = any(v_broken) and r.id <> all(v_ids) order by r.id);
+    v_holds := array(select q.id from runner_request q where q.id = any(v_broken) and q.source = 1);
+    v_mates := array(
+      select r.id from runner r
+      where r.request_id = any(v_broken) and r.request_id <> all(v_holds) and r.id <> all(v_ids) order by r.id);
   end if;
   update runner r set state = 4, request_id = null, confirm_by = null, threshold = v_now, state_since = v_now,
     offered_at = null, reason = p_reason
@@ -255,6 +279,7 @@ begin
       ended_at = case when q.id = any(v_begun) then v_now end,
       exhaustion = null, reason = case when q.id = any(v_begun) then p_reason end
     where q.id = any(v_broken) and q.state + 0 = 1;
+    if cardinality(v_holds) > 0 then perform runner_keep(v_holds, p_times); end if;
     if cardinality(v_mates) > 0 then perform runner_arrive(v_mates, v_now, p_times); end if;
     perform runner_tell_pool(p_times);
   end if;

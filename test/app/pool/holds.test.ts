@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+
+import { eventually } from '../../support/eventually.ts';
+import { DEADLINE_MS, HeddlePool } from './heddle-pool.ts';
+
+const requirements = (count: number) => ({ resource_class: 'large', count });
+
+describe('runners that somebody holds', () => {
+  let heddle: HeddlePool;
+  before(async () => {
+    heddle = await HeddlePool.open({ HEDDLE_POOL_MAX_RUNNERS: '3' });
+  });
+  after(() => heddle.close());
+
+  it('stay together where one of them is killed, until the hold is released', async () => {
+    const { pool } = heddle.client;
+    const first = await pool.hold({ requirements: requirements(3), holder: 'first', wait_secs: 60 });
+    assert.equal(first.state, 'granted');
+    const ids = first.runners.map(({ id }) => id);
+    const others = [];
+    for (const holder of ['second', 'third'])
+      others.push(await pool.hold({ requirements: requirements(1), holder, wait_secs: 0 }));
+    process.kill(heddle.processOf(ids[1]!), 'SIGKILL');
+    const broken = await eventually(
+      async () => {
+        const request = await pool.request(first.id);
+        return request.runners.some(({ id }) => id === ids[1]) ? undefined : request;
+      },
+      'the hold has lost a runner',
+      DEADLINE_MS,
+    );
+    const kept = [ids[0], ids[2]];
+    for (const id of kept) assert.ok(broken.runners.some((runner) => runner.id === id));
+    const whole = await pool.hold({ id: first.id, requirements: requirements(3), holder: 'first', wait_secs: 60 });
+    assert.equal(whole.state, 'granted');
+    assert.equal(whole.runners.length, 3);
+    for (const id of kept) assert.ok(whole.runners.some((runner) => runner.id === id));
+    for (const { id } of others) assert.equal((await pool.request(id)).state, 'waiting', 'they got nothing of it');
+    await pool.letGo(first.id);
+    for (const { id } of others)
+      await eventually(async () => (await pool.request(id)).state === 'granted', 'they are served', DEADLINE_MS);
+    assert.equal(await heddle.server.end('SIGTERM'), 0);
+  });
+});

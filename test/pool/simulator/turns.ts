@@ -1,0 +1,47 @@
+import type { PoolPolicy } from '../../../src/pool/context.ts';
+import type { RunnerRequest, RunnerStore } from '../../../src/pool/port/store.ts';
+import { OVERTAKES_FOR_EACH } from '../../../src/pool/provision.ts';
+import type { Chronicle } from './chronicle.ts';
+
+type Granted = Pick<RunnerRequest, 'id' | 'rank'>;
+
+/** While servers are killed, so many others may come before one has looked at who waits. */
+const UNSEEN_MAX = 12;
+
+/** Counts how often requests are overtaken that are next, and for which the provider has what they want. */
+export class Turns {
+  readonly #store: RunnerStore;
+  readonly #chronicle: Chronicle;
+  readonly #most: number;
+  /** The request that is next, and how many that came later were granted runners since it is. */
+  #next: (Granted & { overtaken: number }) | null = null;
+  /** The most that any was overtaken. */
+  seen = 0;
+
+  constructor(store: RunnerStore, chronicle: Chronicle, { max_runners }: PoolPolicy) {
+    this.#store = store;
+    this.#chronicle = chronicle;
+    this.#most = OVERTAKES_FOR_EACH * max_runners + UNSEEN_MAX;
+  }
+
+  granted({ id, rank }: Granted): void {
+    if (this.#next?.id === id) this.#next = null;
+    if (this.#next === null || !isBefore(this.#next, { id, rank })) return;
+    this.#next.overtaken += 1;
+    this.seen = Math.max(this.seen, this.#next.overtaken);
+    if (this.#next.overtaken > this.#most)
+      this.#chronicle.fail(new Error(`request ${this.#next.id} was overtaken by ${this.#next.overtaken} others`));
+  }
+
+  /** Who waits for several at once, or for what cannot be launched now, has no bound. */
+  async look(): Promise<void> {
+    const [first] = await this.#store.waiting(1);
+    const isBound = first !== undefined && first.count - first.kept === 1 && first.reason === null;
+    if (!isBound) this.#next = null;
+    else if (this.#next?.id !== first.id) this.#next = { id: first.id, rank: first.rank, overtaken: 0 };
+  }
+}
+
+function isBefore(one: Granted, other: Granted): boolean {
+  return one.rank - other.rank < 0 || (one.rank === other.rank && one.id < other.id);
+}
