@@ -98,6 +98,14 @@ export const EXECUTOR_SETTING_GROUPS = {
       description:
         'Requests of the last minute that can be told from repeated ones, 54 bytes each; beyond them callers are told to wait',
     }),
+    executorUnprovenMaxMb: kind.integer({
+      name: 'HEDDLE_EXECUTOR_UNPROVEN_MAX_MB',
+      aliases: ['unproven_max_mb'],
+      fallback: 64,
+      min: 16,
+      max: 65_536,
+      description: 'MiB that unfinished requests of callers who have not proven a key hold, of all listeners together',
+    }),
     executorDebug: kind.onOff({
       name: 'HEDDLE_EXECUTOR_DEBUG',
       fallback: false,
