@@ -199,6 +199,21 @@ export const EXECUTOR_SETTING_GROUPS = {
       max: 1_048_576,
       description: 'MiB that a task may use; events can only lower it',
     }),
+    executorPrivateTmp: kind.onOff({
+      name: 'HEDDLE_EXECUTOR_PRIVATE_TMP',
+      aliases: ['private_tmp'],
+      fallback: true,
+      description:
+        'Whether processes of the tiers `pooled` and `process` have a `/tmp`, `/var/tmp` and `/dev/shm` of their own in memory, where the machine can give them',
+    }),
+    executorTmpMb: kind.integer({
+      name: 'HEDDLE_EXECUTOR_TMP_MB',
+      aliases: ['tmp_mb'],
+      fallback: 16,
+      min: 1,
+      max: 1_048_576,
+      description: 'MiB of the directory for temporary files of a task, and of the largest file that it can write',
+    }),
     executorFirstUser: kind.integer({
       name: 'HEDDLE_EXECUTOR_FIRST_USER',
       fallback: 700_000,
