@@ -98,6 +98,14 @@ export const EXECUTOR_SETTING_GROUPS = {
       description:
         'Requests of the last minute that can be told from repeated ones, 54 bytes each; beyond them callers are told to wait',
     }),
+    executorUnprovenMaxMb: kind.integer({
+      name: 'HEDDLE_EXECUTOR_UNPROVEN_MAX_MB',
+      aliases: ['unproven_max_mb'],
+      fallback: 64,
+      min: 16,
+      max: 65_536,
+      description: 'MiB that unfinished requests of callers who have not proven a key hold, of all listeners together',
+    }),
     executorDebug: kind.onOff({
       name: 'HEDDLE_EXECUTOR_DEBUG',
       fallback: false,
@@ -190,6 +198,21 @@ export const EXECUTOR_SETTING_GROUPS = {
       min: 32,
       max: 1_048_576,
       description: 'MiB that a task may use; events can only lower it',
+    }),
+    executorPrivateTmp: kind.onOff({
+      name: 'HEDDLE_EXECUTOR_PRIVATE_TMP',
+      aliases: ['private_tmp'],
+      fallback: true,
+      description:
+        'Whether processes of the tiers `pooled` and `process` have a `/tmp`, `/var/tmp` and `/dev/shm` of their own in memory, where the machine can give them',
+    }),
+    executorTmpMb: kind.integer({
+      name: 'HEDDLE_EXECUTOR_TMP_MB',
+      aliases: ['tmp_mb'],
+      fallback: 16,
+      min: 1,
+      max: 1_048_576,
+      description: 'MiB of the directory for temporary files of a task, and of the largest file that it can write',
     }),
     executorFirstUser: kind.integer({
       name: 'HEDDLE_EXECUTOR_FIRST_USER',

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionLimits } from './listener.ts';
 import type { Reply } from './manager/port.ts';
 import type { RemoteCode } from './protocol/codes.ts';
+import { UnprovenMemory, type UnprovenShare } from './unproven-memory.ts';
 
 /** Refusals that come before, or in place of, the proof that a caller holds its key. */
 const WITHOUT_PROOF: ReadonlySet<RemoteCode> = new Set([
@@ -26,6 +27,8 @@ interface Entry {
   readonly address: string;
   /** Whether any answer to it said so: somebody who holds a key is at the other end. */
   proven: boolean;
+  /** Of the memory of unproven callers; null where it never held any. */
+  share: UnprovenShare | null;
 }
 
 /**
@@ -34,12 +37,15 @@ interface Entry {
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #memory: UnprovenMemory;
   /** By address and port of the other end, which a socket and the TLS above it have in common; in order of arrival. */
   readonly #open = new Map<string, Entry>();
   readonly #byAddress = new Map<string, number>();
 
-  constructor(limits: ConnectionLimits) {
+  /** @param memory shared by all listeners of an executor */
+  constructor(limits: ConnectionLimits, memory = new UnprovenMemory()) {
     this.#limits = limits;
+    this.#memory = memory;
   }
 
   get size(): number {
@@ -53,7 +59,7 @@ export class Connections {
       socket.destroy();
       return false;
     }
-    const entry = { socket, address, proven: false };
+    const entry: Entry = { socket, address, proven: false, share: null };
     const key = keyOf(socket);
     this.#open.set(key, entry);
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
@@ -64,7 +70,27 @@ export class Connections {
   /** @param socket the one that was admitted, or the TLS above it */
   markProven(socket: Socket): void {
     const entry = this.#open.get(keyOf(socket));
-    if (entry !== undefined) entry.proven = true;
+    if (entry === undefined) return;
+    entry.proven = true;
+    entry.share?.leave();
+  }
+
+  /** @param socket the one that was admitted, or the TLS above it */
+  isProven(socket: Socket): boolean {
+    return this.#open.get(keyOf(socket))?.proven === true;
+  }
+
+  /**
+   * Counts what an admitted connection holds of unfinished requests, until it has proven a key.
+   *
+   * @param cut lets go of all that, where others need the room
+   */
+  shareOf(socket: Socket, cut: () => void): UnprovenShare {
+    const share = this.#memory.join(addressOf(socket), cut);
+    const entry = this.#open.get(keyOf(socket));
+    if (entry === undefined || entry.proven) share.leave();
+    else entry.share = share;
+    return share;
   }
 
   destroyAll(): void {
@@ -93,6 +119,7 @@ export class Connections {
     // The port may have been used anew since.
     if (this.#open.get(key) !== entry) return;
     this.#open.delete(key);
+    entry.share?.leave();
     const left = (this.#byAddress.get(entry.address) ?? 1) - 1;
     if (left === 0) this.#byAddress.delete(entry.address);
     else this.#byAddress.set(entry.address, left);

@@ -1,9 +1,10 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
+import { isCrossOrigin, KnownHosts } from '../runtime/web-origin.ts';
 import { Connections } from './connections.ts';
 import {
   type ConnectionLimits,
@@ -16,6 +17,7 @@ import {
   tlsServerOptions,
 } from './listener.ts';
 import type { Ingress } from './protocol/messages.ts';
+import type { UnprovenMemory } from './unproven-memory.ts';
 
 const CHECK_MS_MAX = 1_000;
 /** How often idle connections are looked for while the last requests end. */
@@ -29,23 +31,32 @@ export interface BoundedHttpOptions {
   readonly headerBytesMax: number;
   /** Whether Node refuses what names no host. */
   readonly requireHostHeader: boolean;
+  /** Names in `Host` that are answered without TLS, beside those of loopback. */
+  readonly allowedHosts: readonly string[] | undefined;
+  readonly unprovenMemory: UnprovenMemory | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** What foreign requests are answered with, and status 403. */
+export const FOREIGN = 'pages of other sites may not call this executor';
 
 /** What listeners over HTTP have in common, whatever is said over it: bounds, certificates, beginning and end. */
 export class BoundedHttpServer {
   readonly server: Server | TlsServer;
   readonly sockets: Connections;
   readonly #options: BoundedHttpOptions;
+  /** Null with TLS: a name that leads here by deceit has no certificate. */
+  readonly #knownHosts: KnownHosts | null;
   #tls: ListenerTls | null;
   #draining = false;
 
   constructor(options: BoundedHttpOptions) {
-    const { tls, limits, headerBytesMax, requireHostHeader } = options;
+    const { tls, limits, headerBytesMax, requireHostHeader, unprovenMemory } = options;
     this.#options = options;
     this.#tls = tls;
-    this.sockets = new Connections(limits);
+    this.#knownHosts = tls === null ? new KnownHosts(options.allowedHosts ?? []) : null;
+    this.sockets = new Connections(limits, unprovenMemory);
     // Node's own deadlines and caps; nothing of it is lenient.
     const http = {
       maxHeaderSize: headerBytesMax,
@@ -67,6 +78,11 @@ export class BoundedHttpServer {
   /** Whether connections are to end with the answer that they wait for. */
   get isDraining(): boolean {
     return this.#draining;
+  }
+
+  /** Whether a web page sends it: through a name of its own that leads here, or from another origin. */
+  isForeign({ headers }: IncomingMessage): boolean {
+    return this.#knownHosts?.has(headers.host) === false || isCrossOrigin(headers, null);
   }
 
   async listen(host: string, port: number): Promise<Listener['address']> {

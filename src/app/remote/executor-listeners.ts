@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 
 import type { Clock } from '../../runtime/clock.ts';
+import { limitedLogger, LogLimit } from '../../runtime/log-limit.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { openGrpcListener } from '../../remote/grpc/server.ts';
 import { openHttpListener } from '../../remote/http/server.ts';
@@ -8,6 +9,7 @@ import type { Listener, ListenerOptions, ListenerTls } from '../../remote/listen
 import type { RemoteManager } from '../../remote/manager/port.ts';
 import type { Ingress } from '../../remote/protocol/messages.ts';
 import { openTcpListener } from '../../remote/tcp/server.ts';
+import type { UnprovenMemory } from '../../remote/unproven-memory.ts';
 import { openXmlRpcListener } from '../../remote/xmlrpc/server.ts';
 import { CommandFailure } from '../failure.ts';
 import type { ListenerAddress } from './executor-events.ts';
@@ -17,8 +19,9 @@ export interface ListenersOptions {
   manager: RemoteManager;
   tls: ListenerTls | null;
   registry: Registry;
-  /** Names by which the HTTP listener may be called, beside those of loopback. */
+  /** Names by which listeners over HTTP may be called, beside those of loopback. */
   allowedHosts: readonly string[];
+  unprovenMemory: UnprovenMemory;
   clock: Clock;
   log: Logger;
 }
@@ -33,9 +36,12 @@ export async function openListeners(
   { registry, allowedHosts, ...options }: ListenersOptions,
 ): Promise<Listener[]> {
   const opened: Listener[] = [];
+  const lines = new LogLimit(options.clock);
   try {
     for (const { protocol, host, port } of wanted) {
-      const common = { ...options, host, port };
+      // Anybody may cause what listeners log.
+      const log = limitedLogger(options.log, lines);
+      const common = { ...options, log, host, port };
       opened.push(
         await open[protocol](common, registry, allowedHosts).catch((error: unknown) => {
           throw listenFailure(error, protocol, `${host}:${port}`);
@@ -53,7 +59,8 @@ type Common = Omit<ListenerOptions<never>, 'limits'>;
 
 const open = {
   grpc: openGrpcListener,
-  xmlrpc: openXmlRpcListener,
+  xmlrpc: (common: Common, _registry: Registry, allowedHosts: readonly string[]) =>
+    openXmlRpcListener({ ...common, allowedHosts }),
   tcp: openTcpListener,
   http: (common: Common, registry: Registry, allowedHosts: readonly string[]) =>
     openHttpListener({ ...common, registry, allowedHosts }),

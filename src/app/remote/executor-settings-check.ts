@@ -3,6 +3,7 @@ import { parseHostPort, type HostPort } from '../host-port.ts';
 import { ConfigurationError } from '../failure.ts';
 import type { SettingValues } from '../settings.ts';
 import type { Ingress, Tier } from '../../remote/protocol/messages.ts';
+import { isDefaultRange, ownUserFiles, userRangeFaults, userRangeOf } from './executor-users.ts';
 
 export interface ListenerSetting extends HostPort {
   readonly protocol: Ingress;
@@ -31,7 +32,7 @@ export function configuredTier({ executorTier, executorSandboxMode }: SettingVal
 
 /** @throws ConfigurationError that names every setting that is missing or contradicts another one */
 export function requireExecutorSettings(settings: SettingValues): void {
-  const faults = [...keyFaults(settings), ...listenerFaults(settings), ...tokenFaults(settings)];
+  const faults = [keyFaults, listenerFaults, tokenFaults, userFaults].flatMap((faultsOf) => faultsOf(settings));
   if (faults.length > 0) throw new ConfigurationError(faults);
 }
 
@@ -66,6 +67,17 @@ function listenerFaults(settings: SettingValues): string[] {
     }
   }
   return faults;
+}
+
+/** What is wrong with the default users is said in the log, since the machine came to them later. */
+function userFaults(settings: SettingValues): string[] {
+  return isDefaultRange(userRangeOf(settings)) ? [] : taskUserFaults(settings);
+}
+
+/** Why tasks cannot run as the users of the settings; none where they do not run as users of their own. */
+export function taskUserFaults(settings: SettingValues): string[] {
+  const files = configuredTier(settings) === 'container' ? null : ownUserFiles();
+  return files === null ? [] : userRangeFaults(userRangeOf(settings), settings.executorWorkerCount, files);
 }
 
 function tokenFaults({ executorJwtKeys, executorJwtIssuer }: SettingValues): string[] {

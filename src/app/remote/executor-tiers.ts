@@ -9,7 +9,8 @@ import { TIERS, type Tier } from '../../remote/protocol/messages.ts';
 import { CommandFailure } from '../failure.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
-import { configuredTier } from './executor-settings-check.ts';
+import { configuredTier, taskUserFaults } from './executor-settings-check.ts';
+import { userRangeOf } from './executor-users.ts';
 
 export interface ExecutorTiers {
   /** Of tasks whose event asks for nothing stronger. */
@@ -24,6 +25,7 @@ export interface ExecutorTiers {
  */
 export async function openTiers(settings: SettingValues, log: Logger, stopping: StopSequence): Promise<ExecutorTiers> {
   const tier = configuredTier(settings);
+  for (const fault of taskUserFaults(settings)) log.warn({ tier }, fault);
   const own = await openOne(tier, settings, log, stopping).catch((error: unknown) => {
     throw new CommandFailure(`HEDDLE_EXECUTOR_TIER: ${reasonOf(error)}`, { cause: error });
   });
@@ -50,9 +52,11 @@ async function openOne(
   const opened = await openTier(tier, {
     workers: settings.executorWorkerCount,
     memoryMb: settings.executorMemoryMb,
+    tmpBytes: settings.executorTmpMb * 1_048_576,
     // Users of tasks must be able to pass it, which they cannot in the executor's own directory.
     directory: tmpdir(),
-    users: { first: settings.executorFirstUser, count: settings.executorUserCount },
+    users: userRangeOf(settings),
+    privateTmp: settings.executorPrivateTmp,
     container: {
       command: settings.executorContainerCommand,
       image: settings.executorContainerImage,

@@ -17,6 +17,7 @@ import { createRemoteManager, type OpenRemoteManager } from '../../remote/manage
 import { createRemoteMetrics, type RemoteMetrics } from '../../remote/observe/metrics.ts';
 import { createTaskTracing } from '../../remote/observe/spans.ts';
 import type { Ingress } from '../../remote/protocol/messages.ts';
+import { UnprovenMemory } from '../../remote/unproven-memory.ts';
 import { RevokedCertificates } from '../../remote/security/revoked-certificates.ts';
 import { openAuthenticator } from '../../remote/security/authenticator.ts';
 import { memoryKeyRing, openKeyRingFile, type KeyRing } from '../../remote/security/key-ring.ts';
@@ -86,7 +87,8 @@ export async function openExecutor(start: Start): Promise<Executor> {
     listening: () => listeners.map((each) => each.protocol),
   });
   const allowedHosts = settings.allowedRequestHosts;
-  const options = { manager, tls, registry: metrics.registry, allowedHosts, clock, log };
+  const unprovenMemory = new UnprovenMemory(settings.executorUnprovenMaxMb * 1_048_576);
+  const options = { manager, tls, registry: metrics.registry, allowedHosts, unprovenMemory, clock, log };
   const opened = await openListeners(listenerSettings(settings), options);
   listeners.push(...opened);
   const closeListeners = () => Promise.all(opened.map((listener) => listener.close(1_000)));

@@ -1,4 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts';
+import { RateBuckets } from '../../runtime/rate-buckets.ts';
 import type { Pace } from './port.ts';
 
 export interface PaceOptions {
@@ -36,8 +37,6 @@ const SAME_SHARE = 1.25;
 /** By how much such loss may vary from one decision to the next. */
 const TOLERANCE = 0.1;
 const TOLERANCE_SMOOTHING = 0.1;
-/** Buckets below this number are not worth looking through. */
-const HOSTS_SWEPT_MIN = 4096;
 
 /** Packets that may leave at once at a rate. */
 export function burstOf(rate: number): number {
@@ -58,14 +57,14 @@ export function createPace({ clock, rate, host_rate }: PaceOptions): Pace {
 class TokenBuckets implements Pace {
   readonly #clock: Clock;
   readonly #adaptive: AdaptiveRate;
-  readonly #hosts: HostBuckets | null;
+  readonly #hosts: RateBuckets | null;
   #tokens: number;
   #filledAt: number;
 
   constructor(clock: Clock, rate: number, hostRate: number) {
     this.#clock = clock;
     this.#adaptive = new AdaptiveRate(rate, clock.monotonic());
-    this.#hosts = hostRate === Infinity ? null : new HostBuckets(hostRate);
+    this.#hosts = hostRate === Infinity ? null : new RateBuckets({ perSecond: hostRate, burst: burstOf(hostRate) });
     this.#tokens = burstOf(rate);
     this.#filledAt = clock.monotonic();
   }
@@ -120,37 +119,6 @@ class TokenBuckets implements Pace {
 
   #waitMs(tokens: number): number {
     return ((tokens - this.#tokens) * 1000) / this.rate;
-  }
-}
-
-/**
- * One bucket for each host that was sent to lately, kept as the time at which it would be full again: a bucket that is full
- * needs no memory, so there are never more than packets of the time that one takes to fill.
- */
-class HostBuckets {
-  readonly #fullAt = new Map<string, number>();
-  readonly #intervalMs: number;
-  readonly #burstMs: number;
-  #sweepAt = HOSTS_SWEPT_MIN;
-
-  constructor(rate: number) {
-    this.#intervalMs = 1000 / rate;
-    this.#burstMs = burstOf(rate) * this.#intervalMs;
-  }
-
-  take(host: string, now: number): number {
-    const fullAt = Math.max(now, this.#fullAt.get(host) ?? now) + this.#intervalMs;
-    // A rounding error of the sum must not cost a whole interval.
-    const waitMs = fullAt - now - this.#burstMs;
-    if (waitMs > 1e-6) return waitMs;
-    this.#fullAt.set(host, fullAt);
-    if (this.#fullAt.size > this.#sweepAt) this.#sweep(now);
-    return 0;
-  }
-
-  #sweep(now: number): void {
-    for (const [host, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(host);
-    this.#sweepAt = Math.max(HOSTS_SWEPT_MIN, this.#fullAt.size * 2);
   }
 }
 

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
+import type { Rate } from '../../runtime/rate-buckets.ts';
 import { firstLineOf, headOfRotated, readTail, renameDurably, rotatedPath, syncDirectory } from './files.ts';
 import { formatLine, type ChainHead } from './line.ts';
 import type { AuditEntry, AuditLog } from './port.ts';
@@ -34,8 +35,8 @@ export interface AuditLogOptions {
   fileBytesMax?: number;
   /** All of it is kept by default. */
   retention?: AuditRetention;
-  /** Refusals of callers that nobody knows, a second; further ones are counted. Default 100. */
-  unknownRejectionsPerSecond?: number;
+  /** Refusals of callers that nobody knows; further ones are counted. Default 100 at once and 3 a second. */
+  unknownRejections?: Rate;
   /** Told how many entries were lost, because the disk did not take them. */
   onLost?: (count: number) => void;
 }
@@ -109,7 +110,7 @@ class ChainedLog implements AuditLog {
     this.#size = at.size;
     this.#first = at.first;
     this.#retention = options.retention ?? KEEP_ALL;
-    this.#rejections = new RejectionLimit(options.clock, options.unknownRejectionsPerSecond);
+    this.#rejections = new RejectionLimit(options.clock, options.unknownRejections);
   }
 
   append(entry: AuditEntry): void {

@@ -1,38 +1,33 @@
 import type { Clock } from '../../runtime/clock.ts';
+import { type Rate, RateBuckets } from '../../runtime/rate-buckets.ts';
 import type { AuditEntry } from './port.ts';
 
-const PER_SECOND = 100;
-const WINDOW_MS = 1_000;
+/** 1,000 bytes a second at most, which a log of 1 GiB holds for more than a week. */
+const REJECTIONS: Rate = { perSecond: 3, burst: 100 };
+const SUMMARY_MS = 10_000;
 
 /**
- * Keeps callers that nobody knows from filling the disk: of their refusals so many a second are written down, and the
- * others as one count. Of known callers every one is kept.
+ * Keeps callers that nobody knows from filling the disk: of their refusals a few a second are written down, and the others
+ * as one count every ten seconds. Of known callers every one is kept.
  */
 export class RejectionLimit {
   readonly #clock: Clock;
-  readonly #perSecond: number;
-  #windowStart = -Infinity;
-  #kept = 0;
+  readonly #rates: RateBuckets;
   #suppressed = 0;
+  #suppressedSince = 0;
 
-  constructor(clock: Clock, perSecond = PER_SECOND) {
+  constructor(clock: Clock, rate = REJECTIONS) {
     this.#clock = clock;
-    this.#perSecond = perSecond;
+    this.#rates = new RateBuckets(rate);
   }
 
-  /** What is to be written now: the entry, or nothing; before it the count of those left out, once it is known. */
+  /** What is to be written now: the entry, or nothing; before it the count of those left out, once it is due. */
   filter(entry: AuditEntry): AuditEntry[] {
     const now = this.#clock.monotonic();
-    const counted = now - this.#windowStart >= WINDOW_MS ? this.end() : [];
+    const counted = this.#suppressed > 0 && now - this.#suppressedSince >= SUMMARY_MS ? this.end() : [];
     if (entry.action !== 'rejected' || entry.client !== null) return [...counted, entry];
-    if (now - this.#windowStart >= WINDOW_MS) {
-      this.#windowStart = now;
-      this.#kept = 0;
-    }
-    if (this.#kept < this.#perSecond) {
-      this.#kept += 1;
-      return [...counted, entry];
-    }
+    if (this.#rates.take('', now) === 0) return [...counted, entry];
+    if (this.#suppressed === 0) this.#suppressedSince = now;
     this.#suppressed += 1;
     return counted;
   }
@@ -42,7 +37,7 @@ export class RejectionLimit {
     const count = this.#suppressed;
     this.#suppressed = 0;
     if (count === 0) return [];
-    const detail = 'further refusals of unknown callers within one second';
-    return [{ action: 'suppressed', count, detail }];
+    const seconds = Math.max(1, Math.round((this.#clock.monotonic() - this.#suppressedSince) / 1000));
+    return [{ action: 'suppressed', count, detail: `further refusals of unknown callers within ${seconds} s` }];
   }
 }

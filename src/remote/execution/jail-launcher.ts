@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ControlGroup } from './control-groups.ts';
+import { childOf, onlyChildOf } from './family.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { librariesOf } from './libraries.ts';
 import { PACKAGE_IS_THERE } from './child/package-name.ts';
@@ -150,20 +150,4 @@ function fixedParameters({ settings, stage, node }: LauncherParts, libraries: re
     ...DEVICES.flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]),
     ...['--perms', '0700', '--size', String(settings.tmpBytes), '--tmpfs', '/tmp'],
   ];
-}
-
-/** The process within the jail, seen from outside: bubblewrap itself waits for it. @throws Error where it has ended */
-function onlyChildOf(pid: number): number {
-  const child = childOf(pid);
-  if (child === null) throw new Error('the process in the jail has ended');
-  return child;
-}
-
-/** Null where there is none, any more or yet. */
-function childOf(pid: number): number | null {
-  try {
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]) || null;
-  } catch {
-    return null;
-  }
 }

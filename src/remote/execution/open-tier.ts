@@ -10,10 +10,11 @@ import { isKubernetes } from './kubernetes-command.ts';
 import { KubernetesLauncher } from './kubernetes-launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { measureBaseline } from './limits.ts';
-import { type TierOptions, withDefaults } from './options.ts';
+import { type TierOptions, type TierSettings, withDefaults } from './options.ts';
 import { PooledTier } from './pooled-tier.ts';
 import type { ExecutionTier } from './port.ts';
 import { cannotGive, probeTier, requireCommands, requireNoNetwork } from './probe.ts';
+import { PrivateTmp } from './private-tmp.ts';
 import { type LauncherParts, ProcessLauncher } from './process-launcher.ts';
 import { Slots } from './slots.ts';
 import { isReachable, Stage } from './stage.ts';
@@ -36,13 +37,14 @@ export async function openTier(tier: Tier, options: TierOptions): Promise<Execut
     await stage.remove();
   };
   try {
-    const node = await reachableNode(stage);
+    const privateTmp = await privateTmpOf(tier, stage, settings);
+    const node = await reachableNode(stage, privateTmp);
     const { clock, log } = settings;
     const { starter: script, directory } = stage;
     starter = await Starter.open({ script, node, directory, clock, log }).catch((error: unknown) => {
       throw cannotGive(tier, error instanceof Error ? error.message : String(error));
     });
-    const opened = await makeTier(tier, await partsOf({ settings, stage, groups, node, starter }), release);
+    const opened = await makeTier(tier, await partsOf({ settings, stage, groups, node, starter, privateTmp }), release);
     await probeTier(opened, stage, settings);
     return opened;
   } catch (error) {
@@ -78,10 +80,29 @@ async function partsOf(parts: Omit<LauncherParts, 'baselineBytes' | 'slots'>): P
   return { ...parts, baselineBytes, slots: new Slots(settings.users) };
 }
 
+/** Of the tiers that see the machine's files: elsewhere what is written to is the task's own. */
+async function privateTmpOf(tier: Tier, stage: Stage, settings: TierSettings): Promise<PrivateTmp | null> {
+  const { tmpBytes, environment, clock, startMs, log } = settings;
+  if ((tier !== 'pooled' && tier !== 'process') || !settings.privateTmp) return null;
+  const { directory } = stage;
+  const options = { bytesMax: tmpBytes, stage: directory, environment, clock, withinMs: startMs };
+  const opened = await PrivateTmp.open(options);
+  if (typeof opened === 'string') {
+    log.warn(
+      { tier, reason: opened },
+      "tasks write to the machine's own /tmp, /var/tmp and /dev/shm, and can fill them",
+    );
+    return null;
+  }
+  stage.hide((path) => opened.covers(path));
+  return opened;
+}
+
 /** This very Node, or a copy where its folder is not open to the users of tasks. */
-async function reachableNode(stage: Stage): Promise<string> {
+async function reachableNode(stage: Stage, privateTmp: PrivateTmp | null): Promise<string> {
   const node = await realpath(process.execPath);
-  if (process.getuid?.() !== 0 || (await isReachable(node))) return node;
+  const isHidden = privateTmp?.covers(node) ?? false;
+  if (!isHidden && (process.getuid?.() !== 0 || (await isReachable(node)))) return node;
   const copy = join(stage.directory, 'node');
   await copyFile(node, copy);
   await chmod(copy, 0o755);

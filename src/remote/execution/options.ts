@@ -28,8 +28,10 @@ export interface TierOptions {
   environment?: Readonly<Record<string, string>>;
   /** Where the directory is made that processes of tasks are started from; every user must be able to pass it. */
   directory: string;
-  /** Size of the private temporary directory of a task, bytes; 16 MiB by default. */
+  /** Size of each private temporary directory of a task, and of its largest file, bytes; 16 MiB by default. */
   tmpBytes?: number;
+  /** Whether pooled and plain processes get directories for temporary files of their own where it can be; true by default. */
+  privateTmp?: boolean;
   /** Files that a task can have open; 256 by default. */
   openFiles?: number;
   /** Between the signal that aborts and the end by force; 50 by default. */
@@ -82,6 +84,7 @@ export function withDefaults(options: TierOptions): TierSettings {
     memoryMb: 256,
     environment: ENVIRONMENT,
     tmpBytes: 16 * 1024 * 1024,
+    privateTmp: true,
     openFiles: 256,
     graceMs: 50,
     startMs: 10_000,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readlinkSync, statSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, parse, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -29,11 +29,18 @@ const PLACES_MAX = 32;
  */
 export class Stage {
   readonly directory: string;
+  /** Whether processes of tasks do not see a path of the machine. */
+  #isHidden: (path: string) => boolean = () => false;
   /** Where code lies for every user, used last standing last. */
   readonly #places = new Map<string, Promise<string>>();
 
   private constructor(directory: string) {
     this.directory = directory;
+  }
+
+  /** From now on processes of tasks do not see these paths of the machine. */
+  hide(isHidden: (path: string) => boolean): void {
+    this.#isHidden = isHidden;
   }
 
   /** @param parent where it is made; cleared of what executors that have ended left there */
@@ -73,7 +80,8 @@ export class Stage {
   }
 
   async #placeOf(code: EventCode): Promise<string> {
-    return (await isReachable(join(code.directory, code.entry))) ? code.directory : this.#copy(code);
+    const isHidden = this.#isHidden(await realpath(code.directory));
+    return !isHidden && (await isReachable(join(code.directory, code.entry))) ? code.directory : this.#copy(code);
   }
 
   #forgetOldest(): void {

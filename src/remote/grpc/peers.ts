@@ -5,6 +5,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { addressOf, type Connections } from '../connections.ts';
 import { peerCertificateOf } from '../listener.ts';
 import type { PeerCertificate } from '../security/port.ts';
+import type { UnprovenShare } from '../unproven-memory.ts';
 import type { GrpcLimits } from './limits.ts';
 
 /** A reader who takes less than this in a whole period takes nothing: answers to pings count for no progress. */
@@ -21,6 +22,8 @@ export class Peer {
   readonly #socket: Socket;
   readonly #limits: GrpcLimits;
   readonly #clock: Clock;
+  readonly #connections: Connections;
+  readonly #share: UnprovenShare;
   /** Requests of which a part may have arrived; what the socket had read, and what was completed, since there are any. */
   #arriving = 0;
   #readBefore = 0;
@@ -30,21 +33,33 @@ export class Peer {
   #writtenBefore = 0;
   #cancelWatch: (() => void) | null = null;
 
-  constructor(socket: Socket, limits: GrpcLimits, clock: Clock) {
+  constructor(socket: Socket, connections: Connections, limits: GrpcLimits, clock: Clock) {
     this.#socket = socket;
     this.#limits = limits;
     this.#clock = clock;
+    this.#connections = connections;
+    this.#share = connections.shareOf(socket, () => this.cut());
     this.certificate = socket instanceof TLSSocket ? peerCertificateOf(socket) : null;
     this.remoteAddress = addressOf(socket);
     socket.once('close', () => this.#cancelWatch?.());
   }
 
+  /** Whether somebody who holds a key is at the other end. */
+  get isProven(): boolean {
+    return this.#connections.isProven(this.#socket);
+  }
+
   /** About as many bytes as the requests hold that are not answered yet, and those of which only a part has arrived. */
   get heldBytes(): number {
-    if (this.#arriving === 0) return this.#completeBytes;
+    return this.#completeBytes + this.#unfinishedBytes();
+  }
+
+  /** What the socket has read counts, not the parts of requests: each of them may hold on to all that was read with it. */
+  #unfinishedBytes(): number {
+    if (this.#arriving === 0) return 0;
     const arrived = this.#socket.bytesRead - this.#readBefore - this.#completedBytes;
     const mostBytes = this.#arriving * this.#limits.message_bytes_max;
-    return this.#completeBytes + Math.max(0, Math.min(arrived, mostBytes));
+    return Math.max(0, Math.min(arrived, mostBytes));
   }
 
   /** A request begins to arrive. */
@@ -56,11 +71,17 @@ export class Peer {
     this.#arriving += 1;
   }
 
+  /** A part of a request has arrived. */
+  grow(): void {
+    this.#share.hold(this.#unfinishedBytes());
+  }
+
   /** It has arrived, or never will. @param bytes of it that are held until it is answered */
   complete(bytes: number): void {
     this.#arriving -= 1;
     this.#completedBytes += bytes;
     this.#completeBytes += bytes;
+    this.#share.hold(this.#unfinishedBytes());
   }
 
   /** It is answered. */
@@ -146,6 +167,11 @@ export class Peers {
       total -= bytes;
       if (total <= bytesMax) return;
     }
+  }
+
+  of(socket: Socket | TLSSocket): Peer | undefined {
+    const name = nameOf(socket);
+    return name === null ? undefined : this.#ready.get(name);
   }
 
   get(name: string): Peer | undefined {

@@ -1,8 +1,10 @@
-import type { Http2Server, Http2Session, ServerHttp2Stream } from 'node:http2';
-
-import type { Server as GrpcServer } from '@grpc/grpc-js';
+import type { Socket } from 'node:net';
+import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 
 import type { Clock } from '../../runtime/clock.ts';
+import { RateBuckets } from '../../runtime/rate-buckets.ts';
+import { addressOf } from '../connections.ts';
+import type { Peer } from './peers.ts';
 
 interface ResetCount {
   sinceMs: number;
@@ -11,47 +13,109 @@ interface ResetCount {
 
 const WINDOW_MS = 1_000;
 
-type StreamListener = (stream: ServerHttp2Stream, ...rest: unknown[]) => void;
-
 /** Resets of one connection: as many at once as it may have streams, and so many more a second. Beyond, HTTP/2 ends it. */
 const RESETS_PER_SECOND = 16;
+/** Resets of all connections of one address over which nobody has proven a key; ten seconds of them can be owed. */
+const ADDRESS_RESETS = { perSecond: RESETS_PER_SECOND, burst: 128, debt: 160 };
+/** Between two connections of an address that owes resets. */
+const TURN_MS = 100;
 
-/** What the library keeps to itself and has no option for; a test holds that it is still there. */
-interface Inside {
-  commonServerOptions: object;
-  http2Servers: Map<Http2Server, unknown>;
-}
-
-/** Bounds how often a peer may reset its streams. To be called before the library makes its own server of HTTP/2. */
-export function limitResets(server: GrpcServer, burst: number): void {
-  const { commonServerOptions } = server as unknown as Inside;
-  Object.assign(commonServerOptions, { streamResetBurst: burst, streamResetRate: RESETS_PER_SECOND });
+/** The options of HTTP/2 that bound how often a peer may reset its streams. */
+export function resetOptions(burst: number): object {
+  return { streamResetBurst: burst, streamResetRate: RESETS_PER_SECOND };
 }
 
 /**
- * Cuts a connection at the reset that is one too many. HTTP/2 itself looks at its bound once a read, and thousands of
- * streams fit into one, each of which would cost a call of the library.
+ * Bounds what it costs that peers reset their streams. A connection is cut at the reset that is one too many: HTTP/2 itself
+ * looks at its bound once a read, and thousands of streams fit into one, each of which would cost a call of the library.
+ * And whoever comes again at once has to wait: of an address whose strangers reset too much, connections begin one after
+ * another, in their order, and end with their first reset or two, until it has kept still for some seconds.
  */
-export function cutAtResets(server: GrpcServer, burst: number, clock: Clock): void {
-  for (const http2Server of (server as unknown as Inside).http2Servers.keys()) {
-    const counts = new WeakMap<Http2Session, ResetCount>();
-    for (const listener of http2Server.listeners('stream') as StreamListener[]) {
-      http2Server.off('stream', listener);
-      http2Server.on('stream', (stream: ServerHttp2Stream, ...rest: unknown[]) => {
-        const { session } = stream;
-        if (session === undefined || session.destroyed) return;
-        stream.once('close', () => {
-          if (stream.rstCode === 0) return;
-          const nowMs = clock.monotonic();
-          const before = counts.get(session);
-          const count =
-            before === undefined || nowMs - before.sinceMs > WINDOW_MS ? { sinceMs: nowMs, resets: 0 } : before;
-          count.resets += 1;
-          counts.set(session, count);
-          if (count.resets > burst) session.destroy();
-        });
-        listener.call(http2Server, stream, ...rest);
-      });
+export class ResetGuard {
+  readonly #burst: number;
+  readonly #clock: Clock;
+  readonly #counts = new WeakMap<Http2Session, ResetCount>();
+  readonly #addresses = new RateBuckets(ADDRESS_RESETS);
+  readonly #turns = new Map<string, Turns>();
+
+  constructor(burst: number, clock: Clock) {
+    this.#burst = burst;
+    this.#clock = clock;
+  }
+
+  /** Begins a connection: at once, or when it is its turn. */
+  admit(socket: Socket, begin: () => void): void {
+    const address = addressOf(socket);
+    let turns = this.#turns.get(address);
+    if (turns === undefined) {
+      if (!this.#addresses.isOverdrawn(address, this.#clock.monotonic())) {
+        begin();
+        return;
+      }
+      turns = new Turns(this.#clock, () => this.#turns.delete(address));
+      this.#turns.set(address, turns);
     }
+    turns.enter(socket, begin);
+  }
+
+  watch(stream: ServerHttp2Stream, session: Http2Session, peer: Peer | undefined): void {
+    stream.once('close', () => {
+      if (stream.rstCode === 0) return;
+      const isTooMuch = this.#isTooMuch(session);
+      if (this.#isTooMuchOfAddress(peer) || isTooMuch) session.destroy();
+    });
+  }
+
+  #isTooMuch(session: Http2Session): boolean {
+    const nowMs = this.#clock.monotonic();
+    const before = this.#counts.get(session);
+    const count = before === undefined || nowMs - before.sinceMs > WINDOW_MS ? { sinceMs: nowMs, resets: 0 } : before;
+    count.resets += 1;
+    this.#counts.set(session, count);
+    return count.resets > this.#burst;
+  }
+
+  #isTooMuchOfAddress(peer: Peer | undefined): boolean {
+    if (peer === undefined || peer.isProven) return false;
+    const nowMs = this.#clock.monotonic();
+    this.#addresses.charge(peer.remoteAddress, nowMs);
+    return this.#addresses.isOverdrawn(peer.remoteAddress, nowMs);
+  }
+}
+
+/** Connections of one address that begin one after another. */
+class Turns {
+  readonly #clock: Clock;
+  readonly #onEmpty: () => void;
+  readonly #waiting = new Map<Socket, () => void>();
+  #isArmed = false;
+
+  constructor(clock: Clock, onEmpty: () => void) {
+    this.#clock = clock;
+    this.#onEmpty = onEmpty;
+  }
+
+  enter(socket: Socket, begin: () => void): void {
+    this.#waiting.set(socket, begin);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.#waiting.delete(socket));
+    this.#arm();
+  }
+
+  #arm(): void {
+    if (this.#isArmed) return;
+    this.#isArmed = true;
+    this.#clock.after(TURN_MS, () => {
+      this.#isArmed = false;
+      const [next] = this.#waiting;
+      if (next === undefined) {
+        this.#onEmpty();
+        return;
+      }
+      const [socket, begin] = next;
+      this.#waiting.delete(socket);
+      begin();
+      this.#arm();
+    });
   }
 }

@@ -19,7 +19,8 @@ import { HealthService } from './health.ts';
 import { ANSWER_MESSAGE_BYTES_MAX, GRPC_LIMITS, type GrpcLimits } from './limits.ts';
 import { loadGrpc } from './packages.ts';
 import { Peer, Peers } from './peers.ts';
-import { limitResets, cutAtResets } from './reset-guard.ts';
+import { resetOptions, ResetGuard } from './reset-guard.ts';
+import { setHttp2Options, watchStreams } from './streams.ts';
 import { loadWire } from './wire.ts';
 
 export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';
@@ -34,19 +35,25 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
   const limits = { ...GRPC_LIMITS, ...options.limits };
   const { manager, clock, log } = options;
   const [grpc, wire] = await Promise.all([loadGrpc(), loadWire()]);
-  const connections = new Connections(limits);
+  const connections = new Connections(limits, options.unprovenMemory);
   const peers = new Peers(connections);
   const server = new grpc.Server(serverOptions(limits));
   const context: CallContext = { grpc, wire, manager, peers, limits, clock, log };
   const health = await HealthService.load({ manager, peers, limits, clock });
-  limitResets(server, limits.in_flight_max);
+  setHttp2Options(server, resetOptions(limits.in_flight_max));
   registerCall(server, wire.callPath, (call) => handleCall(context, call, false));
   registerCall(server, wire.watchPath, (call) => handleCall(context, call, true));
   for (const [path, handle] of health.calls) registerCall(server, path, handle);
   // The sockets are ours, and the library gets those that have passed: it has no word in TLS, and a reload cuts no call.
   const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
-  cutAtResets(server, limits.in_flight_max, clock);
-  const listening = new GrpcListener(options, { limits, connections, peers, server, injector, health });
+  const resets = new ResetGuard(limits.in_flight_max, clock);
+  watchStreams(server, (stream, session) => {
+    if (session.destroyed) return;
+    const peer = peers.of(session.socket);
+    stream.on('data', () => peer?.grow());
+    resets.watch(stream, session, peer);
+  });
+  const listening = new GrpcListener(options, { limits, connections, peers, resets, server, injector, health });
   await listening.listen();
   return listening;
 }
@@ -78,6 +85,7 @@ interface Parts {
   limits: GrpcLimits;
   connections: Connections;
   peers: Peers;
+  resets: ResetGuard;
   server: GrpcServer;
   injector: ConnectionInjector;
   health: HealthService;
@@ -133,21 +141,22 @@ class GrpcListener implements Listener {
   }
 
   #plainServer(): TcpServer {
-    return createTcpServer({ noDelay: true }, (socket) => {
-      if (!this.#parts.peers.admit(socket)) return;
-      this.#accept(socket);
-    });
+    return createTcpServer({ noDelay: true }, (socket) => this.#admit(socket, () => this.#accept(socket)));
   }
 
   #tlsServer(tls: ListenerTls): TlsServer {
-    const { limits, peers } = this.#parts;
+    const { limits } = this.#parts;
     const options = { ...tlsServerOptions(tls, limits.tls_handshake_ms), ALPNProtocols: [ALPN], noDelay: true };
     const server = createTlsServer(options, (socket) => {
       if (socket.alpnProtocol === ALPN) this.#accept(socket);
       else socket.destroy();
     });
     // Before TLS has its turn: a connection that is not let in costs no handshake.
-    server.prependListener('connection', (socket: Socket) => peers.admit(socket));
+    const handshakes = server.listeners('connection') as ((socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      this.#admit(socket, () => handshakes.forEach((begin) => begin.call(server, socket)));
+    });
     server.on('tlsClientError', (error, socket) => {
       this.#options.log.debug({ err: error, listener: 'grpc' }, 'a TLS handshake failed');
       socket.destroy();
@@ -155,13 +164,18 @@ class GrpcListener implements Listener {
     return server;
   }
 
+  #admit(socket: Socket, begin: () => void): void {
+    const { peers, resets } = this.#parts;
+    if (peers.admit(socket)) resets.admit(socket, begin);
+  }
+
   #accept(socket: Socket): void {
-    const { limits, peers, injector } = this.#parts;
+    const { connections, limits, peers, injector } = this.#parts;
     socket.on('error', (error) => {
       this.#options.log.debug({ err: error, listener: 'grpc' }, 'a connection broke');
       socket.destroy();
     });
-    peers.add(socket, new Peer(socket, limits, this.#options.clock));
+    peers.add(socket, new Peer(socket, connections, limits, this.#options.clock));
     injector.injectConnection(socket);
   }
 }

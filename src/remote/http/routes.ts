@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../../runtime/clock.ts';
 import { REMOTE_CODES, RemoteFailure } from '../protocol/codes.ts';
 import { refusalPayload } from '../protocol/refusal.ts';
+import type { UnprovenShare } from '../unproven-memory.ts';
 import { answerPoll, type PollOrigin } from './poll.ts';
 
 export interface RouteSurroundings extends PollOrigin {
@@ -12,6 +13,8 @@ export interface RouteSurroundings extends PollOrigin {
   readonly bodyBytesMax: number;
   readonly clock: Clock;
   readonly onProven: () => void;
+  /** Where the connection counts the bodies that it holds while nobody has proven a key over it. */
+  readonly share: UnprovenShare;
 }
 
 const HEALTH_PATH = '/healthz';
@@ -55,7 +58,7 @@ async function poll(
   around: RouteSurroundings,
 ): Promise<void> {
   try {
-    const body = await bodyOf(request, around.bodyBytesMax);
+    const body = await bodyOf(request, around);
     const answer = await answerPoll(request, correlationId, body, around);
     if (answer.proven) around.onProven();
     send(response, answer.status, answer.headers, answer.body);
@@ -68,17 +71,22 @@ async function poll(
   }
 }
 
-async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+async function bodyOf(request: IncomingMessage, { bodyBytesMax: bytesMax, share }: RouteSurroundings): Promise<Buffer> {
   const tooLarge = new RemoteFailure('MALFORMED', `The payload is larger than ${bytesMax} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge;
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > bytesMax) throw tooLarge;
-    parts.push(part);
+  try {
+    for await (const part of request as AsyncIterable<Buffer>) {
+      size += part.length;
+      if (size > bytesMax) throw tooLarge;
+      parts.push(part);
+      share.hold(size);
+    }
+    return Buffer.concat(parts);
+  } finally {
+    share.hold(0);
   }
-  return Buffer.concat(parts);
 }
 
 /** Ends the exchange, unless the other end has gone. */

@@ -4,9 +4,8 @@ import { TLSSocket } from 'node:tls';
 
 import type { Registry } from 'prom-client';
 
-import { isCrossOrigin, KnownHosts } from '../../runtime/web-origin.ts';
 import { addressOf } from '../connections.ts';
-import { BoundedHttpServer } from '../http-server.ts';
+import { BoundedHttpServer, FOREIGN } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
@@ -48,17 +47,22 @@ class HttpListener implements Listener {
   readonly #options: HttpListenerOptions;
   readonly #limits: HttpLimits;
   readonly #http: BoundedHttpServer;
-  /** Null with TLS: a name that leads here by deceit has no certificate. */
-  readonly #knownHosts: KnownHosts | null;
   readonly #connections = new WeakMap<Socket, Connection>();
 
   constructor(options: HttpListenerOptions) {
     this.#options = options;
     this.#limits = { ...HTTP_LIMITS, ...options.limits };
-    const { tls, clock, log, allowedHosts = [] } = options;
-    this.#knownHosts = tls === null ? new KnownHosts(allowedHosts) : null;
+    const { tls, unprovenMemory, clock, log, allowedHosts } = options;
     const bounds = { limits: this.#limits, headerBytesMax: this.#limits.header_bytes_max, requireHostHeader: true };
-    this.#http = new BoundedHttpServer({ protocol: this.protocol, tls, ...bounds, clock, log });
+    this.#http = new BoundedHttpServer({
+      protocol: this.protocol,
+      tls,
+      ...bounds,
+      allowedHosts,
+      unprovenMemory,
+      clock,
+      log,
+    });
     this.#http.server.on('request', (request, response) => this.#onRequest(request, response));
     // Nothing is said over a connection for long: whoever is at the other end has stopped reading.
     this.#http.server.setTimeout(this.#limits.output_ms + POLL_WAIT_MS_MAX, (socket: Socket) => socket.destroy());
@@ -83,9 +87,9 @@ class HttpListener implements Listener {
       request.socket.destroy();
       return;
     }
-    if (this.#isForeign(request)) {
+    if (this.#http.isForeign(request)) {
       response.shouldKeepAlive = false;
-      send(response, 403, {}, Buffer.from('pages of other sites may not call this executor\n'));
+      send(response, 403, {}, Buffer.from(`${FOREIGN}\n`));
       return;
     }
     connection.inFlight += 1;
@@ -101,11 +105,6 @@ class HttpListener implements Listener {
     });
   }
 
-  /** Whether a web page sends it: through a name of its own that leads here, or from another origin. */
-  #isForeign({ headers }: IncomingMessage): boolean {
-    return this.#knownHosts?.has(headers.host) === false || isCrossOrigin(headers, null);
-  }
-
   #connectionOf(socket: Socket): Connection {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
@@ -119,6 +118,7 @@ class HttpListener implements Listener {
       remoteAddress: addressOf(socket),
       signal: new AbortController().signal,
       onProven: () => this.#http.sockets.markProven(socket),
+      share: this.#http.sockets.shareOf(socket, () => socket.destroy()),
     };
     const connection: Connection = { around, inFlight: 0 };
     this.#connections.set(socket, connection);

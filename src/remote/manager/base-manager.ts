@@ -1,3 +1,4 @@
+import { LogLimit } from '../../runtime/log-limit.ts';
 import { Loop } from '../../runtime/loop.ts';
 import { RemoteFailure } from '../protocol/codes.ts';
 import { logTaskRejected } from '../observe/log-record.ts';
@@ -23,12 +24,15 @@ export class BaseManager implements RemoteManager {
   readonly #dispatcher: Dispatcher;
   readonly #cleanup: Loop;
   readonly #openedAt: number;
+  /** Of lines about callers that nobody knows. */
+  readonly #strangerLines: LogLimit;
 
   constructor(context: ManagerContext) {
     const { clock, log } = context.options;
     this.#context = context;
     this.#dispatcher = new Dispatcher(context);
     this.#openedAt = clock.monotonic();
+    this.#strangerLines = new LogLimit(clock);
     this.#cleanup = new Loop({
       name: 'cleanup of remote tasks',
       intervalMs: CLEANUP_INTERVAL_MS,
@@ -100,6 +104,7 @@ export class BaseManager implements RemoteManager {
   async close(): Promise<void> {
     const { journal, closing, waits } = this.#context;
     closing.begin();
+    this.#strangerLines.flush();
     this.#dispatcher.close();
     await this.#cleanup.stop();
     await journal.close();
@@ -143,7 +148,7 @@ export class BaseManager implements RemoteManager {
     metrics.error(code, ingress);
     audit.append({ action: 'rejected', client, ingress, remote_address, code, event_name: eventName });
     const rejected = { code, message, protocol: ingress, client_id: client, remote_address, event_name: eventName };
-    logTaskRejected(log, rejected);
+    logTaskRejected(log, rejected, this.#strangerLines);
     const keys = caller?.keys ?? this.#keysOf(received, code);
     return respond(this.#context, received, keys, failureAnswer(this.#context, failure), 0);
   }

@@ -1,3 +1,4 @@
+import type { LogLimit } from '../../runtime/log-limit.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { RemoteCode } from '../protocol/codes.ts';
 import type { Ingress } from '../protocol/messages.ts';
@@ -32,9 +33,15 @@ export function logTaskCompleted(log: Logger, task: CompletedTask): void {
   log.info(fields, `task ${task.correlation_id} (${task.event_name}): ${end}`);
 }
 
-/** One line for each request that was refused: `event` is `task_rejected`. What is the executor's own fault stands out. */
-export function logTaskRejected(log: Logger, { message, ...request }: RejectedRequest): void {
+/**
+ * One line for each request that was refused: `event` is `task_rejected`. What is the executor's own fault stands out.
+ *
+ * @param strangers limits the lines of requests that nobody is known to have sent, by their codes
+ */
+export function logTaskRejected(log: Logger, { message, ...request }: RejectedRequest, strangers: LogLimit): void {
   const fields = { event: 'task_rejected', ...request };
-  if (request.code === 'INTERNAL') log.error(fields, `refused: ${message}`);
-  else log.info(fields, `refused: ${message}`);
+  const { code, client_id } = request;
+  const level = code === 'INTERNAL' ? 'error' : 'info';
+  if (client_id === null) strangers.write(log, level, `task_rejected ${code}`, fields, `refused: ${message}`);
+  else log[level](fields, `refused: ${message}`);
 }

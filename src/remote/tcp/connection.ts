@@ -5,9 +5,10 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { addressOf, provesKey } from '../connections.ts';
 import type { RemoteManager, Reply } from '../manager/port.ts';
-import type { RemoteFailure } from '../protocol/codes.ts';
+import { RemoteFailure } from '../protocol/codes.ts';
 import { malformed, refusalPayload } from '../protocol/refusal.ts';
 import type { PeerCertificate } from '../security/port.ts';
+import type { UnprovenShare } from '../unproven-memory.ts';
 import { type Frame, FrameReader, type FrameStage } from './frames.ts';
 import { HeaderFault, readRequest, refusal, responseHeader, type FramedRequest } from './header.ts';
 import { Outbox } from './outbox.ts';
@@ -21,6 +22,8 @@ export interface ConnectionSurroundings {
   readonly log: Logger;
   /** Somebody who holds a key is at the other end of this connection. */
   onProven(connection: TcpConnection): void;
+  /** Where the connection counts what it holds while nobody has proven a key over it. */
+  shareOf(connection: TcpConnection): UnprovenShare;
   /** By how many bytes the parts of requests that this connection holds grew or shrank. */
   onPartial(connection: TcpConnection, delta: number): void;
 }
@@ -40,6 +43,7 @@ export class TcpConnection {
   readonly #outbox: Outbox;
   readonly #gone = new AbortController();
   readonly #inFlight = new Set<number>();
+  readonly #share: UnprovenShare;
   #stage: FrameStage = 'idle';
   /** When the stage began, or the last request ended, monotonic. */
   #since: number;
@@ -58,6 +62,7 @@ export class TcpConnection {
     this.#reader = new FrameReader(around.limits.frame_bytes_max);
     this.#outbox = new Outbox(socket, () => this.#afterFlush());
     this.#since = around.clock.monotonic();
+    this.#share = around.shareOf(this);
     setMaxListeners(0, this.#gone.signal);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
@@ -67,7 +72,7 @@ export class TcpConnection {
     socket.once('close', () => this.#onClose());
   }
 
-  /** Bytes held of requests that are not complete. */
+  /** Bytes of memory held of requests that are not complete. */
   get partialBytes(): number {
     return this.#partial;
   }
@@ -113,12 +118,19 @@ export class TcpConnection {
     const framed = refusal(id, refusalPayload(failure, nowMs), nowMs);
     this.#outbox.add(responseHeader(framed), framed.response.payload);
     this.#refusedAt = clock.monotonic();
+    this.#reader.clear();
     this.#count(0);
     this.#outbox.flush();
     this.socket.end();
     // Read on into nothing: to close with bytes unread would take the answer away from the other end.
     this.socket.removeAllListeners('data').resume();
     this.#gone.abort();
+  }
+
+  /** Others need the room that its unfinished requests take. */
+  refuseUnfinished(): void {
+    const message = 'Too much of unfinished requests is held';
+    this.refuse(null, new RemoteFailure('QUEUE_FULL', message, { retryAfterSecs: 1 }));
   }
 
   #onData(chunk: Buffer): void {
@@ -156,7 +168,7 @@ export class TcpConnection {
       this.#stage = stage;
       this.#since = this.#around.clock.monotonic();
     }
-    this.#count(this.#reader.buffered);
+    this.#count(this.#reader.heldBytes);
   }
 
   #take(framed: FramedRequest): void {
@@ -246,7 +258,10 @@ export class TcpConnection {
   #count(bytes: number): void {
     const delta = bytes - this.#partial;
     this.#partial = bytes;
-    if (delta !== 0) this.#around.onPartial(this, delta);
+    if (delta === 0) return;
+    this.#around.onPartial(this, delta);
+    // It may have been cut meanwhile.
+    this.#share.hold(this.#partial);
   }
 
   #onClose(): void {

@@ -42,6 +42,19 @@ export class FrameReader {
     return this.#end - this.#start;
   }
 
+  /** Bytes of memory that they take. */
+  get heldBytes(): number {
+    return this.buffered === 0 ? 0 : this.#bytes.length;
+  }
+
+  /** Lets go of what no frame was made of. */
+  clear(): void {
+    this.#bytes = NOTHING;
+    this.#start = 0;
+    this.#end = 0;
+    this.#owned = false;
+  }
+
   get stage(): FrameStage {
     if (this.buffered === 0) return 'idle';
     if (this.buffered < PREFIX_BYTES) return 'header';
@@ -106,7 +119,10 @@ export class FrameReader {
 
   #grow(more: number): void {
     const needed = this.buffered + more;
-    const grown = Buffer.allocUnsafeSlow(Math.max(GROWTH_BYTES_MIN, needed * 2));
+    // Twice the room, and never more than the frame says that it has.
+    const frameBytes = this.buffered < LENGTH_BYTES ? 0 : LENGTH_BYTES + this.#bytes.readUInt32BE(this.#start);
+    const room = Math.max(GROWTH_BYTES_MIN, needed, Math.min(needed * 2, frameBytes));
+    const grown = Buffer.allocUnsafeSlow(room);
     this.#bytes.copy(grown, 0, this.#start, this.#end);
     this.#end -= this.#start;
     this.#start = 0;

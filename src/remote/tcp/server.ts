@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
 
-import { RemoteFailure } from '../protocol/codes.ts';
 import { Connections } from '../connections.ts';
 import {
   type Listener,
@@ -40,16 +39,17 @@ class TcpListener implements Listener {
   #partialBytes = 0;
   #stopSweep: () => void = () => undefined;
 
-  constructor({ manager, tls, limits, clock, log }: ListenerOptions<TcpLimits>) {
+  constructor({ manager, tls, limits, unprovenMemory, clock, log }: ListenerOptions<TcpLimits>) {
     this.#tls = tls;
     this.#limits = { ...TCP_LIMITS, ...limits };
-    this.#sockets = new Connections(this.#limits);
+    this.#sockets = new Connections(this.#limits, unprovenMemory);
     this.#around = {
       manager,
       limits: this.#limits,
       clock,
       log: log.child({ listener: 'tcp' }),
       onProven: ({ socket }) => this.#sockets.markProven(socket),
+      shareOf: (connection) => this.#sockets.shareOf(connection.socket, () => connection.refuseUnfinished()),
       onPartial: (connection, delta) => this.#countPartial(connection, delta),
     };
     this.#server = tls === null ? this.#plainServer() : this.#tlsServer(tls);
@@ -111,9 +111,6 @@ class TcpListener implements Listener {
     let largest = grown;
     for (const connection of this.#connections)
       if (connection.partialBytes > largest.partialBytes) largest = connection;
-    largest.refuse(
-      null,
-      new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 }),
-    );
+    largest.refuseUnfinished();
   }
 }

@@ -1,6 +1,8 @@
 import { malformed } from '../protocol/refusal.ts';
 
 const BYTES_MIN = 256;
+/** Larger ones grow by half of what they are. */
+const DOUBLED_BYTES_MAX = 1024 * 1024;
 const PIECE = /^[A-Za-z0-9+/=\r\n\t ]*$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
@@ -19,7 +21,8 @@ export class Base64Text {
     if (!PIECE.test(piece)) throw notBase64();
     const length = this.#length + piece.length;
     if (length > this.#chars.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(BYTES_MIN, length, this.#chars.length * 2));
+      const factor = this.#chars.length < DOUBLED_BYTES_MAX ? 2 : 1.5;
+      const grown = Buffer.allocUnsafeSlow(Math.max(BYTES_MIN, length, Math.ceil(this.#chars.length * factor)));
       this.#chars.copy(grown, 0, 0, this.#length);
       this.#chars = grown;
     }

@@ -7,6 +7,7 @@ import type { RemoteManager, Reply } from '../manager/port.ts';
 import { provesKey } from '../connections.ts';
 import { malformed } from '../protocol/refusal.ts';
 import type { PeerCertificate } from '../security/port.ts';
+import type { UnprovenShare } from '../unproven-memory.ts';
 import { failureOfPayload, faultString } from './faults.ts';
 import { XmlRpcReader } from './reader.ts';
 import { readRequestStruct, responseStruct } from './structs.ts';
@@ -28,6 +29,10 @@ export interface ExchangeSurroundings {
   readonly remoteAddress: string;
   /** By how many bytes of memory unfinished documents hold more, or less. False where there is no room for them. */
   onPartial(delta: number): boolean;
+  /** Where the connection counts the same while nobody has proven a key over it. */
+  readonly share: UnprovenShare;
+  /** Refuses the document that is being read; null where none is. */
+  refuseUnfinished: (() => void) | null;
   /** Somebody who holds a key is at the other end. */
   onProven(): void;
   /** The connection ends with this answer: what was sent behind its request is not to be acted on. */
@@ -123,6 +128,11 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
   const reader = new XmlRpcReader({ document_bytes_max: around.documentBytesMax });
   let held = 0;
   const { promise, resolve, reject } = Promise.withResolvers<XmlRpcDocument>();
+  const refuseUnfinished = (): void => {
+    request.removeAllListeners('data').removeAllListeners('end');
+    reject(new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 }));
+  };
+  around.refuseUnfinished = refuseUnfinished;
   const attempt = (step: () => void): void => {
     try {
       step();
@@ -136,8 +146,8 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
       reader.write(chunk);
       const more = reader.heldBytes - held;
       held += more;
-      if (!around.onPartial(more))
-        throw new RemoteFailure('QUEUE_FULL', 'Too much of unfinished requests is held', { retryAfterSecs: 1 });
+      if (!around.onPartial(more)) refuseUnfinished();
+      else around.share.hold(held);
     }),
   );
   request.on('end', () => attempt(() => resolve(reader.end())));
@@ -149,6 +159,8 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
     // They hold what was read as long as the request is there: until it is answered.
     request.removeAllListeners('data').removeAllListeners('end').off('close', onClose);
     around.onPartial(-held);
+    around.share.hold(0);
+    around.refuseUnfinished = null;
   }
 }
 

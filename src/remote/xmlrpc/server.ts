@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { addressOf } from '../connections.ts';
-import { BoundedHttpServer } from '../http-server.ts';
+import { BoundedHttpServer, FOREIGN } from '../http-server.ts';
 import {
   type Listener,
   type ListenerOptions,
@@ -20,8 +20,13 @@ import { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
 export { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
+export interface XmlRpcListenerOptions extends ListenerOptions<XmlRpcLimits> {
+  /** Names in `Host` that are answered without TLS, beside those of loopback. */
+  readonly allowedHosts?: readonly string[];
+}
+
 /** Listens for `POST /RPC2`. @throws Error where the address cannot be listened on, or TLS is missing beyond loopback */
-export async function openXmlRpcListener(options: ListenerOptions<XmlRpcLimits>): Promise<Listener> {
+export async function openXmlRpcListener(options: XmlRpcListenerOptions): Promise<Listener> {
   requireSafeBind('xmlrpc', options.host, options.tls);
   const listener = new XmlRpcListener(options);
   await listener.open(options);
@@ -54,7 +59,7 @@ class XmlRpcListener implements Listener {
   #partialBytes = 0;
   #stopSweep: () => void = () => undefined;
 
-  constructor({ manager, tls, limits, clock, log }: ListenerOptions<XmlRpcLimits>) {
+  constructor({ manager, tls, limits, allowedHosts, unprovenMemory, clock, log }: XmlRpcListenerOptions) {
     this.#manager = manager;
     this.#limits = { ...XMLRPC_LIMITS, ...limits };
     this.#clock = clock;
@@ -66,13 +71,15 @@ class XmlRpcListener implements Listener {
       headerBytesMax: HEADER_BYTES_MAX,
       // Refused with the other faults: Node would act on what was sent behind the request.
       requireHostHeader: false,
+      allowedHosts,
+      unprovenMemory,
       clock,
       log,
     });
     this.#http.server.on('request', (request, response) => this.#onRequest(request, response));
   }
 
-  async open({ host, port }: ListenerOptions<XmlRpcLimits>): Promise<void> {
+  async open({ host, port }: XmlRpcListenerOptions): Promise<void> {
     this.address = await this.#http.listen(host, port);
     this.#stopSweep = startSweep(this.#clock, [this.#limits.output_ms], (nowMs) => this.#sweep(nowMs));
   }
@@ -96,6 +103,11 @@ class XmlRpcListener implements Listener {
     if (connection.inFlight >= this.#limits.in_flight_max) {
       connection.ending = true;
       refuse(request, response, { status: 503, text: 'too many requests on this connection wait for their answer' });
+      return;
+    }
+    if (request.headers.host !== undefined && this.#http.isForeign(request)) {
+      connection.ending = true;
+      refuse(request, response, { status: 403, text: FOREIGN });
       return;
     }
     connection.inFlight += 1;
@@ -131,6 +143,8 @@ class XmlRpcListener implements Listener {
         this.#partialBytes += delta;
         return this.#partialBytes <= this.#limits.partial_bytes_max;
       },
+      share: this.#http.sockets.shareOf(socket, () => around.refuseUnfinished?.()),
+      refuseUnfinished: null,
       onProven: () => this.#http.sockets.markProven(socket),
       onLast: () => (connection.ending = true),
     };

@@ -39,6 +39,8 @@ describe(`an executor that is killed ${KILLS} times (seed ${SEED})`, () => {
   const environment = {
     HEDDLE_EXECUTOR_TIER: 'process',
     HEDDLE_EXECUTOR_EVENTS_DIR: TRACING_EVENTS,
+    // Its events write where this test looks.
+    HEDDLE_EXECUTOR_PRIVATE_TMP: '0',
     HEDDLE_EXECUTOR_WORKER_COUNT: '3',
     HEDDLE_EXECUTOR_GRPC_BIND: '-',
     HEDDLE_EXECUTOR_XMLRPC_BIND: '-',

@@ -133,13 +133,15 @@ test('nothing is chained to a last line that was changed', async (t) => {
   await assert.rejects(openAuditLog(optionsFor(path)), /audit\.log cannot be continued: it was changed/);
 });
 
-test('refusals of unknown callers are capped by the second and counted; those of known ones are all kept', async (t) => {
+test('refusals of unknown callers are capped and counted; those of known ones are all kept', async (t) => {
   const path = join(directory(t), 'audit.log');
   const clock = new VirtualClock();
-  const log = await openAuditLog(optionsFor(path, { clock, unknownRejectionsPerSecond: 3 }));
+  const log = await openAuditLog(optionsFor(path, { clock, unknownRejections: { perSecond: 3, burst: 3 } }));
   for (let index = 0; index < 10; index += 1) log.append(refusal(null));
   for (let index = 0; index < 5; index += 1) log.append(refusal('tester'));
   await clock.advance(1_000);
+  for (let index = 0; index < 4; index += 1) log.append(refusal(null));
+  await clock.advance(9_000);
   for (let index = 0; index < 4; index += 1) log.append(refusal(null));
   await log.close();
   const written = linesOf(path).map(({ action, count, client }) => `${String(action)} ${String(count ?? client)}`);
@@ -147,7 +149,8 @@ test('refusals of unknown callers are capped by the second and counted; those of
   assert.deepEqual(written, [
     ...rejected(3, 'null'),
     ...rejected(5, 'tester'),
-    'suppressed 7',
+    ...rejected(3, 'null'),
+    'suppressed 8',
     ...rejected(3, 'null'),
     'suppressed 1',
   ]);

@@ -76,7 +76,8 @@ const PROCESSES: readonly Attack[] = of('processes', {
 
 const FILES: readonly Attack[] = of('files', {
   fill: {
-    ends: { result: { first: 'EFBIG', second: 'EFBIG' } },
+    // The latter where a task has no directory of its own, and on disks.
+    ends: [{ result: { first: 'EFBIG', second: 'ENOSPC' } }, { result: { first: 'EFBIG', second: 'EFBIG' } }],
     but: { jail: { result: { first: 'EFBIG', second: 'ENOSPC' } } },
   },
   descriptors: { ends: { result: { code: 'EMFILE', few: true } } },

@@ -45,7 +45,7 @@ test('starts that fail cost no seat', async (t) => {
   const parent = await mkdtemp(join(tmpdir(), 'heddle-starts-'));
   await chmod(parent, 0o755);
   t.after(() => rm(parent, { recursive: true, force: true }));
-  const tier = await tryTier('process', { directory: parent });
+  const tier = await tryTier('process', { directory: parent, privateTmp: false });
   if (typeof tier === 'string') {
     t.skip(`NOT RUN, the tier is not to be had here: ${tier}`);
     return;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type ClientHttp2Session, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { connect as connectPlain } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 
 import { openGrpcTransport } from '../../../src/remote/grpc/client.ts';
 import { Peer } from '../../../src/remote/grpc/peers.ts';
@@ -188,6 +189,26 @@ test('a peer that resets its streams in one write is cut within it', async (t) =
     const cost = await attack(endStream);
     assert.ok(cost <= 70, `${cost} of 1,000 streams reached a handler`);
   }
+  await healthy.assertServed();
+});
+
+test('a peer that comes again and again to reset its streams costs no more each time', async (t) => {
+  const begun = t.mock.method(Peer.prototype, 'begin');
+  const { manager, port, healthy } = await setUp(t);
+  const { authority } = await certificates();
+  await healthy.assertServed();
+  const before = begun.mock.callCount() - manager.received.length;
+  const rounds = 8;
+  for (let round = 0; round < rounds; round += 1) {
+    const at = { host: '127.0.0.1', port, localAddress: '127.0.0.66', ca: authority.pem, ALPNProtocols: ['h2'] };
+    const socket = connectTls(at);
+    socket.on('error', () => undefined).resume();
+    socket.write(rapidReset(CALL, { streams: 1_000 }));
+    await new Promise((resolve) => socket.once('close', resolve));
+  }
+  const cost = begun.mock.callCount() - manager.received.length - before;
+  // What one address has to spend at once, and then a stream or two each time.
+  assert.ok(cost <= 128 + 64 + 2 * rounds, `${cost} streams of ${rounds} connections reached a handler`);
   await healthy.assertServed();
 });
 

@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import { logTaskCompleted, logTaskRejected } from '../../../src/remote/observe/log-record.ts';
 import { createRemoteMetrics } from '../../../src/remote/observe/metrics.ts';
 import { createTaskTracing, TASK_SPANS } from '../../../src/remote/observe/spans.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { LogLimit } from '../../../src/runtime/log-limit.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { createTracer } from '../../../src/runtime/trace.ts';
 
@@ -53,7 +55,8 @@ test('a task that is over is one record, with the members that machines look for
   const task = { task_id: 'def456', correlation_id: 'abc123', event_name: 'DataProcessEvent', duration_ms: 2_100 };
   logTaskCompleted(log, { ...task, status: 'success', protocol: 'grpc', client_id: 'executor-7' });
   const request = { protocol: 'tcp', client_id: null, remote_address: '192.0.2.1', event_name: null } as const;
-  logTaskRejected(log, { ...request, code: 'REPLAYED', message: 'was received before' });
+  const rejection = { ...request, code: 'REPLAYED', message: 'was received before' } as const;
+  logTaskRejected(log, rejection, new LogLimit(systemClock));
   const [completed, rejected] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   const { level, event, task_id, correlation_id, event_name, duration_ms, status, protocol, client_id } = completed!;
   assert.deepEqual(

@@ -42,6 +42,20 @@ export default [
     },
   }),
   defineEvent({
+    name: 'files.fill-shared',
+    run: (args) =>
+      (args['paths'] as string[]).map((directory) => {
+        const path = `${directory}/${args['name'] as string}`;
+        const block = Buffer.alloc(1024 * 1024, 1);
+        let written = 0;
+        // Several files: each is bounded by itself, too.
+        const code = codeOf(() => {
+          for (; written < 64; written += 1) writeFileSync(`${path}-${written}`, block);
+        });
+        return { code, written };
+      }),
+  }),
+  defineEvent({
     name: 'files.descriptors',
     run: () => {
       let opened = 0;

@@ -1,0 +1,33 @@
+import type { Http2Server, Http2Session, ServerHttp2Stream } from 'node:http2';
+
+import type { Server as GrpcServer } from '@grpc/grpc-js';
+
+/** What the library keeps to itself and has no option for; a test holds that it is still there. */
+interface Inside {
+  commonServerOptions: object;
+  http2Servers: Map<Http2Server, unknown>;
+}
+
+type StreamListener = (stream: ServerHttp2Stream, ...rest: unknown[]) => void;
+
+/** Sets options of HTTP/2. To be called before the library makes its own server of it. */
+export function setHttp2Options(server: GrpcServer, options: object): void {
+  Object.assign((server as unknown as Inside).commonServerOptions, options);
+}
+
+/** Tells of each stream of a connection that is not cut, behind the library; of what comes behind a cut neither hears. */
+export function watchStreams(
+  server: GrpcServer,
+  onStream: (stream: ServerHttp2Stream, session: Http2Session) => void,
+): void {
+  for (const http2Server of (server as unknown as Inside).http2Servers.keys()) {
+    const listeners = http2Server.listeners('stream') as StreamListener[];
+    http2Server.removeAllListeners('stream');
+    http2Server.on('stream', (stream: ServerHttp2Stream, ...rest: unknown[]) => {
+      const { session } = stream;
+      if (session === undefined || session.destroyed) return;
+      for (const listener of listeners) listener.call(http2Server, stream, ...rest);
+      onStream(stream, session);
+    });
+  }
+}

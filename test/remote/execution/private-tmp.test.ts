@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+
+import type { ExecutionTier } from '../../../src/remote/execution/port.ts';
+import { PrivateTmp } from '../../../src/remote/execution/private-tmp.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { type Logger, silentLogger } from '../../../src/runtime/log.ts';
+import { AttackCode, resultOf, run, tryTier, type TierChanges } from './fixture.ts';
+
+const MIB = 1024 * 1024;
+const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
+/** The names are this process's own: others use these directories meanwhile. */
+const NAME = `heddle-filled-${process.pid}`;
+
+function left(): string[] {
+  return SHARED.flatMap((directory) => readdirSync(directory).filter((name) => name.startsWith(NAME)));
+}
+
+async function open(t: TestContext, name: 'pooled' | 'process', changes: TierChanges): Promise<ExecutionTier | null> {
+  const told: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (fields) => void told.push(JSON.stringify(fields)) };
+  const tier = await tryTier(name, { log, ...changes });
+  if (typeof tier !== 'string') t.after(() => tier.close());
+  if (typeof tier === 'string' || told.length > 0) {
+    t.skip(`NOT RUN, this machine does not give it: ${typeof tier === 'string' ? tier : told.join()}`);
+    return null;
+  }
+  return tier;
+}
+
+for (const name of ['pooled', 'process'] as const) {
+  test(`${name}: what a task writes for all to see is in memory, bounded, and its own`, async (t) => {
+    const tier = await open(t, name, { tmpBytes: 4 * MIB });
+    if (tier === null) return;
+    await using code = await AttackCode.make();
+    const args = { paths: SHARED, name: NAME };
+    const filled = resultOf(await run(tier, code.module('files'), 'files.fill-shared', { args }));
+    const full = { code: 'ENOSPC', written: 4 };
+    assert.deepEqual(filled, [full, full, full]);
+    assert.deepEqual(left(), []);
+    // Its own place is one of them.
+    const own = resultOf(await run(tier, code.module('files'), 'files.fill', { client: 'another' }));
+    assert.deepEqual(own, { first: 'EFBIG', second: 'ENOSPC' });
+  });
+
+  test(`${name}: nothing of it is left with another process`, async (t) => {
+    const tier = await open(t, name, {});
+    if (tier === null) return;
+    await using code = await AttackCode.make();
+    const mounts = (): number => readFileSync('/proc/self/mounts', 'utf8').split('\n').length;
+    const before = mounts();
+    for (const client of ['one', 'two']) {
+      const args = { paths: ['/tmp'], name: NAME };
+      await run(tier, code.module('files'), 'files.fill-shared', {
+        client,
+        args: { ...args, name: `${NAME}-${client}` },
+      });
+    }
+    const seen = resultOf(
+      await run(tier, code.module('files'), 'files.list', { client: 'three', args: { path: '/tmp' } }),
+    );
+    assert.deepEqual(
+      (seen as string[]).filter((each) => each.startsWith(NAME)),
+      [],
+    );
+    assert.equal(mounts(), before);
+  });
+}
+
+test('where a task cannot have them, the log says so at the start, and tasks run', async () => {
+  const told: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (_, message) => void told.push(message) };
+  const environment = { PATH: '/nowhere', LANG: 'C.UTF-8', TZ: 'UTC' };
+  const given = { bytesMax: MIB, stage: '/tmp/stage', environment, clock: systemClock, withinMs: 10_000 };
+  const why = await PrivateTmp.open(given);
+  assert.ok(typeof why === 'string');
+  assert.match(why, /bwrap is not in \/nowhere; install the package bubblewrap/);
+  const tier = await tryTier('process', { log, privateTmp: false });
+  if (typeof tier === 'string') return;
+  await using code = await AttackCode.make();
+  assert.equal(resultOf(await run(tier, code.module('files'), 'files.links')), 5);
+  await tier.close();
+  assert.deepEqual(told, []);
+});
