@@ -11,57 +11,71 @@ const NO_TASK = `null::uuid as id, null::uuid as workflow_id, null::integer as k
       null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
       null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms`;
 
-/** A statement with a claim in it, without the traces of what is claimed and with them. */
+/** What a claim is read as: without the traces of what is claimed, or with them. */
+interface ClaimText {
+  columns: string;
+  /** The columns of a row that is no task. */
+  noTask: string;
+  from(claim: string): string;
+}
+
 interface ClaimStatement {
   plain: Statement;
   traced: Statement;
 }
 
+const PLAIN: ClaimText = { columns: COLUMNS, noTask: NO_TASK, from: (claim) => claim };
+
 /** The traces cost one look at the workflows of a whole set, and nothing where nobody asks for them. */
-function claiming(name: string, textOf: (columns: string, from: (claim: string) => string) => string): ClaimStatement {
-  return {
-    plain: { name, text: textOf(COLUMNS, (claim) => claim) },
-    traced: { name: `${name}_traced`, text: textOf(`${COLUMNS}, c.traceparent`, withTraces) },
-  };
-}
-
-function withTraces(claim: string): string {
-  return `(with taken as materialized (select c.* from ${claim}),
+const TRACED: ClaimText = {
+  columns: `${COLUMNS}, c.traceparent`,
+  noTask: `${NO_TASK}, null as traceparent`,
+  from: (claim) => `(with taken as materialized (select c.* from ${claim}),
         traces as materialized (select traceparents_of(array(select distinct t.workflow_id from taken t)) as of_workflow)
-      select t.*, x.of_workflow ->> t.workflow_id::text as traceparent from taken t cross join traces x) c`;
-}
+      select t.*, x.of_workflow ->> t.workflow_id::text as traceparent from taken t cross join traces x) c`,
+};
 
-const CLAIM = claiming(
-  'tasks.claim',
-  (columns, from) => `select ${columns} from ${from("claim($1::integer[], $2, $3, 'run', $4, $5, $6) c")}`,
-);
+const statement = (name: string, text: string): Statement => ({ name, text });
+
+const claimText = ({ columns, from }: ClaimText): string =>
+  `select ${columns} from ${from("claim($1::integer[], $2, $3, 'run', $4, $5, $6) c")}`;
+
+const CLAIM: ClaimStatement = {
+  plain: statement('tasks.claim', claimText(PLAIN)),
+  traced: statement('tasks.claim_traced', claimText(TRACED)),
+};
 
 /** The settle runs before the claim: it is the outer side of the join. The kinds that are claimed are locked before its tasks. */
-const SETTLE_AND_CLAIM = claiming(
-  'tasks.settle_and_claim',
-  (columns, from) => `with settled as materialized (
+const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
       select settle($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, false, $6::uuid[], $7, $8) as moved
       from lock_kinds($9::integer[]))
-    select s.moved, ${NO_TASK}${columns === COLUMNS ? '' : ', null as traceparent'}
+    select s.moved, ${noTask}
     from settled s
     union all
     select null, ${columns}
-    from ${from("settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c")}`,
-);
+    from ${from("settled s cross join lateral claim($9::integer[], $10, $11, 'run', $12, $13, $8) c")}`;
+
+const SETTLE_AND_CLAIM: ClaimStatement = {
+  plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),
+  traced: statement('tasks.settle_and_claim_traced', settleAndClaimText(TRACED)),
+};
 
 /** The submission runs before the claim: it is the outer side of the join. */
-const SUBMIT_AND_CLAIM = claiming(
-  'workflows.submit_and_claim',
-  (columns, from) => `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now),
+const submitAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with moment as materialized (
+      select coalesce($6::timestamptz, clock_timestamp()) as now),
     stored as materialized (
       select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now
       from lock_kinds($5::integer[] || $7::integer[]), moment m)
-    select s.lanes, s.now, ${NO_TASK}${columns === COLUMNS ? '' : ', null as traceparent'}
+    select s.lanes, s.now, ${noTask}
     from stored s
     union all
     select null, null, ${columns}
-    from ${from("stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c")}`,
-);
+    from ${from("stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c")}`;
+
+const SUBMIT_AND_CLAIM: ClaimStatement = {
+  plain: statement('workflows.submit_and_claim', submitAndClaimText(PLAIN)),
+  traced: statement('workflows.submit_and_claim_traced', submitAndClaimText(TRACED)),
+};
 
 const CLAIM_FOR_DELIVERY: Statement = {
   name: 'tasks.claim_for_delivery',
