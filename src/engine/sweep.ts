@@ -60,6 +60,9 @@ async function tellSwept(context: EngineContext, swept: Swept): Promise<{ timedO
   const { settled, lost, queued } = swept;
   recordUnreported(context, swept.overdue, 'timed_out');
   recordUnreported(context, lost?.attempts, 'lost');
+  recordUnreported(context, queued?.attempts, 'failed');
+  recordUnreported(context, queued?.returned, 'handed_back');
+  recordUnreported(context, swept.undelivered, 'lost');
   for (const moved of [settled, lost?.failed, lost?.requeued, queued?.failed, queued?.requeued, swept.requeued]) {
     if (moved !== null && moved !== undefined) await observer.moved({ ...moved, codes: null });
   }

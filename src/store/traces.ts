@@ -30,6 +30,8 @@ export interface TracedAttempt {
   ready_ms: number;
   started_ms: number | null;
   now_ms: number;
+  /** Of one that has ended: whether its task is tried again. */
+  retrying?: boolean;
 }
 
 /** A workflow that ended and has a trace. */

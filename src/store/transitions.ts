@@ -222,14 +222,20 @@ export interface GivenBack extends Moved {
 export interface Swept {
   looked_at: number;
   settled: Moved | null;
-  /** Those of the attempts that timed out whose workflows have a trace. */
+  /** The attempts that timed out, here and below as far as their workflows have a trace. */
   overdue: TracedAttempt[] | null;
   /** Attempts whose workers were lost: those that failed for it, and those that went back. */
   lost: { failed: Moved | null; requeued: GivenBack; attempts: TracedAttempt[] | null } | null;
   /** Attempts that would have waited in a queue for ever. */
-  queued: { failed: Moved | null; requeued: GivenBack | null } | null;
+  queued: {
+    failed: Moved | null;
+    attempts: TracedAttempt[] | null;
+    requeued: GivenBack | null;
+    returned: TracedAttempt[] | null;
+  } | null;
   /** Claims that nobody delivered. */
   requeued: GivenBack | null;
+  undelivered: TracedAttempt[] | null;
   lanes: number[];
 }
 

@@ -114,6 +114,26 @@ describe('spans of the engine', { concurrency: false }, () => {
     assert.equal(spans.filter(({ name }) => name === 'batch').length, 1);
   });
 
+  test('a start webhook that is given up ends its attempt, tried again or not', async () => {
+    const kind = newId();
+    const params = { url: 'http://127.0.0.1:9/', verb: 'Post' as const };
+    const action = { trigger: 'start' as const, kind: 'Webhook' as const, params };
+    const traceId = await submitTraced([{ kind, actions: [action], retry: RETRY }]);
+    for (let attempt = 1; attempt <= RETRY.max_attempts; attempt += 1) {
+      await bench.engine.claimForDelivery('test', 1);
+      const request = { holder: 'test', limit: 1, limit_per_origin: 1, saturated_origins: [], lease_ms: 1_000 };
+      const [delivery] = await bench.engine.claimDeliveries(request);
+      const { id, tries } = delivery!;
+      await bench.engine.settleDeliveries([{ id, tries, outcome: 'dead', status: 500, error: 'it answered 500' }]);
+    }
+    const attempts = (await spansOf(traceId)).filter(({ name }) => name !== 'batch');
+    assert.deepEqual(outcomesOf(attempts), ['failed', 'failed']);
+    assert.deepEqual(
+      attempts.map((span) => attributesOf(span)['heddle.retrying']),
+      [true, undefined],
+    );
+  });
+
   test('what a generator makes belongs to its attempt', async () => {
     const [root, kind, made] = [newId(), newId(), newId()];
     const generator = { ...newTask({ kind }), id: newId() };

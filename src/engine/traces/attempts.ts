@@ -37,8 +37,9 @@ export function recordEnds(
 export function recordUnreported(
   context: EngineContext,
   attempts: readonly TracedAttempt[] | null | undefined,
-  outcome: 'timed_out' | 'failed' | 'lost',
+  outcome: 'timed_out' | 'failed' | 'lost' | 'handed_back',
 ): void {
   if (context.traces === null || attempts === null || attempts === undefined) return;
-  context.observer.attemptsEnded(attempts.map((attempt) => ({ attempt, end: { outcome } })));
+  const ended = attempts.map((attempt) => ({ attempt, end: { outcome, retrying: attempt.retrying ?? false } }));
+  context.observer.attemptsEnded(ended);
 }

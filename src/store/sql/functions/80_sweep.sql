@@ -34,6 +34,7 @@ declare
   v_held uuid[];
   v_stuck uuid[];
   v_traced json;
+  v_undelivered json;
   v_settled json;
   v_lost json;
   v_requeued json;
@@ -75,7 +76,10 @@ begin
       and not exists (select 1 from delivery d
         where d.task_id = t.id and d.attempt = t.attempt and d.trigger = 'start' and d.state = 'due')
     order by t.id for no key update of t skip locked);
-  if cardinality(v_stuck) > 0 then v_requeued := give_back(v_stuck, v_now); end if;
+  if cardinality(v_stuck) > 0 then
+    v_undelivered := (select json_agg(a) from traced_attempts(v_stuck, v_now) a);
+    v_requeued := give_back(v_stuck, v_now);
+  end if;
 
   perform 1 from lease where id = any(v_leases) order by id for update;
   delete from lease l where l.id = any(v_leases)
@@ -91,7 +95,8 @@ begin
      from task t where t.id = any(l.task_ids) and t.lease_id = l.id), v_now + interval '1 hour'))
   where l.id = any(v_leases);
   return json_build_object('looked_at', cardinality(v_leases), 'settled', v_settled, 'lost', v_lost,
-    'queued', v_queued, 'requeued', v_requeued, 'lanes', v_lanes, 'overdue', v_traced);
+    'queued', v_queued, 'requeued', v_requeued, 'lanes', v_lanes, 'overdue', traced_ends(v_traced, v_ids, v_settled),
+    'undelivered', v_undelivered);
 end $$;
 
 -- Takes running attempts of these leases from workers of which nothing was heard for as long as the lease lasts: they go

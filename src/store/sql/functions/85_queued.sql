@@ -11,7 +11,8 @@ $$;
 -- Looks after attempts that wait in queues (of these leases, whose moment has come), where they would wait for ever:
 -- those whose message is a dead letter fail, for it was handed out and nobody brought it to an end; those that nobody
 -- reads go back together with their messages, where others take tasks of the kind; those whose message is gone for longer
--- than any queue keeps one go back, too. Returns {failed: what settle does, requeued: what give_back does}, or null.
+-- than any queue keeps one go back, too. Returns {failed: what settle does, attempts: those of them with a trace,
+-- requeued: what give_back does, returned: those of them with a trace}, or null.
 create or replace function sweep_queued(p_tasks uuid[], p_leases bigint[], p_jitter double precision, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -20,6 +21,9 @@ declare
   v_attempts integer[];
   v_reasons text[];
   v_unread integer[];
+  v_failed uuid[];
+  v_traced json;
+  v_returned json;
   v_settled json;
 begin
   select array_agg(d.id), array_agg(d.attempt), array_agg(d.reason) into v_ids, v_attempts, v_reasons from (
@@ -30,6 +34,8 @@ begin
       and (t.state + 0 = 2 or (t.state + 0 = 5 and t.paused_from = 2))
     order by t.id) d;
   if v_ids is not null then
+    v_failed := v_ids;
+    v_traced := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
     v_settled := settle(v_ids, v_attempts, array_fill(11::smallint, array[cardinality(v_ids)]), v_reasons, null, false,
       null, p_jitter, p_now);
   end if;
@@ -61,5 +67,7 @@ begin
         select 1 from queue_outgoing o where o.queue = 'worker:' || k.name and o.id = start_message_id(h.id, h.attempt))
     ) x;
   if v_settled is null and v_ids is null then return null; end if;
-  return json_build_object('failed', v_settled, 'requeued', case when v_ids is not null then give_back(v_ids, p_now) end);
+  v_returned := (select json_agg(a) from traced_attempts(v_ids, p_now) a);
+  return json_build_object('failed', v_settled, 'attempts', traced_ends(v_traced, v_failed, v_settled),
+    'requeued', case when v_ids is not null then give_back(v_ids, p_now) end, 'returned', v_returned);
 end $$;

@@ -160,7 +160,7 @@ begin
   perform release_held(array(
     select d.task_id from jsonb_to_recordset(p_results) as r(i uuid) join delivery d on d.id = r.i
     where d.trigger = 'start' and d.state in ('delivered', 'dead')), v_now);
-  return json_build_object('begun', v_begun, 'settled', v_settled, 'attempts', v_traced, 'workflows', v_workflows, 'lanes', v_lanes,
+  return json_build_object('begun', v_begun, 'settled', v_settled, 'attempts', traced_ends(v_traced, v_failed, v_settled), 'workflows', v_workflows, 'lanes', v_lanes,
     'conflicts', v_conflicts, 'skipped', cardinality(v_over),
     'deliveries', (select count(*) from jsonb_to_recordset(p_results) as r(i uuid)));
 end $$;
