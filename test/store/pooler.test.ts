@@ -102,7 +102,7 @@ describe('PgBouncer', { skip: missing ?? false }, () => {
       clock,
       log: silentLogger,
       query: (statement, values) => {
-        if (statement.name === 'listener.position') looks += 1;
+        if (statement.name === 'listener.snapshot') looks += 1;
         return database.query(statement, values);
       },
     });
