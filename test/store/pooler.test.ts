@@ -3,16 +3,16 @@ import { after, before, describe, test } from 'node:test';
 
 import { createEngine } from '../../src/engine/engine.ts';
 import { migrationUrlOf } from '../../src/app/database-access.ts';
-import { systemClock, VirtualClock } from '../../src/runtime/clock.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { Database, Statement } from '../../src/store/database.ts';
-import { Listener } from '../../src/store/listener.ts';
 import { latestVersion, migrate } from '../../src/store/migrate.ts';
 import { claimKind, newTask, submitTasks, succeed } from '../engine/fixture.ts';
 import { missingForBouncer, startBouncer, type Bouncer } from '../support/database-faults/bouncer.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { listenByPolling } from './polling-listener.ts';
 
 const NOTIFY: Statement = { name: 'test.notify', text: `select pg_notify('work', 'on')` };
 const WRITE: Statement = { name: 'test.write', text: 'create table if not exists public.written (n int)' };
@@ -91,49 +91,20 @@ describe('PgBouncer', { skip: missing ?? false }, () => {
     await unlisten();
   });
 
-  test('in transaction mode: a change is seen at the next look, and looks are at most half a second apart', async () => {
-    const database = open(transactions.url);
-    const clock = new VirtualClock();
-    let looks = 0;
-    let heard = 0;
-    const listener = new Listener({
-      url: transactions.url,
-      connectTimeoutMs: 10_000,
-      clock,
-      log: silentLogger,
-      query: (statement, values) => {
-        if (statement.name === 'listener.snapshot') looks += 1;
-        return database.query(statement, values);
-      },
-    });
-    const listening = listener.listen('work', () => (heard += 1));
-    // It first tests whether a notification of its own arrives.
-    await eventually(() => clock.timers > 0, 'the test of notifications');
-    await clock.advance(2_000);
-    const unlisten = await listening;
-    assert.equal(listener.polls, true);
-    /** One look, and how long it was waited for. */
-    const look = async (): Promise<number> => {
-      await eventually(() => clock.timers > 0, 'the wait for the next look');
-      const [before, from] = [looks, clock.now()];
-      while (looks === before) await clock.advance(5);
-      await eventually(() => clock.timers > 0, 'the answer of the look');
-      return clock.now() - from;
-    };
+  test('in transaction mode: a change is seen at the next look, and looks are at most half a second apart', async (t) => {
+    const polling = await listenByPolling(transactions.url, open(transactions.url));
+    t.after(() => polling.close());
+    assert.equal(polling.listener.polls, true);
     const waits: number[] = [];
-    for (let round = 0; round < 30; round += 1) waits.push(await look());
+    for (let round = 0; round < 30; round += 1) waits.push(await polling.look());
     for (const change of [NOTIFY, CREATE, INSERT]) {
       await direct.database.query(change);
-      const [before, looksBefore] = [heard, looks];
-      waits.push(await look());
-      assert.ok(heard > before, `${change.name} was not seen at the next look`);
-      assert.equal(looks, looksBefore + 1);
+      const { heard, looks } = polling;
+      waits.push(await polling.look());
+      assert.ok(polling.heard > heard, `${change.name} was not seen at the next look`);
+      assert.equal(polling.looks, looks + 1);
     }
     assert.ok(Math.min(...waits) >= 50 && Math.max(...waits) <= 505, `waits of ${waits.join(', ')} ms`);
-    await unlisten();
-    const closing = listener.close();
-    await clock.advance(1_000);
-    await closing;
   });
 
   test('in transaction mode: many migrate an empty database at the same time, each migration once', async (t) => {
