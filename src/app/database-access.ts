@@ -46,6 +46,14 @@ export async function withDatabaseUrl<T>(
   }
 }
 
+/** Where migrations go: past a pooler where an address for that is known, which is one of `DATABASE_URL`. */
+export function migrationUrlOf(
+  { databaseUrl, listenUrl }: Pick<SettingValues, 'databaseUrl' | 'listenUrl'>,
+  url: string,
+): string {
+  return databaseUrl === null ? url : (listenUrl ?? url);
+}
+
 /** The same with a small pool on a database whose schema fits this code; the embedded one is migrated where needed. */
 export function withDatabase<T>(options: AccessOptions, run: (database: Database) => Promise<T>): Promise<T> {
   return withDatabaseUrl(options, async (url, origin) => {

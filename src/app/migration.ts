@@ -1,6 +1,6 @@
 import { migrate, type MigrateResult } from '../store/migrate.ts';
 import type { Configuration } from './config.ts';
-import { openSmall, requireReachable, withDatabaseUrl } from './database-access.ts';
+import { migrationUrlOf, openSmall, requireReachable, withDatabaseUrl } from './database-access.ts';
 import { commandLog } from './process-log.ts';
 import { schemaState, type SchemaState } from './schema-state.ts';
 
@@ -10,8 +10,7 @@ export function migrateConfigured({ values }: Configuration): Promise<MigrateRes
   return withDatabaseUrl({ settings: values, log, create: true }, async (url) => {
     const database = openSmall(url, log);
     await requireReachable(database, url).finally(() => database.close());
-    // The lock of migrations belongs to a session, which a pooler would lend to others.
-    return migrate({ url: values.listenUrl ?? url, log });
+    return migrate({ url: migrationUrlOf(values, url), log });
   });
 }
 

@@ -3,7 +3,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { migrate } from '../store/migrate.ts';
 import type { Configuration } from './config.ts';
-import { openSmall, requireReachable } from './database-access.ts';
+import { migrationUrlOf, openSmall, requireReachable } from './database-access.ts';
 import { ConfigurationError, EXIT, type ExitCode } from './failure.ts';
 import { freePort, isLoopback } from './listener.ts';
 import { processLog, type LogSink } from './process-log.ts';
@@ -91,5 +91,5 @@ async function prepareDatabase(settings: SettingValues, url: string, log: Logger
   } finally {
     await database.close();
   }
-  if (settings.migrateAtStart) await migrate({ url, log });
+  if (settings.migrateAtStart) await migrate({ url: migrationUrlOf(settings, url), log });
 }

@@ -3,7 +3,7 @@ import type { Logger } from '../runtime/log.ts';
 import { systemRandom } from '../runtime/random.ts';
 import { migrate } from '../store/migrate.ts';
 import type { Configuration } from './config.ts';
-import { openSmall, requireReachable } from './database-access.ts';
+import { migrationUrlOf, openSmall, requireReachable } from './database-access.ts';
 import { startEmbedded } from './embedded.ts';
 import { awaitExample, startExample } from './example.ts';
 import { EXIT, type ExitCode } from './failure.ts';
@@ -86,7 +86,7 @@ async function runUntil(start: Start): Promise<void> {
   await freePort(settings);
   const databaseUrl = await provideDatabase(start);
   stop.throwIfAborted();
-  await migrate({ url: databaseUrl, log });
+  await migrate({ url: migrationUrlOf(settings, databaseUrl), log });
   stop.throwIfAborted();
   const base = { clock: systemClock, random: systemRandom, log, stopping, flags: configuration.flags };
   const system = await startSystem({ ...base, settings, databaseUrl, development: true });

@@ -21,8 +21,11 @@ const RECONNECT_MS = { first: 100, max: 5_000 };
 const SELF_TEST_CHANNEL = 'heddle_self_test';
 const SELF_TEST: Statement = { name: 'listener.self_test', text: `select pg_notify('${SELF_TEST_CHANNEL}', $1)` };
 const SELF_TEST_MS = 2_000;
-/** Moves on with whatever is written to the database server: while it stands still, nothing has happened. */
-const POSITION: Statement = { name: 'listener.position', text: 'select pg_current_wal_insert_lsn()::text as position' };
+/**
+ * Changes with whatever becomes visible on the database server. The position in its log would not do: a commit stands there
+ * before others see it, and whoever looks in between looks in vain.
+ */
+const SNAPSHOT: Statement = { name: 'listener.snapshot', text: 'select pg_current_snapshot()::text as snapshot' };
 const POLL_MS = { first: 50, max: 500, factor: 1.5 };
 
 /**
@@ -152,9 +155,9 @@ export class Listener {
       await clock.sleep(waitMs, this.#closing.signal);
       waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.max);
       try {
-        const [row] = await query<{ position: string }>(POSITION);
-        if (row!.position === last) continue;
-        last = row!.position;
+        const [row] = await query<{ snapshot: string }>(SNAPSHOT);
+        if (row!.snapshot === last) continue;
+        last = row!.snapshot;
         waitMs = POLL_MS.first;
       } catch (error) {
         log.debug({ err: error }, 'The database could not be polled');

@@ -6,7 +6,7 @@ import { DatabaseError, type Client } from 'pg';
 
 import type { Logger } from '../runtime/log.ts';
 import type { Queryable, Statement } from './database.ts';
-import { connect } from './pool-connection.ts';
+import { connect, isPooled, transactionSettings } from './pool-connection.ts';
 import { asCallerError } from './pool-failure.ts';
 
 const SQL_DIRECTORY = join(import.meta.dirname, 'sql');
@@ -55,6 +55,8 @@ interface AppliedMigration {
 /** Any fixed number does; it is Heddle's alone by being unlikely ("hedd" and "migr" in ASCII). */
 const LOCK_KEY = '7522525896736499570';
 const LOCK = `select pg_advisory_lock(${LOCK_KEY})`;
+/** The same lock for one transaction: a pooler may lend the session to others after it. */
+const LOCK_TRANSACTION = `select pg_advisory_xact_lock(${LOCK_KEY})`;
 
 const CREATE_BOOKS = `
 create schema if not exists heddle;
@@ -107,7 +109,7 @@ const HAS_BOOKS: Statement = {
 /**
  * Brings a database, also an empty one, to the version of this code: migrations in order, each in its own transaction,
  * then the functions where any of their files changed. Any number of processes may do so at once; one works, the others
- * wait and find nothing left to do.
+ * wait and find nothing left to do. Through a pooler they take turns, one transaction each.
  *
  * @throws MigrationError where an applied migration was changed or the database is newer than the code
  * @throws HeddleError DATABASE_UNAVAILABLE
@@ -119,9 +121,11 @@ export async function migrate({ url, directory = SQL_DIRECTORY, log }: MigrateOp
     const client = await connect({ url, connectTimeoutMs: 10_000, applicationName: 'heddle migrate', pipeline: false });
     try {
       // The lock belongs to the session, so it also ends when this process is killed.
-      await client.query(LOCK);
-      await client.query(CREATE_BOOKS);
-      const from = await verifyApplied(client, migrations);
+      if (!isPooled(client)) await client.query(LOCK);
+      const from = await inTransaction(client, async () => {
+        await client.query(CREATE_BOOKS);
+        return verifyApplied(client, migrations);
+      });
       const applied = await applyPending(client, migrations, from, log);
       const functionsReplaced = await replaceFunctions(client, functions, log);
       return { from, to: migrations.at(-1)?.version ?? 0, applied, functionsReplaced };
@@ -233,36 +237,45 @@ async function applyPending(
   from: number,
   log: Logger | undefined,
 ): Promise<string[]> {
-  const pending = migrations.slice(from);
-  for (const migration of pending) {
+  const applied: string[] = [];
+  for (const migration of migrations.slice(from)) {
     const { version, name, checksum } = migration;
-    await inTransaction(client, async () => {
+    const isNew = await inTransaction(client, async () => {
+      // Another process may have come between two transactions.
+      if (isPooled(client) && (await verifyApplied(client, migrations)) >= version) return false;
       await runFile(client, migration);
       await client.query(RECORD_MIGRATION, [version, name, checksum]);
+      return true;
     });
+    if (!isNew) continue;
+    applied.push(name);
     log?.info({ version, migration: name }, 'Applied a migration');
   }
-  return pending.map(({ name }) => name);
+  return applied;
 }
 
 async function replaceFunctions(client: Client, files: readonly SqlFile[], log: Logger | undefined): Promise<boolean> {
   const checksum = jointChecksum(files);
-  const { rows } = await client.query<{ checksum: string }>(FUNCTIONS_RECORD);
-  if (rows[0]?.checksum === checksum || (rows.length === 0 && files.length === 0)) return false;
-  await inTransaction(client, async () => {
+  const replaced = await inTransaction(client, async () => {
+    const { rows } = await client.query<{ checksum: string }>(FUNCTIONS_RECORD);
+    if (rows[0]?.checksum === checksum || (rows.length === 0 && files.length === 0)) return false;
     await client.query(DROP_FUNCTIONS);
     for (const file of files) await runFile(client, { ...file, name: `functions/${file.name}` });
     await client.query(RECORD_FUNCTIONS, [checksum]);
+    return true;
   });
-  log?.info({ files: files.length }, 'Replaced the database functions');
-  return true;
+  if (replaced) log?.info({ files: files.length }, 'Replaced the database functions');
+  return replaced;
 }
 
-async function inTransaction(client: Client, run: () => Promise<void>): Promise<void> {
-  await client.query('begin');
+/** One transaction; through a pooler it brings its own settings and its own lock. */
+async function inTransaction<T>(client: Client, run: () => Promise<T>): Promise<T> {
+  const own = `${transactionSettings({ statementTimeoutMs: 0, lockTimeoutMs: 0 })};${LOCK_TRANSACTION}`;
+  await client.query(isPooled(client) ? `begin;${own}` : 'begin');
   try {
-    await run();
+    const result = await run();
     await client.query('commit');
+    return result;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;

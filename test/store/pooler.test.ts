@@ -2,17 +2,27 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
 import { createEngine } from '../../src/engine/engine.ts';
+import { migrationUrlOf } from '../../src/app/database-access.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { systemRandom } from '../../src/runtime/random.ts';
 import type { Database, Statement } from '../../src/store/database.ts';
+import { latestVersion, migrate } from '../../src/store/migrate.ts';
 import { claimKind, newTask, submitTasks, succeed } from '../engine/fixture.ts';
 import { missingForBouncer, startBouncer, type Bouncer } from '../support/database-faults/bouncer.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { listenByPolling } from './polling-listener.ts';
 
 const NOTIFY: Statement = { name: 'test.notify', text: `select pg_notify('work', 'on')` };
 const WRITE: Statement = { name: 'test.write', text: 'create table if not exists public.written (n int)' };
+const CREATE: Statement = { name: 'test.create', text: 'create table public.seen (n int)' };
+const INSERT: Statement = { name: 'test.insert', text: 'insert into public.seen values (1)' };
+const LOCKS: Statement = {
+  name: 'test.locks',
+  text: `select count(*) as n from pg_locks l join pg_database d on d.oid = l.database
+    where l.locktype = 'advisory' and d.datname = current_database()`,
+};
 const SETTINGS: Statement = {
   name: 'test.settings',
   text: `select current_setting('search_path') as path, current_setting('statement_timeout') as timeout`,
@@ -79,6 +89,55 @@ describe('PgBouncer', { skip: missing ?? false }, () => {
     await eventually(() => heard.length > before, 'a change is noticed');
     assert.deepEqual([...new Set(heard)], ['']);
     await unlisten();
+  });
+
+  test('in transaction mode: a change is seen at the next look, and looks are at most half a second apart', async (t) => {
+    const polling = await listenByPolling(transactions.url, open(transactions.url));
+    t.after(() => polling.close());
+    assert.equal(polling.listener.polls, true);
+    const waits: number[] = [];
+    for (let round = 0; round < 30; round += 1) waits.push(await polling.look());
+    for (const change of [NOTIFY, CREATE, INSERT]) {
+      await direct.database.query(change);
+      const { heard, looks } = polling;
+      waits.push(await polling.look());
+      assert.ok(polling.heard > heard, `${change.name} was not seen at the next look`);
+      assert.equal(polling.looks, looks + 1);
+    }
+    assert.ok(Math.min(...waits) >= 50 && Math.max(...waits) <= 505, `waits of ${waits.join(', ')} ms`);
+  });
+
+  test('in transaction mode: many migrate an empty database at the same time, each migration once', async (t) => {
+    const empty = await createTestDatabase({ empty: true });
+    const bouncer = await startBouncer(empty.url, 'transaction');
+    t.after(() => bouncer.stop());
+    const results = await Promise.all([
+      ...Array.from({ length: 3 }, () => migrate({ url: bouncer.url })),
+      migrate({ url: empty.url }),
+    ]);
+    const latest = await latestVersion();
+    for (const { to } of results) assert.equal(to, latest);
+    assert.equal(new Set(results.flatMap(({ applied }) => applied)).size, latest);
+    assert.equal(
+      results.reduce((sum, { applied }) => sum + applied.length, 0),
+      latest,
+    );
+    assert.equal(results.filter(({ functionsReplaced }) => functionsReplaced).length, 1);
+    const again = await migrate({ url: bouncer.url });
+    assert.deepEqual([again.applied, again.functionsReplaced], [[], false]);
+    const [{ n }] = (await empty.database.query<{ n: number }>(LOCKS, [])) as [{ n: number }];
+    assert.equal(n, 0, 'no session of the pooler keeps the lock');
+    await empty.drop();
+  });
+
+  test('migrations go past it where an address is known, and never to another database than the embedded one', () => {
+    const listenUrl = direct.url;
+    assert.equal(migrationUrlOf({ databaseUrl: transactions.url, listenUrl }, transactions.url), listenUrl);
+    assert.equal(
+      migrationUrlOf({ databaseUrl: transactions.url, listenUrl: null }, transactions.url),
+      transactions.url,
+    );
+    assert.equal(migrationUrlOf({ databaseUrl: null, listenUrl }, 'postgresql:///embedded'), 'postgresql:///embedded');
   });
 
   test('HEDDLE_LISTEN_URL goes past it; in session mode notifications pass', async () => {
