@@ -8,6 +8,8 @@ export interface TaskContext {
   /** Aborts when the task was canceled or timed out, and when the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** Aborts when another one of the task's runners is lost; absent where it has none. */
+  readonly runnerLost?: AbortSignal;
   /** Adds to the task's counters; resolves when they are durable. Need not be awaited. */
   readonly progress: (newSuccess: number, newFailures: number) => Promise<ProgressResult>;
 }
