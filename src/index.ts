@@ -1,5 +1,6 @@
 /** What modules with kinds and with events import: `import { defineKind } from 'heddle'`. */
 export { FinalFailure } from './kinds/definition/final-failure.ts';
+export { RunnersLost } from './kinds/definition/runners-lost.ts';
 export { PartialFailure } from './kinds/definition/partial-failure.ts';
 export type { EarlierResult, KindContext, KindRunner, KindTask } from './kinds/definition/context.ts';
 export { defineKind } from './kinds/definition/define-kind.ts';

@@ -10,6 +10,8 @@ export interface TaskContext {
   readonly log: Logger;
   /** W3C trace context of the task; null where there is none. */
   readonly traceparent: string | null;
+  /** Aborts when another one of the task's runners is lost; absent where it has none. */
+  readonly runnerLost?: AbortSignal;
   /** Adds to the task's counters; resolves when they are durable. Need not be awaited. */
   readonly progress: (newSuccess: number, newFailures: number) => Promise<ProgressResult>;
 }

@@ -115,7 +115,7 @@ const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind
 
 const DISPATCH: Statement = {
   name: 'tasks.dispatch',
-  text: `select ${COLUMNS}, c.traceparent from ${withTraces('dispatch($1, $2, $3, $4) c')}`,
+  text: `select ${TRACED.columns} from ${TRACED.from('dispatch($1, $2, $3, $4) c')}`,
 };
 
 const WORKERS_SEEN: Statement = {

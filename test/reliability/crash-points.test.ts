@@ -88,7 +88,7 @@ describe('a process that is killed at a point of a task’s life', { concurrency
 });
 
 describe('the table of crash points', () => {
-  const STATEMENT_NAME = /\b(?:name: |statement\()'([a-z_.]+)'/g;
+  const STATEMENT_NAME = /\b(?:name: '|statement\('(?=[a-z_]+\.))([a-z_.]+)'/g;
   const files = ['store/*.ts', 'engine/*.ts'].flatMap((pattern) => globSync(pattern, { cwd: SOURCE }));
   const names = files.flatMap((path) =>
     [...readFileSync(join(SOURCE, path), 'utf8').matchAll(STATEMENT_NAME)].map(([, name]) => name!),

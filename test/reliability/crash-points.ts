@@ -54,14 +54,15 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
 export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'single reads, nothing to lose': new RegExp(
     `^(?:${[
-      'ping|clock\\.now|kinds\\.(?:name|find_like)|explain\\..*|idempotency\\.recall(?:_set)?|schema_[a-z]+',
-      'tasks\\.(?:get|get_states|list|list_of_workflow|changed_since|dependencies|count_.*|find_open)',
+      'ping|clock\\.now|kinds\\.(?:name|find_like|find_taken)|traces\\.[a-z_]+|explain\\..*|idempotency\\.recall(?:_set)?|schema_[a-z]+',
+      'tasks\\.(?:get|get_states|list|list_of_workflow|changed_since|dependencies|count_.*|find_open|find_holders)',
       'workflows\\.(?:get|list|count_by_state|find_traceparent)|deliveries\\.(?:list|count_by_state)',
     ].join('|')})$`,
   ),
   'single transactions of operators, who see no answer and ask again':
     /^(?:tasks\.(?:retry|unarchive|release_canceled)|deliveries\.replay)$/,
   'the same as those without traces, and a look at the traces': /^(?:tasks|workflows)\.[a-z_]+_traced$/,
+  'attempts that nobody has heard of, whose claim lapses all the same': /^tasks\.put_back$/,
   'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
   'killed with the manager, by a test of its own': new RegExp(
     `^(?:${Object.keys(MANAGER_CRASH_CALLS).join('|').replaceAll('.', '\\.')})$`,

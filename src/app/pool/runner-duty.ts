@@ -1,9 +1,10 @@
 import { kindExecutor } from '../../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../dispatch/local-worker.ts';
-import { Switchboard, type Executor } from '../../dispatch/switchboard.ts';
+import { Switchboard, type Executor, type TaskContext } from '../../dispatch/switchboard.ts';
 import type { TransactionalEngine } from '../../engine/engine.ts';
 import type { KindDefinition } from '../../kinds/definition/define-kind.ts';
-import type { Orders } from '../../pool/port/store.ts';
+import { RunnersLost } from '../../kinds/definition/runners-lost.ts';
+import type { GrantedRunner, Orders } from '../../pool/port/store.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -37,7 +38,7 @@ export class RunnerDuty {
   readonly #options: RunnerDutyOptions;
   readonly #switchboard = new Switchboard();
   #worker: LocalWorker | null = null;
-  #claim: { epoch: number; taskId: string } | null = null;
+  #claim: { epoch: number; taskId: string; loss: AbortController } | null = null;
   /** What was taken away is handed back before anything else begins. */
   #handedBack: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -59,7 +60,8 @@ export class RunnerDuty {
   /** An executor whose runs are known until they have really ended, whatever becomes of their tasks. */
   #noted(executor: Executor): Executor {
     return (task, context) => {
-      const result = executor(task, context);
+      const loss = this.#claim?.taskId === task.id ? this.#claim.loss.signal : undefined;
+      const result = executor(task, loss === undefined ? context : withLoss(context, loss));
       if (!(result instanceof Promise)) return result;
       this.#underWay.add(result);
       const leave = (): void => {
@@ -73,7 +75,7 @@ export class RunnerDuty {
 
   /** It was claimed; where it is the first runner of a task it runs that, else it is at the disposal of others. */
   begin({ number, epoch, task_id: taskId }: Orders): void {
-    this.#claim = taskId === null ? null : { epoch, taskId };
+    this.#claim = taskId === null ? null : { epoch, taskId, loss: new AbortController() };
     if (taskId === null) return;
     void this.#handedBack.then(() => {
       if (this.#stopped || this.#claim?.epoch !== epoch) return;
@@ -82,6 +84,17 @@ export class RunnerDuty {
         this.#worker.start();
       } else this.#worker.wake();
     });
+  }
+
+  /** Others of the runners that its task has are gone: the handler hears of it, and decides whether it goes on. */
+  losePeers(epoch: number, lost: readonly GrantedRunner[]): void {
+    if (this.#claim?.epoch !== epoch) return;
+    const { loss, taskId } = this.#claim;
+    const runners = lost.map(({ id, number, instance_type, address }) => ({ id, number, instance_type, address }));
+    this.#options.log.warn({ task_id: taskId, runners }, 'The task has lost runners');
+    const reason = loss.signal.reason as unknown;
+    if (reason instanceof RunnersLost) reason.add(runners);
+    else loss.abort(new RunnersLost(runners));
   }
 
   /** The claim is over from outside: what still runs is aborted and handed back. */
@@ -133,4 +146,18 @@ export class RunnerDuty {
     this.#claim = null;
     this.#options.onDone(claim.epoch);
   }
+}
+
+/** The context of a task that has several runners. */
+function withLoss(context: TaskContext, runnerLost: AbortSignal): TaskContext {
+  return {
+    get signal() {
+      return context.signal;
+    },
+    get log() {
+      return context.log;
+    },
+    progress: (newSuccess, newFailures) => context.progress(newSuccess, newFailures),
+    runnerLost,
+  };
 }

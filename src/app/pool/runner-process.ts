@@ -154,6 +154,7 @@ async function startAgent(
     isBusy: () => duty.isBusy,
     onClaimed: (orders) => duty.begin(orders),
     onRevoked: () => void duty.revoke(),
+    onPeersLost: (epoch, lost) => duty.losePeers(epoch, lost),
     onEnd: onOver,
   });
   const unlisten = await database.listen('heddle_runner', (payload) => {

@@ -16,6 +16,8 @@ import type { ResultReader } from './result-stream.ts';
 export interface RunHost {
   /** Read only where the handler asks for it: who listens is told of a cancel. */
   readonly signal: AbortSignal;
+  /** Aborts when another one of the task's runners is lost; absent where it has none. */
+  readonly runnerLost?: AbortSignal;
   readonly log: Logger;
   readonly progress: (successes: number, failures: number) => Promise<unknown>;
   /** W3C trace context of the run; null where there is no trace. */
@@ -47,6 +49,7 @@ class KindRun implements KindContext {
   readonly #host: RunHost;
   readonly #ports: RunPorts;
   #emitter: NodeEmitter | undefined;
+  #runnerLost: AbortSignal | undefined;
 
   constructor(definition: KindDefinition, task: KindTask, host: RunHost, ports: RunPorts) {
     this.#definition = definition;
@@ -61,6 +64,10 @@ class KindRun implements KindContext {
 
   get signal(): AbortSignal {
     return this.#host.signal;
+  }
+
+  get runnerLost(): AbortSignal {
+    return (this.#runnerLost ??= this.#host.runnerLost ?? new AbortController().signal);
   }
 
   get log(): Logger {

@@ -48,6 +48,11 @@ export interface KindContext {
   readonly attempt: number;
   /** Aborts when the task was canceled or timed out, and when the worker stops. */
   readonly signal: AbortSignal;
+  /**
+   * Of a task with several runners: aborts when one of the others is lost, with a `RunnersLost` as its reason. The task goes
+   * on, with those that it has left, unless its handler ends it.
+   */
+  readonly runnerLost: AbortSignal;
   readonly log: Logger;
   /** W3C trace context of this run, to hand on with calls to others; null where there is no trace. */
   readonly traceparent: string | null;

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 import { within } from '../deadline.ts';
-import type { Orders, Registration, RunnerStore } from '../port/store.ts';
+import type { GrantedRunner, Orders, Registration, RunnerStore } from '../port/store.ts';
 
 /** What an agent says, and hears. */
 export type AgentLine = Pick<RunnerStore, 'register' | 'pulse' | 'confirm' | 'release' | 'drain'>;
@@ -21,10 +21,15 @@ export interface RunnerAgentOptions {
   readonly register_ms?: number;
   /** Whether work of an earlier claim still goes on: no claim is confirmed until it has ended. */
   isBusy?(): boolean;
-  /** It was claimed, and has confirmed it: the work begins. Called once for each claim. */
+  /**
+   * It was claimed, and so were all runners of its request; each has confirmed it, so that none of them is at earlier work: the
+   * work begins. Called once for each claim.
+   */
   onClaimed(orders: Orders): void;
   /** The claim of this epoch is not its own any more, before `finish`: the work is somebody else's. */
   onRevoked?(epoch: number): void;
+  /** Of the runners that this claim has, these others have ended. Called once for each. */
+  onPeersLost?(epoch: number, lost: readonly GrantedRunner[]): void;
   /** It is to take nothing more; work under way may be finished, or handed back where it is interrupted. */
   onDraining?(orders: Orders): void;
   /** It is over: the process may end. Called once. */
@@ -57,6 +62,8 @@ export class RunnerAgent {
   #orders: Orders | null = null;
   /** The claim that it works for; null: none. */
   #working: number | null = null;
+  /** The runners of that claim, those that have ended left out. */
+  #peers: readonly GrantedRunner[] = [];
   /** The highest epoch that it has begun. */
   #begun = 0;
   /** The last epoch whose confirmation was refused. */
@@ -204,6 +211,7 @@ export class RunnerAgent {
       this.#draining = true;
       this.#options.onDraining?.(orders);
     }
+    this.#missPeers(orders);
     if (!isHeld || epoch <= this.#begun) return false;
     if (this.#options.isBusy?.() === true) return false;
     // What runs already was confirmed before, by a word whose answer was lost.
@@ -213,10 +221,22 @@ export class RunnerAgent {
       // Not heard: it is said again with the next sign of life.
       if (isOurs !== true) return isOurs === false && this.#isNewlyRefused(epoch);
     }
+    // The last one of them to confirm wakes the others.
+    if (!orders.ready) return false;
     this.#begun = epoch;
     this.#working = epoch;
+    this.#peers = orders.peers;
     this.#options.onClaimed(orders);
     return false;
+  }
+
+  #missPeers({ epoch, peers }: Orders): void {
+    if (this.#working !== epoch) return;
+    const here = new Set(peers.map(({ id }) => id));
+    const lost = this.#peers.filter(({ id }) => !here.has(id));
+    if (lost.length === 0) return;
+    this.#peers = peers;
+    this.#options.onPeersLost?.(epoch, lost);
   }
 
   /** Refused, there are newer orders, which are asked for at once; but not again and again. */

@@ -145,6 +145,8 @@ export interface Orders {
   readonly request_id: string | null;
   /** The task that it is to run, where its request is a task's and it is the first of its runners. */
   readonly task_id: string | null;
+  /** No other runner of its request has still to begin: what earlier claims of them were for has ended. */
+  readonly ready: boolean;
   /** All runners of its request, itself included. */
   readonly peers: readonly GrantedRunner[];
   /** Its state ends then, milliseconds since the epoch. */

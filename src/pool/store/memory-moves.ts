@@ -92,6 +92,9 @@ export class MemoryMoves {
       else request.runners.clear();
       this.#tables.settle(request, ...this.#afterLoss(request, reason));
     }
+    for (const request of held)
+      // A task that goes on hears that it has fewer of them.
+      if (!broken.includes(request)) for (const { id } of request.runners) this.#tables.options.notify?.(id);
     this.arrive(mates);
     return broken.filter(({ state }) => state === 'waiting').length;
   }

@@ -34,6 +34,7 @@ export function ordersOf(row: RunnerRow, now: number): Orders {
   return {
     ...{ runner_id: id, number, state, epoch, threshold, draining, now, request_id: held?.id ?? null },
     task_id: isFirst ? held.run : null,
+    ready: [...(held?.runners ?? [])].every((mate) => mate === row || mate.state !== 'claimed'),
     peers: held === null ? [] : [...held.runners].sort(byNumber).map(grantedOf),
   };
 }

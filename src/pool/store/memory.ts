@@ -239,6 +239,9 @@ export class MemoryRunnerStore implements RunnerStore {
         this.#tables.move(row, 'running', row.request);
         row.uses += 1;
         row.threshold = FAR_AWAY;
+        const mates = [...row.request!.runners].filter((mate) => mate !== row);
+        if (mates.every(({ state }) => state !== 'claimed'))
+          for (const { id } of mates) this.#tables.options.notify?.(id);
       }
       return true;
     });

@@ -244,7 +244,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   }
 
   confirm(runnerId: string, epoch: number): Promise<boolean> {
-    return confirmRunner(this.#database, runnerId, epoch, this.#moment().now);
+    return confirmRunner(this.#database, runnerId, epoch, this.#moment());
   }
 
   async release(runnerId: string, epoch: number | null): Promise<boolean> {

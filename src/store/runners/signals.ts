@@ -17,7 +17,8 @@ const ORDERS: Statement = { name: 'runners.orders', text: `select runner_orders(
 
 const CONFIRM: Statement = {
   name: 'runners.confirm',
-  text: `select runner_confirm($1::uuid, $2, $3::timestamptz) as confirmed`,
+  text: `select s.confirmed, ${TOLD}
+    from (select runner_confirm($1::uuid, $2, $3::timestamptz, runner_times($4::jsonb)) as confirmed offset 0) s`,
 };
 
 const RELEASE: Statement = {
@@ -46,6 +47,7 @@ export interface OrdersRow {
   readonly epoch: number;
   readonly request_id: string | null;
   readonly task_id: string | null;
+  readonly ready: boolean;
   readonly peers: readonly GrantedRow[];
   readonly threshold: number;
   readonly draining: boolean;
@@ -92,9 +94,11 @@ export async function confirmRunner(
   queryable: Queryable,
   runnerId: string,
   epoch: number,
-  now: string | null,
+  { now, times, tell }: QuietMoment,
 ): Promise<boolean> {
-  return (await queryable.query<{ confirmed: boolean }>(CONFIRM, [runnerId, epoch, now]))[0]!.confirmed;
+  const [row] = await queryable.query<Answer<{ confirmed: boolean }>>(CONFIRM, [runnerId, epoch, now, times]);
+  tell(row!.told);
+  return row!.confirmed;
 }
 
 /** `idle`: the runners that are idle because of it. */

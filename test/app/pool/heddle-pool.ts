@@ -61,7 +61,7 @@ export class HeddlePool {
   /** Submits a task that needs `count` runners; returns its id. */
   async submit(
     name: string,
-    kind: 'pool-quick' | 'pool-patient' | 'pool-stubborn',
+    kind: 'pool-quick' | 'pool-patient' | 'pool-stubborn' | 'pool-gang',
     count = 1,
     { resource_class = 'large', ...more }: { timeout?: number; resource_class?: string } = {},
   ): Promise<string> {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import type { Orders } from '../../../src/pool/port/store.ts';
+import type { GrantedRunner, Orders } from '../../../src/pool/port/store.ts';
 import { RunnerAgent, type AgentLine, type RunnerAgentOptions } from '../../../src/pool/agent/agent.ts';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
+import { newId } from '../../../src/runtime/random.ts';
 
 const ID = '018bcfe5-6800-7000-8000-00000000000a';
 const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
@@ -61,12 +62,16 @@ class FakeLine implements AgentLine {
 
 function ordersOf(words: Partial<Orders> = {}): Orders {
   return {
-    ...{ runner_id: ID, number: 7, state: 'idle', epoch: 0, request_id: null, task_id: null, peers: [] },
+    ...{ runner_id: ID, number: 7, state: 'idle', epoch: 0, request_id: null, task_id: null, ready: true, peers: [] },
     threshold: 1_700_000_300_000,
     draining: false,
     now: 1_700_000_000_000,
     ...words,
   };
+}
+
+function peerOf(number: number, id = newId()): GrantedRunner {
+  return { id, number, epoch: 2, instance_type: 'a.large', address: null };
 }
 
 function claimed(epoch: number, words: Partial<Orders> = {}): Orders {
@@ -305,6 +310,39 @@ test('a claim is not confirmed before the work of the one before it has ended', 
   agent.wake();
   await settled(clock);
   assert.deepEqual(told, ['claimed 2']);
+  await agent.stop();
+});
+
+test('of several, none begins before all have confirmed, since one of them may still be at earlier work', async () => {
+  const peers = [peerOf(7, ID), peerOf(8)];
+  const { clock, line, agent, told } = sceneOf(claimed(2, { peers, ready: false }));
+  await settled(clock);
+  await clock.advance(2 * PULSE_MS);
+  assert.equal(line.said.filter((word) => word === 'confirm 2').length, 1, 'it has confirmed, and waits');
+  assert.deepEqual(told, []);
+  line.orders = { ...line.orders!, ready: true };
+  agent.wake();
+  await settled(clock);
+  assert.deepEqual(told, ['claimed 2']);
+  await agent.stop();
+});
+
+test('of several, each that is lost is told of once, while the claim stands', async () => {
+  const peers = [peerOf(7, ID), peerOf(8), peerOf(9)];
+  const lost: string[] = [];
+  const { clock, line, agent } = sceneOf(claimed(2, { peers }), {
+    onPeersLost: (epoch, ones) => void lost.push(`${epoch}: ${ones.map(({ number }) => number).join()}`),
+  });
+  await settled(clock);
+  line.orders = { ...line.orders!, peers: [peers[0]!, peers[2]!] };
+  await clock.advance(2 * PULSE_MS);
+  assert.deepEqual(lost, ['2: 8']);
+  line.orders = { ...line.orders, peers: [peers[0]!] };
+  await clock.advance(PULSE_MS);
+  assert.deepEqual(lost, ['2: 8', '2: 9']);
+  line.orders = ordersOf({ epoch: 2 });
+  await clock.advance(PULSE_MS);
+  assert.equal(lost.length, 2, 'what is over has lost nothing');
   await agent.stop();
 });
 

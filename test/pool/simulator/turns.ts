@@ -1,12 +1,12 @@
 import type { PoolPolicy } from '../../../src/pool/context.ts';
-import type { RunnerRequest, RunnerStore } from '../../../src/pool/port/store.ts';
+import { lackingOf, type RunnerRequest, type RunnerStore } from '../../../src/pool/port/store.ts';
 import { OVERTAKES_FOR_EACH } from '../../../src/pool/provision.ts';
 import type { Chronicle } from './chronicle.ts';
 
 type Granted = Pick<RunnerRequest, 'id' | 'rank'>;
 
 /** While servers are killed, so many others may come before one has looked at who waits. */
-const UNSEEN_MAX = 12;
+const UNSEEN_MAX = 6;
 
 /** Counts how often requests are overtaken that are next, and for which the provider has what they want. */
 export class Turns {
@@ -33,10 +33,15 @@ export class Turns {
       this.#chronicle.fail(new Error(`request ${this.#next.id} was overtaken by ${this.#next.overtaken} others`));
   }
 
-  /** Who waits for several at once, or for what cannot be launched now, has no bound. */
+  /** Who waits for several at once, for what cannot be launched now, or for what is coming, has no bound. */
   async look(): Promise<void> {
     const [first] = await this.#store.waiting(1);
-    const isBound = first !== undefined && first.count - first.kept === 1 && first.reason === null;
+    const created = await this.#store.list({ state: 'created' }, { offset: 0, limit: 100 });
+    const isComing = created.some(
+      ({ resource_class, usage_class }) =>
+        resource_class === first?.resource_class && usage_class === first.usage_class,
+    );
+    const isBound = first !== undefined && lackingOf(first) === 1 && first.reason === null && !isComing;
     if (!isBound) this.#next = null;
     else if (this.#next?.id !== first.id) this.#next = { id: first.id, rank: first.rank, overtaken: 0 };
   }

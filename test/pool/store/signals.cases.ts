@@ -21,6 +21,7 @@ export const SIGNAL_CASES: readonly Case[] = [
         epoch: runner.epoch,
         request_id: null,
         task_id: null,
+        ready: true,
         peers: [],
         threshold: runner.threshold,
         draining: false,
@@ -101,6 +102,22 @@ export const SIGNAL_CASES: readonly Case[] = [
         orders.peers.toSorted((one, other) => one.number - other.number),
         grant!.runners.toSorted((one, other) => one.number - other.number),
       );
+    },
+  },
+  {
+    name: 'of several, each is ready when all others have confirmed',
+    async run(yard) {
+      await yard.arrive();
+      await yard.arrive();
+      await yard.ask({ source: 'task', run: yard.newId(), attempt: 1, count: 2 });
+      const [grant] = await yard.store.claimIdle(1);
+      const [one, other] = grant!.runners;
+      const isReady = async ({ id }: { id: string }): Promise<boolean> => (await yard.store.pulse(id))!.ready;
+      assert.deepEqual([await isReady(one!), await isReady(other!)], [false, false]);
+      await yard.store.confirm(other!.id, other!.epoch);
+      assert.deepEqual([await isReady(one!), await isReady(other!)], [true, false]);
+      await yard.store.confirm(one!.id, one!.epoch);
+      assert.deepEqual([await isReady(one!), await isReady(other!)], [true, true]);
     },
   },
   {

@@ -6,6 +6,7 @@ returns jsonb language sql stable as $$
   select jsonb_build_object('runner_id', r.id, 'number', r.number,
     'state', (array['created', 'idle', 'claimed', 'running'])[r.state + 1], 'epoch', r.epoch, 'request_id', r.request_id,
     'task_id', case when r.number = (select min(m.number) from runner m where m.request_id = r.request_id) then q.task_id end,
+    'ready', not exists (select 1 from runner m where m.request_id = r.request_id and m.id <> r.id and m.state + 0 = 2),
     'peers', case when r.request_id is null then '[]' else runner_peers(r.request_id) end,
     'threshold', floor(extract(epoch from r.threshold) * 1000)::bigint, 'draining', r.draining,
     'now', floor(extract(epoch from coalesce(p_now, clock_timestamp())) * 1000)::bigint)
@@ -82,17 +83,24 @@ begin
   return runner_orders(p_id, v_now);
 end $$;
 
--- It has begun: from now on it has no end of its own.
-create or replace function runner_confirm(p_id uuid, p_epoch integer, p_now timestamptz)
+-- It has begun: from now on it has no end of its own. The last one of several to say so makes all of them ready.
+create or replace function runner_confirm(p_id uuid, p_epoch integer, p_now timestamptz, p_times jsonb)
 returns boolean language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_mates uuid[];
 begin
   update runner r set state = 3, uses = r.uses + 1, confirm_by = null, threshold = '9999-12-31', state_since = v_now
   where r.id = p_id and r.epoch = p_epoch and r.state + 0 = 2 and r.threshold > v_now;
   if not found then return exists (select 1 from runner r where r.id = p_id and r.epoch = p_epoch and r.state + 0 = 3); end if;
   perform runner_heard(p_id, v_now);
+  v_mates := array(
+    select m.id from runner m
+    where m.request_id = (select r.request_id from runner r where r.id = p_id) and m.id <> p_id);
+  if cardinality(v_mates) > 0 and not exists (select 1 from runner m where m.id = any(v_mates) and m.state + 0 = 2) then
+    perform runner_tell(v_mates, p_times);
+  end if;
   return true;
 end $$;
 

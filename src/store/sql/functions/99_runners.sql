@@ -246,6 +246,7 @@ declare
   v_begun uuid[];
   v_broken uuid[];
   v_holds uuid[];
+  v_rest uuid[];
   v_mates uuid[];
 begin
   select array_agg(r.id), array_agg(r.number) filter (where r.state in (2, 3)),
@@ -280,6 +281,9 @@ begin
       exhaustion = null, reason = case when q.id = any(v_begun) then p_reason end
     where q.id = any(v_broken) and q.state + 0 = 1;
     if cardinality(v_holds) > 0 then perform runner_keep(v_holds, p_times); end if;
+    -- A task that goes on hears that it has fewer of them.
+    v_rest := array(select r.id from runner r where r.request_id = any(v_held) and r.request_id <> all(v_broken));
+    if cardinality(v_rest) > 0 then perform runner_tell(v_rest, p_times); end if;
     if cardinality(v_mates) > 0 then perform runner_arrive(v_mates, v_now, p_times); end if;
     perform runner_tell_pool(p_times);
   end if;

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { defineKind, type StandardSchema } from 'heddle';
+import { defineKind, RunnersLost, type StandardSchema } from 'heddle';
 
 interface Input {
   directory: string;
@@ -47,5 +47,20 @@ export const stubborn = defineKind({
     note(directory, { name: task.name, attempt: task.attempt, runners: task.runners.map(({ number }) => number) });
     while (!existsSync(`${directory}/go-${task.name}`)) await sleep(20);
     return { pid: process.pid };
+  },
+});
+
+/** Runs until another one of its runners is lost; its result says which. */
+export const gang = defineKind({
+  name: 'pool-gang',
+  input,
+  async run({ directory }, { task, signal, runnerLost }) {
+    note(directory, { name: task.name, attempt: task.attempt, runners: task.runners.map(({ number }) => number) });
+    while (!runnerLost.aborted) {
+      signal.throwIfAborted();
+      await sleep(20);
+    }
+    const reason = runnerLost.reason as unknown;
+    return { lost: reason instanceof RunnersLost ? reason.runners.map(({ number }) => number) : [] };
   },
 });
