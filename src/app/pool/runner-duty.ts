@@ -157,6 +157,7 @@ function withLoss(context: TaskContext, runnerLost: AbortSignal): TaskContext {
     get log() {
       return context.log;
     },
+    traceparent: context.traceparent,
     progress: (newSuccess, newFailures) => context.progress(newSuccess, newFailures),
     runnerLost,
   };
