@@ -1,7 +1,8 @@
 """A worker of Heddle in Python 3, standard library only: HEDDLE_URL=… HEDDLE_TOKEN=… python3 worker.py"""
-import json, os, threading, time, urllib.error, urllib.request
+import json, os, secrets, socket, threading, time, urllib.error, urllib.request
 URL, TOKEN = os.environ.get("HEDDLE_URL", "http://127.0.0.1:8085"), os.environ.get("HEDDLE_TOKEN")
 LEASE_SECS = int(os.environ.get("LEASE_SECS", "60"))
+HOLDER = f"{socket.gethostname()[:100]} {secrets.token_hex(8)}"  # others with the same token cannot speak for it
 
 def call(path, body):  # asks until there is an answer; a refusal is raised
     headers = {"content-type": "application/json", **({"authorization": "Bearer " + TOKEN} if TOKEN else {})}
@@ -14,7 +15,7 @@ def call(path, body):  # asks until there is an answer; a refusal is raised
             time.sleep(1)
 
 def tell(task, verb, stop, **body):  # of a task that was canceled, or is another's by now, nothing more is told
-    try: return None if stop.is_set() else call(f"{task['id']}/{verb}", {"attempt": task["attempt"], **body})
+    try: return None if stop.is_set() else call(f"{task['id']}/{verb}", {"attempt": task["attempt"], "holder": HOLDER, **body})
     except urllib.error.HTTPError: stop.set()
 
 def show_life(task, stop):
@@ -23,7 +24,7 @@ def count_words(given, stop):  # the work itself; what takes long looks at `stop
     stop.wait(given.get("pause_secs", 0))
     return {"words": len(given["text"].split())}
 while True:
-    for task in call("claim", {"kinds": ["CountWords"], "lease_secs": LEASE_SECS, "wait_secs": 30})["tasks"]:
+    for task in call("claim", {"kinds": ["CountWords"], "holder": HOLDER, "lease_secs": LEASE_SECS, "wait_secs": 30})["tasks"]:
         threading.Thread(target=show_life, args=(task, stop := threading.Event()), daemon=True).start()
         try: tell(task, "complete", stop, result=count_words(task["input"], stop))
         except Exception as error: tell(task, "fail", stop, reason=repr(error)[:1000])

@@ -2,8 +2,8 @@ import type { JsonValue } from '../domain/json.ts';
 import { suggestName } from '../domain/suggest.ts';
 import { makeEnvironment } from './environment.ts';
 import { AllowanceSpentError, asExpressionError, ExpressionError } from './fault.ts';
-import { instrument } from './instrument.ts';
-import { Meter } from './meter.ts';
+import { instrument, markPauses } from './instrument.ts';
+import { Meter, type Allowance, type SlicedAllowance } from './meter.ts';
 import { collectReferences } from './references.ts';
 import type { References, VariableUse } from './references.ts';
 import { compilePattern } from './regex/pattern.ts';
@@ -17,12 +17,6 @@ export const EXPRESSION_CHARS_MAX = 4096;
 /** The values of variables by name; a Date is a timestamp. */
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Steps that evaluations share; each takes at most what is left, and tells what it took. */
-export interface Allowance {
-  readonly left: number;
-  spend(steps: number): void;
-}
-
 /** A compiled expression; it keeps nothing between evaluations and may be evaluated any number of times. */
 export interface Expression {
   readonly text: string;
@@ -34,6 +28,8 @@ export interface Expression {
    * @throws AllowanceSpentError where it needs more than is left of the allowance, and may take more than that by itself
    */
   evaluate(variables: Variables, allowance?: Allowance): JsonValue;
+  /** The same in slices, between which the process does everything else. */
+  evaluateSliced(variables: Variables, allowance: SlicedAllowance): Promise<JsonValue>;
 }
 
 export interface CompileOptions {
@@ -61,7 +57,55 @@ export function compileExpression(text: string, options: CompileOptions = DEFAUL
   }
 }
 
+/** The tree of an expression, ready to be evaluated by one evaluation at a time. */
+interface Program {
+  references: References;
+  meter: Meter;
+  /** A promise where it made way for other work. */
+  run: (context: Map<string, unknown>) => unknown;
+}
+
 function compile(text: string, options: CompileOptions): Expression {
+  let idle: Program | null = buildProgram(text, options);
+  const { references } = idle;
+  // Another one is built while one is at work, and in the place of one that has made way: those stay slower.
+  const take = (): Program => {
+    const program = idle ?? buildProgram(text, options);
+    idle = null;
+    return program;
+  };
+  const finish = (program: Program, allowance: Allowance | undefined): void => {
+    allowance?.spend(program.meter.takeSpent());
+    program.meter.end();
+    if (!program.meter.hasPaused) idle = program;
+  };
+  return {
+    text,
+    references,
+    evaluate: (variables, allowance) => {
+      const program = take();
+      try {
+        return valueOf(program, begin(program, variables, allowance, null), allowance);
+      } catch (error) {
+        throw faultOf(program, error, text);
+      } finally {
+        finish(program, allowance);
+      }
+    },
+    evaluateSliced: async (variables, allowance) => {
+      const program = take();
+      try {
+        return valueOf(program, await begin(program, variables, allowance, allowance), allowance);
+      } catch (error) {
+        throw faultOf(program, error, text);
+      } finally {
+        finish(program, allowance);
+      }
+    },
+  };
+}
+
+function buildProgram(text: string, options: CompileOptions): Program {
   if (text.trim() === '') throw new ExpressionError(text, 'the expression is empty', null);
   if (text.length > EXPRESSION_CHARS_MAX) {
     throw new ExpressionError(text, `has ${text.length} characters; ${EXPRESSION_CHARS_MAX} are allowed`, null);
@@ -73,29 +117,33 @@ function compile(text: string, options: CompileOptions): Expression {
   for (const node of nodes) replaceMatches(node, text);
   const references = collectReferences(root, text);
   if (options.open !== true) refuseUnknown(references, options, text);
+  markPauses(nodes);
   const checked = parsed.check();
   if (checked.error !== undefined) throw checked.error;
   instrument(root, meter);
-  return {
-    text,
-    references,
-    evaluate: (variables, allowance) => {
-      const spend = (steps: number): void => allowance?.spend(steps);
-      const context = contextOf(variables, references, spend);
-      meter.reset(allowance?.left);
-      try {
-        const value = toJson(parsed(context) as unknown, spend);
-        // `||` and its like go on where one side fails.
-        if (meter.isCutShort) throw new AllowanceSpentError();
-        return value;
-      } catch (error) {
-        if (meter.isCutShort) throw new AllowanceSpentError();
-        throw asExpressionError(error, text);
-      } finally {
-        spend(meter.spent);
-      }
-    },
-  };
+  return { references, meter, run: (context) => parsed(context) as unknown };
+}
+
+function begin(
+  { references, meter, run }: Program,
+  variables: Variables,
+  allowance: Allowance | undefined,
+  slices: SlicedAllowance | null,
+): unknown {
+  const context = contextOf(variables, references, (steps) => allowance?.spend(steps));
+  meter.begin(allowance?.left, slices);
+  return run(context);
+}
+
+function valueOf({ meter }: Program, result: unknown, allowance: Allowance | undefined): JsonValue {
+  const value = toJson(result, (steps) => allowance?.spend(steps));
+  // `||` and its like go on where one side fails.
+  if (meter.isCutShort) throw new AllowanceSpentError();
+  return value;
+}
+
+function faultOf({ meter }: Program, error: unknown, text: string): Error {
+  return meter.isCutShort ? new AllowanceSpentError() : asExpressionError(error, text);
 }
 
 /** Only what the expression reads: everything else is not even looked at. */

@@ -19,23 +19,54 @@ const ACCESSES = new Set(['.', '.?', '[]', '[?]']);
  * counted; members are only read from JSON values.
  */
 export function instrument(root: SyntaxNode, meter: Meter): void {
-  for (const node of allNodes(root)) {
-    meterEvaluation(node, meter);
+  const nodes = allNodes(root);
+  const steps = new Set([...nodes].flatMap((node) => (node.op === 'comprehension' ? [loopOf(node).step] : [])));
+  for (const node of nodes) {
+    keepContext(node.op === 'comprehension' ? loopOf(node).iterCtx : node.meta.macro?.bindCtx);
+    meterEvaluation(node, meter, steps.has(node));
     if (node.handle === undefined) continue;
     const charge = chargeOf(node, meter);
     if (charge === null) continue;
     const handle = node.handle;
-    node.handle = (...operands) => {
+    const run = (operands: unknown[]): unknown => {
       charge(operands);
       const value = handle(...operands);
       if (MAKERS.has(node.op)) meter.spendOn(value);
       return value;
     };
+    node.handle = (...operands) =>
+      operands[0] instanceof Promise || operands[1] instanceof Promise
+        ? Promise.all(operands).then(run)
+        : run(operands);
   }
 }
 
+/**
+ * Lets evaluations make way for other work at each step of a loop. To be called before the tree is checked: the library
+ * then expects that a loop may take until later.
+ */
+export function markPauses(nodes: Iterable<SyntaxNode>): void {
+  for (const node of nodes) {
+    if (node.op === 'comprehension') loopOf(node).step.meta.async = true;
+  }
+}
+
+function loopOf(node: SyntaxNode): { step: SyntaxNode; iterCtx: object } {
+  return node.args as { step: SyntaxNode; iterCtx: object };
+}
+
+/**
+ * After a pause the library would give each further round of a loop a context of its own, as if rounds went on beside each
+ * other, and then loses the state of `all`, `exists` and `exists_one` that stand within another loop. Here a tree has one evaluation
+ * at a time, and its loops one round.
+ */
+function keepContext(context: object | undefined): void {
+  if (context === undefined) return;
+  Object.defineProperty(context, 'async', { get: () => false, set: () => undefined });
+}
+
 /** An own `evaluate` that cannot be replaced: the library would put its own one there at the first call. */
-function meterEvaluation(node: SyntaxNode, meter: Meter): void {
+function meterEvaluation(node: SyntaxNode, meter: Meter, isStep: boolean): void {
   const { alternate, macro } = node.meta;
   const inner: Evaluate =
     alternate !== undefined
@@ -45,6 +76,7 @@ function meterEvaluation(node: SyntaxNode, meter: Meter): void {
         : node.meta.evaluate;
   const evaluate: Evaluate = (evaluator, _node, context) => {
     meter.spend(1);
+    if (isStep && meter.isSliceOver) return meter.nextSlice().then(() => inner(evaluator, node, context));
     return inner(evaluator, node, context);
   };
   Object.defineProperty(node, 'evaluate', { value: evaluate, writable: false });

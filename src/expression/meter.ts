@@ -4,14 +4,26 @@ import type { Pattern } from './regex/pattern.ts';
 
 /** Units of work that one evaluation may take; a step over one node is one unit, about 50 nanoseconds. */
 export const WORK_MAX = 2_000_000;
-/** Units of work after which evaluations make way for other work, between two expressions. */
-export const SLICE_STEPS = 200_000;
+/** Units of work after which evaluations make way for other work. */
+export const SLICE_STEPS = 100_000;
 /** Patterns that one evaluation keeps compiled. */
 const PATTERNS_KEPT = 64;
 const ELEMENTS_PER_UNIT = 16;
 const CHARS_PER_UNIT = 64;
 /** Listing the members of an object that has many is slow. */
 const UNITS_PER_MEMBER = 0.5;
+
+/** Steps that evaluations share; each takes at most what is left, and tells what it took. */
+export interface Allowance {
+  readonly left: number;
+  spend(steps: number): void;
+}
+
+/** The same, cut into slices between which other work goes on. */
+export interface SlicedAllowance extends Allowance {
+  readonly leftInSlice: number;
+  nextSlice(): Promise<void>;
+}
 
 /**
  * Counts the work of one evaluation and ends it when it becomes too much: macros over lists nest, and texts and lists
@@ -20,21 +32,67 @@ const UNITS_PER_MEMBER = 0.5;
 export class Meter {
   #limit = WORK_MAX;
   #left = WORK_MAX;
+  #slices: SlicedAllowance | null = null;
+  /** What is left when the slice under way is over. */
+  #pauseAt = Number.NEGATIVE_INFINITY;
+  /** Spent, and told to the allowance. */
+  #told = 0;
+  #hasPaused = false;
   #costs = new WeakMap<object, number>();
   #typing = new WeakMap<object, number>();
   readonly #patterns = new Map<string, Pattern>();
 
-  /** Before an evaluation begins; `limit`: what it may take, at most `WORK_MAX`. */
-  reset(limit: number = WORK_MAX): void {
+  /**
+   * Before an evaluation begins.
+   *
+   * @param limit what it may take, at most `WORK_MAX`
+   * @param slices what it makes way by; without it, it does not
+   */
+  begin(limit: number = WORK_MAX, slices: SlicedAllowance | null = null): void {
     this.#limit = Math.min(limit, WORK_MAX);
     this.#left = this.#limit;
+    this.#told = 0;
+    this.#hasPaused = false;
+    this.#slices = slices;
+    this.#schedulePause();
     this.#costs = new WeakMap();
     this.#typing = new WeakMap();
   }
 
-  /** What the evaluation has taken so far. */
-  get spent(): number {
-    return this.#limit - this.#left;
+  /** What the evaluation has taken since this was last asked. */
+  takeSpent(): number {
+    const spent = this.#limit - this.#left;
+    const fresh = spent - this.#told;
+    this.#told = spent;
+    return fresh;
+  }
+
+  /** Whether the evaluation has made way: parts of it may still be waiting to go on. */
+  get hasPaused(): boolean {
+    return this.#hasPaused;
+  }
+
+  /** After an evaluation: nothing of it goes on. */
+  end(): void {
+    this.#slices = null;
+  }
+
+  get isSliceOver(): boolean {
+    return this.#left <= this.#pauseAt && this.#left >= 0;
+  }
+
+  /** Resolves when the next slice begins; never where the evaluation has ended meanwhile, for a fault elsewhere in it. */
+  async nextSlice(): Promise<void> {
+    this.#hasPaused = true;
+    const slices = this.#slices;
+    slices?.spend(this.takeSpent());
+    await slices?.nextSlice();
+    if (this.#slices === null) await new Promise(() => undefined);
+    this.#schedulePause();
+  }
+
+  #schedulePause(): void {
+    this.#pauseAt = this.#slices === null ? Number.NEGATIVE_INFINITY : this.#left - this.#slices.leftInSlice;
   }
 
   /** Whether a limit below `WORK_MAX` ended the evaluation: with more it might have come to its end. */

@@ -8,9 +8,15 @@ export interface SyntaxNode {
   start: number;
   readonly meta: {
     evaluate: Evaluate;
+    /** Whether its value may come later; found out where it is not set. */
+    async?: boolean;
     /** What a macro over lists stands for. */
     alternate?: SyntaxNode;
-    macro?: { evaluate: (evaluator: unknown, macro: unknown, context: unknown) => unknown };
+    macro?: {
+      evaluate: (evaluator: unknown, macro: unknown, context: unknown) => unknown;
+      /** Of `cel.bind`: where its variable is. */
+      bindCtx?: object;
+    };
   };
   evaluate: Evaluate;
   handle?: (...operands: unknown[]) => unknown;

@@ -1,7 +1,8 @@
 import type { JsonValue } from '../domain/json.ts';
 import { compileExpression } from './compile.ts';
-import type { Allowance, CompileOptions, Expression, Variables } from './compile.ts';
+import type { CompileOptions, Expression, Variables } from './compile.ts';
 import { ExpressionError } from './fault.ts';
+import type { SlicedAllowance } from './meter.ts';
 
 /** Characters that the text of a template may have. */
 export const TEMPLATE_CHARS_MAX = 65_536;
@@ -20,7 +21,7 @@ export interface Template {
    * @throws ExpressionError
    * @throws AllowanceSpentError where the expressions need more than is left of the allowance
    */
-  render(variables: Variables, allowance?: Allowance): string;
+  render(variables: Variables, allowance: SlicedAllowance): Promise<string>;
 }
 
 export type CompiledTemplate = { ok: true; template: Template } | { ok: false; fault: ExpressionError };
@@ -76,15 +77,15 @@ function closingBraces(text: string, from: number): number | null {
   return null;
 }
 
-function render(
+async function render(
   text: string,
   parts: readonly (string | Expression)[],
   variables: Variables,
-  allowance: Allowance | undefined,
-): string {
+  allowance: SlicedAllowance,
+): Promise<string> {
   let rendered = '';
   for (const part of parts) {
-    rendered += typeof part === 'string' ? part : asText(part.evaluate(variables, allowance));
+    rendered += typeof part === 'string' ? part : asText(await part.evaluateSliced(variables, allowance));
     if (rendered.length > RENDERED_CHARS_MAX) {
       throw new ExpressionError(text, `comes to more than ${RENDERED_CHARS_MAX} characters`, null);
     }

@@ -40,25 +40,49 @@ export class SlicedWork {
     return this.#spent >= this.#sliceEndsAt;
   }
 
+  /** Steps until the slice under way is over. */
+  get leftInSlice(): number {
+    return Math.max(0, this.#sliceEndsAt - this.#spent);
+  }
+
   spend(steps: number): void {
     this.#spent += steps;
   }
 
   /** The budget of a part of the work: what it spends is spent here, too. */
-  part(steps_max: number): { readonly left: number; spend(steps: number): void } {
-    const endsAt = this.#spent + steps_max;
-    const leftHere = (): number => this.left;
-    const spentHere = (): number => this.#spent;
-    return {
-      get left() {
-        return Math.max(0, Math.min(leftHere(), endsAt - spentHere()));
-      },
-      spend: (steps) => this.spend(steps),
-    };
+  part(steps_max: number): SlicedPart {
+    return new SlicedPart(this, steps_max);
   }
 
   async nextSlice(): Promise<void> {
     await this.#turn();
     this.#sliceEndsAt = this.#spent + this.#sliceSteps;
+  }
+}
+
+/** A part of sliced work, with a bound of its own. */
+export class SlicedPart {
+  readonly #whole: SlicedWork;
+  readonly #endsAt: number;
+
+  constructor(whole: SlicedWork, steps_max: number) {
+    this.#whole = whole;
+    this.#endsAt = whole.spent + steps_max;
+  }
+
+  get left(): number {
+    return Math.max(0, Math.min(this.#whole.left, this.#endsAt - this.#whole.spent));
+  }
+
+  get leftInSlice(): number {
+    return this.#whole.leftInSlice;
+  }
+
+  spend(steps: number): void {
+    this.#whole.spend(steps);
+  }
+
+  nextSlice(): Promise<void> {
+    return this.#whole.nextSlice();
   }
 }

@@ -37,7 +37,7 @@ describe('the client', () => {
     assert.equal((await client.submit([newTask, newTask], { idempotencyKey: 'k1' })).batchId, batchId);
     const [first, second] = tasks.map(({ id }) => id) as [string, string];
     assert.deepEqual(Object.keys((await client.submitMinimal([newTask])).tasks[0]!), ['id']);
-    assert.deepEqual(await client.submit([]), { batchId: null, tasks: [] });
+    assert.deepEqual(await client.submit([]), { batchId: null, tasks: [], warnings: [] });
     assert.equal((await client.getTask(first)).id, first);
     assert.ok((await client.listTasks({ page: 0, metadata: {} })).length >= 3);
     assert.equal(await client.countProgress(first, { new_success: 2 }), 'applied');

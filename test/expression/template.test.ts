@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
+import { SLICE_STEPS } from '../../src/expression/meter.ts';
 import { compileTemplate } from '../../src/expression/template.ts';
+import { SlicedWork } from '../../src/runtime/sliced-work.ts';
 
 const VARIABLES = {
   nodes: { scan: { state: 'failed', result: { n: 3, hosts: ['a', 'b'] } } },
   workflow: { name: 'nightly' },
 };
 
-function render(text: string): string {
+async function render(text: string): Promise<string> {
   const compiled = compileTemplate(text);
   if (!compiled.ok) throw compiled.fault;
-  return compiled.template.render(VARIABLES);
+  return compiled.template.render(VARIABLES, new SlicedWork({ slice_steps: SLICE_STEPS }));
 }
 
 describe('templates', () => {
@@ -26,15 +28,15 @@ describe('templates', () => {
     ['{{ "}}" }}{{ \'{{\' }}', '}}{{'],
   ];
   for (const [text, expected] of cases) {
-    it(`${JSON.stringify(text)} comes to ${JSON.stringify(expected)}`, () => {
-      assert.equal(render(text), expected);
+    it(`${JSON.stringify(text)} comes to ${JSON.stringify(expected)}`, async () => {
+      assert.equal(await render(text), expected);
     });
   }
 
-  it('name the expression that is wrong', () => {
-    assert.throws(() => render('a {{ nodes.scan. }} b'), /character 12 of "nodes\.scan\."/);
-    assert.throws(() => render('a {{ workflow.name'), /has a "\{\{" without its "\}\}" \(character 3/);
-    assert.throws(() => render('{{ workflow.owner }}'), /No such key: owner/);
-    assert.throws(() => render('{{ 1 }}'.repeat(101)), /more than 100 expressions/);
+  it('name the expression that is wrong', async () => {
+    await assert.rejects(render('a {{ nodes.scan. }} b'), /character 12 of "nodes\.scan\."/);
+    await assert.rejects(render('a {{ workflow.name'), /has a "\{\{" without its "\}\}" \(character 3/);
+    await assert.rejects(render('{{ workflow.owner }}'), /No such key: owner/);
+    await assert.rejects(render('{{ 1 }}'.repeat(101)), /more than 100 expressions/);
   });
 });

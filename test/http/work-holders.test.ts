@@ -80,7 +80,12 @@ const VERBS: [string, Record<string, unknown>][] = [
 ];
 
 /** Everything that may be said of the task is refused, and changes nothing. */
-async function assertRefused(server: TestServer, caller: Caller, work: WorkDto): Promise<void> {
+async function assertRefused(
+  server: TestServer,
+  caller: Caller,
+  work: WorkDto,
+  reads = server === open,
+): Promise<void> {
   for (const [verb, body] of VERBS) {
     const said = await say(server, caller, `${work.id}/${verb}`, { attempt: work.attempt, ...body });
     assert.deepEqual([verb, said.status, said.code], [verb, 409, 'HELD_BY_ANOTHER']);
@@ -93,7 +98,9 @@ async function assertRefused(server: TestServer, caller: Caller, work: WorkDto):
     ...(remoteAddress === undefined ? {} : { remoteAddress }),
     ...(holder === undefined ? {} : { query: { holder } }),
   });
-  assert.deepEqual([results.statusCode, results.json<Problem>().code], [409, 'HELD_BY_ANOTHER']);
+  // Who came with a token is known for sure; what came through a queue is read by a worker that is not.
+  const { code } = results.json<Partial<Problem>>();
+  assert.deepEqual([results.statusCode, code], reads ? [200, undefined] : [409, 'HELD_BY_ANOTHER']);
   const { state, success_count } = (await engine.getTask(work.id))!;
   assert.deepEqual([state, success_count], ['running', 0]);
 }
@@ -152,7 +159,7 @@ describe('a claimed task', () => {
     const kind = `kind-${newId()}`;
     await open.app.inject({ method: 'POST', url: '/task', payload: [task({ kind })] });
     const [work] = await engine.claim({ lanes: [`kind:${kind}`], limit: 1, holder: 'a server' });
-    await assertRefused(guarded, { token: HEDDLE_TOKENS.one }, { id: work!.id, attempt: 1 } as WorkDto);
+    await assertRefused(guarded, { token: HEDDLE_TOKENS.one }, { id: work!.id, attempt: 1 } as WorkDto, true);
   });
 
   test('goes along with its holder in the client', async () => {

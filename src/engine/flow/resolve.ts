@@ -100,7 +100,7 @@ async function inputOf(task: Handed, variables: Variables, budget: SlicedWork): 
   const values: JsonValue[] = [];
   for (const { text, path } of replacedExpressions(task.kind, task.metadata)) {
     if (budget.isSliceOver) await budget.nextSlice();
-    values.push(evaluate(text, path, variables, budget));
+    values.push(await evaluate(text, path, variables, budget));
   }
   let next = 0;
   const input = replaceExpressions(task.kind, task.metadata, () => values[next++]!);
@@ -116,17 +116,17 @@ const INPUT: Place = placeOf(null, 'input');
 /** The budget of a claim does not suffice for an expression that may be sound by itself. */
 class BudgetSpentError extends Error {}
 
-function evaluate(
+async function evaluate(
   text: string,
   path: readonly (string | number)[],
   variables: Variables,
   budget: SlicedWork,
-): JsonValue {
+): Promise<JsonValue> {
   const place = (): string => pathOf(path.reduce<Place>(placeOf, INPUT));
   const compiled = compileFlowExpression(text);
   try {
     if (!compiled.ok) throw compiled.fault;
-    return compiled.expression.evaluate(variables, budget);
+    return await compiled.expression.evaluateSliced(variables, budget);
   } catch (error) {
     if (error instanceof AllowanceSpentError) {
       throw new BudgetSpentError(

@@ -7,8 +7,7 @@ import type {
 } from '../../domain/notification/notification.ts';
 import { TERMINAL_STATES } from '../../domain/task-state.ts';
 import { WORKFLOW_WIRE_STATE } from '../../domain/workflow.ts';
-import type { Allowance } from '../../expression/compile.ts';
-import { SLICE_STEPS } from '../../expression/meter.ts';
+import { SLICE_STEPS, type SlicedAllowance } from '../../expression/meter.ts';
 import { SlicedWork } from '../../runtime/sliced-work.ts';
 import { takeEnds, writeNotices, type EndToTell, type NoticeRow } from '../../store/notices.ts';
 import { readForTemplates, type TemplateReads, type Upstream } from '../../store/upstream.ts';
@@ -66,7 +65,7 @@ export async function announceEnds(context: EngineContext, ids: readonly string[
     of = each.end;
     const upstream = each.reads === null ? null : await reads.next();
     if (work.isSliceOver) await work.nextSlice();
-    for (const action of noticesOf(context, each, upstream, work.part(NOTIFICATION_STEPS_MAX))) {
+    for (const action of await noticesOf(context, each, upstream, work.part(NOTIFICATION_STEPS_MAX))) {
       rows.push(rowOf(each.end, action, ordinal));
       ordinal += 1;
     }
@@ -103,12 +102,12 @@ function rowOf({ workflow_id, run }: EndToTell, action: NoticeAction, ordinal: n
   return { t: workflow_id, w: workflow_id, a: run + 1, o: ordinal, c: storedAction(action), k: key };
 }
 
-function noticesOf(
+async function noticesOf(
   context: EngineContext,
   told: ToldEntry,
   upstream: Upstream | null,
-  allowance: Allowance,
-): NoticeAction[] {
+  allowance: SlicedAllowance,
+): Promise<NoticeAction[]> {
   const { end, entry } = told;
   const facts = workflowFacts(end);
   const name = end.name ?? end.workflow_id;
@@ -118,22 +117,22 @@ function noticesOf(
     facts: { workflow: facts },
     origin: `Heddle: workflow ${name} (${end.workflow_id})`,
   };
-  return composeNotices(entry.channel, rendered(context, told, upstream, facts, allowance), subject);
+  return composeNotices(entry.channel, await rendered(context, told, upstream, facts, allowance), subject);
 }
 
 /** A template that fails must not keep an end from being told: Heddle's own words take its place, and say why. */
-function rendered(
+async function rendered(
   { log }: EngineContext,
   { end, notification }: ToldEntry,
   upstream: Upstream | null,
   workflow: JsonObject,
-  allowance: Allowance,
-): RenderedNotification {
+  allowance: SlicedAllowance,
+): Promise<RenderedNotification> {
   const words = wordsOf(end);
   try {
     if (notification instanceof Error) throw notification;
     const variables = { ...variablesOf(upstream), workflow, now: new Date(end.ended_at) };
-    return notification.render(variables, words, allowance);
+    return await notification.render(variables, words, allowance);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     log.warn(

@@ -59,7 +59,7 @@ async function render(
     const read = await readVariables(database, task.workflow_id, compiled.expressions);
     const work = new SlicedWork({ steps_max: NOTIFICATION_STEPS_MAX, slice_steps: SLICE_STEPS });
     await work.nextSlice();
-    return compiled.render({ ...variables, ...read }, words, work);
+    return await compiled.render({ ...variables, ...read }, words, work);
   } catch (error) {
     // What the database says is not the template's fault.
     if (!plainly || !(error instanceof Error) || 'code' in error) throw error;

@@ -2,15 +2,9 @@ import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { Notification, RenderedNotification } from '../../domain/notification/notification.ts';
 import { cutText, oneLine } from '../../domain/notification/one-line.ts';
 import { pathOf, placeOf, type Place } from '../../domain/parse/path.ts';
-import {
-  compileExpression,
-  FLOW_VARIABLES,
-  type Allowance,
-  type Expression,
-  type Variables,
-} from '../../expression/compile.ts';
+import { compileExpression, FLOW_VARIABLES, type Expression, type Variables } from '../../expression/compile.ts';
 import { AllowanceSpentError, ExpressionError } from '../../expression/fault.ts';
-import { WORK_MAX } from '../../expression/meter.ts';
+import { WORK_MAX, type SlicedAllowance } from '../../expression/meter.ts';
 import { compileTemplate } from '../../expression/template.ts';
 
 /** The words of a notification where its submitter gave none. */
@@ -40,7 +34,7 @@ export interface CompiledNotification {
    * @param allowance `NOTIFICATION_STEPS_MAX` steps, or what is left of more
    * @throws Error that names the member, and the expression where one failed
    */
-  render(variables: Variables, words: DefaultWords, allowance: Allowance): RenderedNotification;
+  render(variables: Variables, words: DefaultWords, allowance: SlicedAllowance): Promise<RenderedNotification>;
 }
 
 export interface PlacedExpression {
@@ -50,7 +44,7 @@ export interface PlacedExpression {
 
 type Rendering<Value> = {
   expressions: PlacedExpression[];
-  value: (variables: Variables, allowance: Allowance) => Value;
+  value: (variables: Variables, allowance: SlicedAllowance) => Value | Promise<Value>;
 };
 
 /**
@@ -85,13 +79,13 @@ export function compileNotification(
     ok: true,
     notification: {
       expressions,
-      render: (values, words, allowance) => {
-        const shown = oneLine(parts.title?.value(values, allowance) ?? words.title);
-        const body = parts.payload?.value(values, allowance);
+      render: async (values, words, allowance) => {
+        const shown = oneLine((await parts.title?.value(values, allowance)) ?? words.title);
+        const body = await parts.payload?.value(values, allowance);
         return {
           title: shown,
-          text: cutText(parts.text?.value(values, allowance) ?? words.text, TEXT_CHARACTERS_MAX),
-          subject: oneLine(parts.subject?.value(values, allowance) ?? shown),
+          text: cutText((await parts.text?.value(values, allowance)) ?? words.text, TEXT_CHARACTERS_MAX),
+          subject: oneLine((await parts.subject?.value(values, allowance)) ?? shown),
           payload: body === undefined ? undefined : boundedPayload(body),
         };
       },
@@ -140,7 +134,11 @@ class Compiler {
       const items = value.map((item, index) => this.json(placeOf(at, index), item));
       return {
         expressions: items.flatMap(({ expressions }) => expressions),
-        value: (values, allowance) => items.map((item) => item.value(values, allowance)),
+        value: async (values, allowance) => {
+          const rendered: JsonValue[] = [];
+          for (const item of items) rendered.push(await item.value(values, allowance));
+          return rendered;
+        },
       };
     }
     const text = expressionIn(value);
@@ -148,8 +146,11 @@ class Compiler {
     const members = Object.entries(value).map(([name, item]) => [name, this.json(placeOf(at, name), item)] as const);
     return {
       expressions: members.flatMap(([, { expressions }]) => expressions),
-      value: (values, allowance) =>
-        Object.fromEntries(members.map(([name, item]) => [name, item.value(values, allowance)])),
+      value: async (values, allowance) => {
+        const rendered: [string, JsonValue][] = [];
+        for (const [name, item] of members) rendered.push([name, await item.value(values, allowance)]);
+        return Object.fromEntries(rendered);
+      },
     };
   }
 
@@ -160,7 +161,7 @@ class Compiler {
     this.#checkNodes(at, expression);
     return {
       expressions: [{ at, expression }],
-      value: (values, allowance) => placed(at, () => expression.evaluate(values, allowance)),
+      value: (values, allowance) => placed(at, () => expression.evaluateSliced(values, allowance)),
     };
   }
 
@@ -185,9 +186,9 @@ function expressionIn(value: JsonObject): string | null {
   return names.length === 1 && typeof value['$expr'] === 'string' ? value['$expr'] : null;
 }
 
-function placed<Value>(at: Place, work: () => Value): Value {
+async function placed<Value>(at: Place, work: () => Promise<Value>): Promise<Value> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (error instanceof AllowanceSpentError) {
       const message = `with it the expressions of this notification take more than ${NOTIFICATION_STEPS_MAX} steps`;

@@ -19,6 +19,9 @@ export function holderOf({ ip, heddle }: Pick<FastifyRequest, 'ip' | 'heddle'>, 
   return heddle.tokenName === null ? worker : `${worker} (token ${heddle.tokenName})`;
 }
 
+/** What `holderOf` says of a worker that came with a token. */
+const BY_TOKEN = / \(token .*\)$/s;
+
 /** The same for both families where the caller is on this machine: its connections may come by either. */
 function plainAddress(ip: string): string {
   const address = ip.startsWith('::ffff:') ? ip.slice('::ffff:'.length) : ip;
@@ -55,20 +58,16 @@ export class WorkHolders {
   }
 
   /**
-   * The same for a request that names no attempt: one must be open.
+   * Lets a worker read what its task sees. Of a task that a worker claimed with a token only that worker may; one that
+   * came through a queue is read by its worker, of whose token nothing is known here.
    *
-   * @throws HeddleError HELD_BY_ANOTHER; CONFLICT where the task starts by a webhook, or no attempt of it is open
+   * @throws HeddleError HELD_BY_ANOTHER; CONFLICT where the task starts by a webhook
    */
-  async requireOpen(taskId: string, holder: string): Promise<void> {
+  async requireReader(taskId: string, holder: string): Promise<void> {
     const found = await this.#looks.add(taskId);
     if (found === null) return;
     refuseWebhookTasks(found);
-    if (found.holder === null) {
-      throw new HeddleError('CONFLICT', 'Nobody has claimed the task', {
-        details: ['task_id: is claimed by nobody now; read what it sees while it is yours'],
-      });
-    }
-    requireSame(found.holder, holder);
+    if (found.holder !== null && BY_TOKEN.test(found.holder)) requireSame(found.holder, holder);
   }
 
   drain(): Promise<void> {

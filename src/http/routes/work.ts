@@ -350,7 +350,7 @@ function resultsRoute(app: App, { engine, config, holders }: WorkContext): void 
     handler: async (request) => {
       const { after, limit = config.pagination.default, holder } = request.query;
       const task = await requireTask(engine, idOf(request.params));
-      await holders.requireOpen(task.id, holderOf(request, holder));
+      await holders.requireReader(task.id, holderOf(request, holder));
       const results = await engine.readResults({ before_task_id: task.id }, after?.toLowerCase() ?? null, limit);
       const next = results.length < limit ? null : results.at(-1)!.task_id;
       return { results: results.map(resultToWire), next };

@@ -65,7 +65,7 @@ export class ItemEvaluation {
       await this.#work.nextSlice();
       signal.throwIfAborted();
     }
-    return expression.evaluate({ ...short, item, params, now }, this.#work);
+    return expression.evaluateSliced({ ...short, item, params, now }, this.#work);
   }
 
   /**

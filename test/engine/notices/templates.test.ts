@@ -122,17 +122,17 @@ describe('templates of tasks', () => {
     await assert.rejects(read(), /data\.large \(9\d{6} bytes\), where 8388608 bytes are allowed/);
   });
 
-  it('leave no text in a payload that the database refuses', () => {
+  it('leave no text in a payload that the database refuses', async () => {
     const channel = { type: 'slack', url: 'https://hooks.example.com/in' } as const;
     const notification = { channel, title: null, text: null, payload: { $expr: '{"a\\u0000": "\\u0000"}' } };
     const compiled = compileNotification(notification, TASK_VARIABLES);
     assert.ok(compiled.ok);
     const allowance = new SlicedWork({ slice_steps: SLICE_STEPS });
-    const { payload } = compiled.notification.render({}, { title: '', text: '' }, allowance);
+    const { payload } = await compiled.notification.render({}, { title: '', text: '' }, allowance);
     assert.deepEqual(payload, { 'a\ufffd': '\ufffd' });
   });
 
-  it('share one budget: a notification takes no more steps than one expression may', () => {
+  it('share one budget: a notification takes no more steps than one expression may', async () => {
     const channel = { type: 'slack', url: 'https://hooks.example.com/in' } as const;
     const heavy = '{{ data.list.all(a, data.list.all(b, b >= 0)) }}';
     const notification = { channel, title: null, text: heavy.repeat(32), payload: undefined };
@@ -140,8 +140,8 @@ describe('templates of tasks', () => {
     assert.ok(compiled.ok);
     const work = new SlicedWork({ slice_steps: SLICE_STEPS });
     const data = { list: Array.from({ length: 500 }, (_, index) => index) };
-    assert.throws(
-      () => compiled.notification.render({ data }, { title: '', text: '' }, work.part(NOTIFICATION_STEPS_MAX)),
+    await assert.rejects(
+      compiled.notification.render({ data }, { title: '', text: '' }, work.part(NOTIFICATION_STEPS_MAX)),
       /^Error: text: with it the expressions of this notification take more than 2000000 steps$/,
     );
     assert.ok(work.spent <= NOTIFICATION_STEPS_MAX + SLICE_STEPS, `${work.spent} steps`);
