@@ -243,11 +243,20 @@ export class World {
     const { dice } = this;
     if (dice.chance(this.#policy === CROWDED ? 0.8 : 0.25)) await this.#ask();
     if (dice.chance(0.01)) this.cloud.stray();
+    if (dice.chance(0.03)) await this.#endByHand();
     const machines = [...this.#machines.values()];
     if (machines.length === 0) return;
     if (dice.chance(0.01)) dice.pick(machines).kill('of itself');
     if (dice.chance(0.02)) dice.pick(machines).cutOff(dice.between(2, 80) * SECOND);
     if (dice.chance(0.01)) this.#spot()?.interrupt();
+  }
+
+  /** Somebody ends a runner that is held. */
+  async #endByHand(): Promise<void> {
+    const held = (await this.store.list({ ended: false }, { offset: 0, limit: 100 })).filter(
+      ({ request_id }) => request_id !== null,
+    );
+    if (held.length > 0) await this.store.terminate([this.dice.pick(held).id], 'by hand');
   }
 
   async #ask(): Promise<void> {

@@ -6,7 +6,7 @@ import { DEADLINE_MS, HeddlePool } from './heddle-pool.ts';
 
 const requirements = (count: number) => ({ resource_class: 'large', count });
 
-describe('runners that somebody holds', () => {
+describe('several runners of a holder, or of a task', () => {
   let heddle: HeddlePool;
   before(async () => {
     heddle = await HeddlePool.open({ HEDDLE_POOL_MAX_RUNNERS: '3' });
@@ -40,6 +40,19 @@ describe('runners that somebody holds', () => {
     await pool.letGo(first.id);
     for (const { id } of others)
       await eventually(async () => (await pool.request(id)).state === 'granted', 'they are served', DEADLINE_MS);
+    for (const { id } of others) await pool.letGo(id);
+  });
+
+  it('are lost to a task one by one: its handler hears of it, and goes on as it sees fit', async () => {
+    const id = await heddle.submit('pair', 'pool-gang', 2);
+    const { pid, runners } = await heddle.run('pair');
+    const live = await heddle.runners('running', 2);
+    const peer = live.find((runner) => heddle.processOf(runner.id) !== pid)!;
+    process.kill(heddle.processOf(peer.id), 'SIGKILL');
+    assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 1 });
+    const result = await heddle.client.taskResult(id);
+    assert.deepEqual(result?.data, { lost: [peer.number] });
+    assert.ok(runners.includes(peer.number));
     assert.equal(await heddle.server.end('SIGTERM'), 0);
   });
 });
