@@ -4,6 +4,7 @@ import type { ConnectionLimits } from './listener.ts';
 import type { Reply } from './manager/port.ts';
 import type { RemoteCode } from './protocol/codes.ts';
 import { UnprovenMemory, type UnprovenShare } from './unproven-memory.ts';
+import { UnprovenTurns } from './unproven-turns.ts';
 
 /** Refusals that come before, or in place of, the proof that a caller holds its key. */
 const WITHOUT_PROOF: ReadonlySet<RemoteCode> = new Set([
@@ -31,6 +32,12 @@ interface Entry {
   share: UnprovenShare | null;
 }
 
+/** What all listeners of an executor together give callers who have not proven a key; of its own where absent. */
+export interface UnprovenBounds {
+  readonly memory?: UnprovenMemory;
+  readonly turns?: UnprovenTurns;
+}
+
 /**
  * The open connections of one listener, at most so many of one address and in all. Where either is taken, the oldest on
  * which nobody has proven anything yet makes room: connections that are merely held cannot shut others out.
@@ -38,14 +45,15 @@ interface Entry {
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #memory: UnprovenMemory;
+  readonly #turns: UnprovenTurns;
   /** By address and port of the other end, which a socket and the TLS above it have in common; in order of arrival. */
   readonly #open = new Map<string, Entry>();
   readonly #byAddress = new Map<string, number>();
 
-  /** @param memory shared by all listeners of an executor */
-  constructor(limits: ConnectionLimits, memory = new UnprovenMemory()) {
+  constructor(limits: ConnectionLimits, { memory, turns }: UnprovenBounds = {}) {
     this.#limits = limits;
-    this.#memory = memory;
+    this.#memory = memory ?? new UnprovenMemory();
+    this.#turns = turns ?? new UnprovenTurns();
   }
 
   get size(): number {
@@ -78,6 +86,13 @@ export class Connections {
   /** @param socket the one that was admitted, or the TLS above it */
   isProven(socket: Socket): boolean {
     return this.#open.get(keyOf(socket))?.proven === true;
+  }
+
+  /** Works for a caller: at once where it has proven a key, else when the turns of all others allow it. */
+  enter(socket: Socket, units: number, run: () => void): () => void {
+    if (!this.isProven(socket)) return this.#turns.enter(units, run);
+    run();
+    return () => undefined;
   }
 
   /**

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { isCrossOrigin, KnownHosts } from '../runtime/web-origin.ts';
-import { Connections } from './connections.ts';
+import { Connections, type UnprovenBounds } from './connections.ts';
 import {
   type ConnectionLimits,
   type Listener,
@@ -17,7 +17,6 @@ import {
   tlsServerOptions,
 } from './listener.ts';
 import type { Ingress } from './protocol/messages.ts';
-import type { UnprovenMemory } from './unproven-memory.ts';
 
 const CHECK_MS_MAX = 1_000;
 /** How often idle connections are looked for while the last requests end. */
@@ -33,7 +32,7 @@ export interface BoundedHttpOptions {
   readonly requireHostHeader: boolean;
   /** Names in `Host` that are answered without TLS, beside those of loopback. */
   readonly allowedHosts: readonly string[] | undefined;
-  readonly unprovenMemory: UnprovenMemory | undefined;
+  readonly unproven: UnprovenBounds | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -52,11 +51,11 @@ export class BoundedHttpServer {
   #draining = false;
 
   constructor(options: BoundedHttpOptions) {
-    const { tls, limits, headerBytesMax, requireHostHeader, unprovenMemory } = options;
+    const { tls, limits, headerBytesMax, requireHostHeader, unproven } = options;
     this.#options = options;
     this.#tls = tls;
     this.#knownHosts = tls === null ? new KnownHosts(options.allowedHosts ?? []) : null;
-    this.sockets = new Connections(limits, unprovenMemory);
+    this.sockets = new Connections(limits, unproven);
     // Node's own deadlines and caps; nothing of it is lenient.
     const http = {
       maxHeaderSize: headerBytesMax,

@@ -7,7 +7,7 @@ import type { Logger } from '../runtime/log.ts';
 import type { RemoteManager } from './manager/port.ts';
 import type { Ingress } from './protocol/messages.ts';
 import type { PeerCertificate } from './security/port.ts';
-import type { UnprovenMemory } from './unproven-memory.ts';
+import type { UnprovenBounds } from './connections.ts';
 
 /** What a listener proves itself with, and what callers must prove themselves with. All in PEM. */
 export interface ListenerTls {
@@ -42,8 +42,7 @@ export interface ListenerOptions<Limits> {
   /** Null on loopback only. */
   readonly tls: ListenerTls | null;
   readonly limits?: Partial<Limits>;
-  /** Shared by all listeners of an executor; one of its own where absent. */
-  readonly unprovenMemory?: UnprovenMemory;
+  readonly unproven?: UnprovenBounds;
   readonly clock: Clock;
   readonly log: Logger;
 }

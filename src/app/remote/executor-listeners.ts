@@ -5,11 +5,11 @@ import { limitedLogger, LogLimit } from '../../runtime/log-limit.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { openGrpcListener } from '../../remote/grpc/server.ts';
 import { openHttpListener } from '../../remote/http/server.ts';
+import type { UnprovenBounds } from '../../remote/connections.ts';
 import type { Listener, ListenerOptions, ListenerTls } from '../../remote/listener.ts';
 import type { RemoteManager } from '../../remote/manager/port.ts';
 import type { Ingress } from '../../remote/protocol/messages.ts';
 import { openTcpListener } from '../../remote/tcp/server.ts';
-import type { UnprovenMemory } from '../../remote/unproven-memory.ts';
 import { openXmlRpcListener } from '../../remote/xmlrpc/server.ts';
 import { CommandFailure } from '../failure.ts';
 import type { ListenerAddress } from './executor-events.ts';
@@ -21,7 +21,7 @@ export interface ListenersOptions {
   registry: Registry;
   /** Names by which listeners over HTTP may be called, beside those of loopback. */
   allowedHosts: readonly string[];
-  unprovenMemory: UnprovenMemory;
+  unproven: UnprovenBounds;
   clock: Clock;
   log: Logger;
 }

@@ -18,6 +18,7 @@ import { createRemoteMetrics, type RemoteMetrics } from '../../remote/observe/me
 import { createTaskTracing } from '../../remote/observe/spans.ts';
 import type { Ingress } from '../../remote/protocol/messages.ts';
 import { UnprovenMemory } from '../../remote/unproven-memory.ts';
+import { UnprovenTurns } from '../../remote/unproven-turns.ts';
 import { RevokedCertificates } from '../../remote/security/revoked-certificates.ts';
 import { openAuthenticator } from '../../remote/security/authenticator.ts';
 import { memoryKeyRing, openKeyRingFile, type KeyRing } from '../../remote/security/key-ring.ts';
@@ -87,8 +88,9 @@ export async function openExecutor(start: Start): Promise<Executor> {
     listening: () => listeners.map((each) => each.protocol),
   });
   const allowedHosts = settings.allowedRequestHosts;
-  const unprovenMemory = new UnprovenMemory(settings.executorUnprovenMaxMb * 1_048_576);
-  const options = { manager, tls, registry: metrics.registry, allowedHosts, unprovenMemory, clock, log };
+  const memory = new UnprovenMemory(settings.executorUnprovenMaxMb * 1_048_576);
+  const unproven = { memory, turns: new UnprovenTurns(clock) };
+  const options = { manager, tls, registry: metrics.registry, allowedHosts, unproven, clock, log };
   const opened = await openListeners(listenerSettings(settings), options);
   listeners.push(...opened);
   const closeListeners = () => Promise.all(opened.map((listener) => listener.close(1_000)));

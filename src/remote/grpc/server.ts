@@ -21,6 +21,7 @@ import { loadGrpc } from './packages.ts';
 import { Peer, Peers } from './peers.ts';
 import { resetOptions, ResetGuard } from './reset-guard.ts';
 import { setHttp2Options, watchStreams } from './streams.ts';
+import { UNITS } from '../unproven-turns.ts';
 import { loadWire } from './wire.ts';
 
 export { GRPC_LIMITS, type GrpcLimits } from './limits.ts';
@@ -35,7 +36,7 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
   const limits = { ...GRPC_LIMITS, ...options.limits };
   const { manager, clock, log } = options;
   const [grpc, wire] = await Promise.all([loadGrpc(), loadWire()]);
-  const connections = new Connections(limits, options.unprovenMemory);
+  const connections = new Connections(limits, options.unproven);
   const peers = new Peers(connections);
   const server = new grpc.Server(serverOptions(limits));
   const context: CallContext = { grpc, wire, manager, peers, limits, clock, log };
@@ -47,11 +48,16 @@ export async function openGrpcListener(options: ListenerOptions<GrpcLimits>): Pr
   // The sockets are ours, and the library gets those that have passed: it has no word in TLS, and a reload cuts no call.
   const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
   const resets = new ResetGuard(limits.in_flight_max, clock);
-  watchStreams(server, (stream, session) => {
-    if (session.destroyed) return;
-    const peer = peers.of(session.socket);
-    stream.on('data', () => peer?.grow());
-    resets.watch(stream, session, peer);
+  watchStreams(server, {
+    opened: (stream, session, begin) => {
+      const { socket } = session;
+      resets.watch(stream, session, peers.of(socket));
+      connections.enter(socket, UNITS.stream, begin);
+    },
+    begun: (stream, { socket }) => {
+      const peer = peers.of(socket);
+      stream.on('data', () => peer?.grow());
+    },
   });
   const listening = new GrpcListener(options, { limits, connections, peers, resets, server, injector, health });
   await listening.listen();

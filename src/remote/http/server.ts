@@ -14,6 +14,7 @@ import {
   requireSafeBind,
 } from '../listener.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
+import { UNITS } from '../unproven-turns.ts';
 import { answerRequest, send, type RouteSurroundings } from './routes.ts';
 
 export { HTTP_LIMITS, type HttpLimits } from './limits.ts';
@@ -52,14 +53,14 @@ class HttpListener implements Listener {
   constructor(options: HttpListenerOptions) {
     this.#options = options;
     this.#limits = { ...HTTP_LIMITS, ...options.limits };
-    const { tls, unprovenMemory, clock, log, allowedHosts } = options;
+    const { tls, unproven, clock, log, allowedHosts } = options;
     const bounds = { limits: this.#limits, headerBytesMax: this.#limits.header_bytes_max, requireHostHeader: true };
     this.#http = new BoundedHttpServer({
       protocol: this.protocol,
       tls,
       ...bounds,
       allowedHosts,
-      unprovenMemory,
+      unproven,
       clock,
       log,
     });
@@ -97,7 +98,13 @@ class HttpListener implements Listener {
     // One for each request: the connection outlives a caller who gives up a poll.
     const gone = new AbortController();
     response.once('close', () => gone.abort(new Error('the caller has gone')));
-    answerRequest(request, response, { ...connection.around, signal: gone.signal }).catch((error: unknown) => {
+    this.#http.sockets.enter(request.socket, UNITS.request, () => {
+      if (!request.socket.destroyed) this.#answer(request, response, { ...connection.around, signal: gone.signal });
+    });
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse, around: RouteSurroundings): void {
+    answerRequest(request, response, around).catch((error: unknown) => {
       // A request that broke off is the caller's affair, and there is nobody left to tell.
       if (request.destroyed && !request.complete) return;
       this.#options.log.error({ err: error, listener: 'http' }, 'a request could not be answered');

@@ -9,6 +9,7 @@ import { RemoteFailure } from '../protocol/codes.ts';
 import { malformed, refusalPayload } from '../protocol/refusal.ts';
 import type { PeerCertificate } from '../security/port.ts';
 import type { UnprovenShare } from '../unproven-memory.ts';
+import { UNITS } from '../unproven-turns.ts';
 import { type Frame, FrameReader, type FrameStage } from './frames.ts';
 import { HeaderFault, readRequest, refusal, responseHeader, type FramedRequest } from './header.ts';
 import { Outbox } from './outbox.ts';
@@ -24,6 +25,8 @@ export interface ConnectionSurroundings {
   onProven(connection: TcpConnection): void;
   /** Where the connection counts what it holds while nobody has proven a key over it. */
   shareOf(connection: TcpConnection): UnprovenShare;
+  /** Works for a connection over which nobody has proven a key, when it is its turn. Returns how to give it up. */
+  enter(connection: TcpConnection, units: number, run: () => void): () => void;
   /** By how many bytes the parts of requests that this connection holds grew or shrank. */
   onPartial(connection: TcpConnection, delta: number): void;
 }
@@ -49,6 +52,9 @@ export class TcpConnection {
   #since: number;
   #partial = 0;
   #paused = false;
+  /** Whether it waits for its turn among unproven callers. */
+  #inTurns = false;
+  #leaveTurns: () => void = () => undefined;
   #draining = false;
   #proven = false;
   /** When the other end was told to go away; null while it is welcome. */
@@ -91,7 +97,7 @@ export class TcpConnection {
       if (nowMs - this.#refusedAt > LINGER_MS) this.socket.destroy();
     } else if (this.#outbox.isStuck(nowMs, limits.output_ms)) {
       this.#cut('its answers are not read');
-    } else if (this.#paused) {
+    } else if (this.#paused || this.#inTurns) {
       // While it is not read from, the time is not the other end's.
       this.#since = nowMs;
     } else if (this.#stage !== 'idle') {
@@ -119,11 +125,13 @@ export class TcpConnection {
     this.#outbox.add(responseHeader(framed), framed.response.payload);
     this.#refusedAt = clock.monotonic();
     this.#reader.clear();
+    this.#leaveTurns();
     this.#count(0);
     this.#outbox.flush();
     this.socket.end();
     // Read on into nothing: to close with bytes unread would take the answer away from the other end.
-    this.socket.removeAllListeners('data').resume();
+    this.socket.removeAllListeners('data').on('data', () => this.#discardInTurn());
+    this.socket.resume();
     this.#gone.abort();
   }
 
@@ -135,7 +143,34 @@ export class TcpConnection {
 
   #onData(chunk: Buffer): void {
     this.#reader.push(chunk);
-    this.#serve();
+    this.#serveInTurn();
+  }
+
+  #discardInTurn(): void {
+    this.socket.pause();
+    this.#leaveTurns = this.#around.enter(this, UNITS.piece, () => void this.socket.resume());
+  }
+
+  /** Until a key is proven, what was read is served when it is the connection's turn, and nothing more is read before. */
+  #serveInTurn(): void {
+    if (this.#inTurns) return;
+    if (this.#proven) {
+      this.#serve();
+      return;
+    }
+    this.#inTurns = true;
+    this.#leaveTurns = this.#around.enter(this, UNITS.piece, () => {
+      this.#inTurns = false;
+      if (this.#isOver()) return;
+      this.#serve();
+      this.#resume();
+    });
+    if (this.#waitsForTurn()) this.socket.pause();
+  }
+
+  /** Asked through a function because the compiler does not see that it may be its turn at once. */
+  #waitsForTurn(): boolean {
+    return this.#inTurns;
   }
 
   /** Takes the frames that are there, as far as there is room for their requests. */
@@ -152,6 +187,10 @@ export class TcpConnection {
         if (frame === null) break;
         this.#stage = 'idle';
         this.#take(readRequest(frame));
+        if (!this.#proven && this.#reader.buffered > 0) {
+          this.#serveInTurn();
+          break;
+        }
       } catch (error) {
         if (error instanceof HeaderFault) this.refuse(error.id, error.failure);
         else this.refuse(null, error as RemoteFailure);
@@ -233,13 +272,13 @@ export class TcpConnection {
     if (!this.#paused || this.#inFlight.size >= in_flight_max || this.#outbox.size > OUTPUT_BYTES_PAUSE) return;
     this.#paused = false;
     this.#since = this.#around.clock.monotonic();
-    this.#serve();
+    this.#serveInTurn();
     // What was there already may have filled the room again.
-    if (!this.#hasPaused()) this.socket.resume();
+    this.#resume();
   }
 
-  #hasPaused(): boolean {
-    return this.#paused;
+  #resume(): void {
+    if (!this.#paused && !this.#inTurns) this.socket.resume();
   }
 
   #endWhenDrained(): void {
@@ -267,6 +306,7 @@ export class TcpConnection {
   #onClose(): void {
     this.#count(0);
     this.#inFlight.clear();
+    this.#leaveTurns();
     this.#gone.abort();
   }
 }

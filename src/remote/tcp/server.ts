@@ -39,10 +39,10 @@ class TcpListener implements Listener {
   #partialBytes = 0;
   #stopSweep: () => void = () => undefined;
 
-  constructor({ manager, tls, limits, unprovenMemory, clock, log }: ListenerOptions<TcpLimits>) {
+  constructor({ manager, tls, limits, unproven, clock, log }: ListenerOptions<TcpLimits>) {
     this.#tls = tls;
     this.#limits = { ...TCP_LIMITS, ...limits };
-    this.#sockets = new Connections(this.#limits, unprovenMemory);
+    this.#sockets = new Connections(this.#limits, unproven);
     this.#around = {
       manager,
       limits: this.#limits,
@@ -50,6 +50,7 @@ class TcpListener implements Listener {
       log: log.child({ listener: 'tcp' }),
       onProven: ({ socket }) => this.#sockets.markProven(socket),
       shareOf: (connection) => this.#sockets.shareOf(connection.socket, () => connection.refuseUnfinished()),
+      enter: (connection, units, run) => this.#sockets.enter(connection.socket, units, run),
       onPartial: (connection, delta) => this.#countPartial(connection, delta),
     };
     this.#server = tls === null ? this.#plainServer() : this.#tlsServer(tls);

@@ -29,6 +29,8 @@ export interface ExchangeSurroundings {
   readonly remoteAddress: string;
   /** By how many bytes of memory unfinished documents hold more, or less. False where there is no room for them. */
   onPartial(delta: number): boolean;
+  /** Reads a piece when it is the connection's turn. */
+  enter(run: () => void): void;
   /** Where the connection counts the same while nobody has proven a key over it. */
   readonly share: UnprovenShare;
   /** Refuses the document that is being read; null where none is. */
@@ -64,7 +66,7 @@ export async function exchange(
     document = await readBody(request, around);
   } catch (error) {
     around.onLast();
-    if (error instanceof RemoteFailure) answerAndClose(response, faultOf(error));
+    if (error instanceof RemoteFailure) answerAndClose(response, faultOf(error), around);
     else response.destroy();
     return;
   }
@@ -141,21 +143,43 @@ async function readBody(request: IncomingMessage, around: ExchangeSurroundings):
       reject(error);
     }
   };
-  request.on('data', (chunk: Buffer) =>
-    attempt(() => {
-      reader.write(chunk);
-      const more = reader.heldBytes - held;
-      held += more;
-      if (!around.onPartial(more)) refuseUnfinished();
-      else around.share.hold(held);
-    }),
-  );
-  request.on('end', () => attempt(() => resolve(reader.end())));
-  const onClose = (): void => reject(new Error('the request was cut off'));
+  const take = (chunk: Buffer): void => {
+    reader.write(chunk);
+    const more = reader.heldBytes - held;
+    held += more;
+    if (!around.onPartial(more)) refuseUnfinished();
+    else around.share.hold(held);
+  };
+  let isOver = false;
+  // Pieces that wait for their turn: a request may end, and close, before it is theirs.
+  let waiting = 0;
+  let hasEnded = false;
+  const endWhenRead = (): void => {
+    if (hasEnded && waiting === 0) attempt(() => resolve(reader.end()));
+  };
+  request.on('data', (chunk: Buffer) => {
+    request.pause();
+    waiting += 1;
+    around.enter(() => {
+      waiting -= 1;
+      if (isOver) return;
+      attempt(() => take(chunk));
+      endWhenRead();
+      request.resume();
+    });
+  });
+  request.on('end', () => {
+    hasEnded = true;
+    endWhenRead();
+  });
+  const onClose = (): void => {
+    if (!hasEnded) reject(new Error('the request was cut off'));
+  };
   request.once('close', onClose);
   try {
     return await promise;
   } finally {
+    isOver = true;
     // They hold what was read as long as the request is there: until it is answered.
     request.removeAllListeners('data').removeAllListeners('end').off('close', onClose);
     around.onPartial(-held);
@@ -188,8 +212,14 @@ export function refuse(
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', ...headers }).end(`${text}\n`);
 }
 
-function answerAndClose(response: ServerResponse, fault: XmlAnswer): void {
-  response.req.resume();
+function answerAndClose(response: ServerResponse, fault: XmlAnswer, around: ExchangeSurroundings): void {
+  const { req } = response;
+  // The rest is read into nothing, when it is its turn.
+  req.on('data', () => {
+    req.pause();
+    around.enter(() => void req.resume());
+  });
+  req.resume();
   response.shouldKeepAlive = false;
   answer(response, fault);
 }

@@ -15,6 +15,7 @@ import {
   startSweep,
 } from '../listener.ts';
 import type { RemoteManager } from '../manager/port.ts';
+import { UNITS } from '../unproven-turns.ts';
 import { exchange, type ExchangeSurroundings, refuse } from './exchange.ts';
 import { XMLRPC_LIMITS, type XmlRpcLimits } from './limits.ts';
 
@@ -43,6 +44,8 @@ interface Connection {
   inFlight: number;
   /** Whether its last answer is on its way. */
   ending: boolean;
+  /** Whether a request was refused as it came: those before it are answered, and none behind it is taken. */
+  refused: boolean;
   /** Answers that were written and not yet taken, with when, monotonic. */
   readonly untaken: Map<ServerResponse, number>;
 }
@@ -59,7 +62,7 @@ class XmlRpcListener implements Listener {
   #partialBytes = 0;
   #stopSweep: () => void = () => undefined;
 
-  constructor({ manager, tls, limits, allowedHosts, unprovenMemory, clock, log }: XmlRpcListenerOptions) {
+  constructor({ manager, tls, limits, allowedHosts, unproven, clock, log }: XmlRpcListenerOptions) {
     this.#manager = manager;
     this.#limits = { ...XMLRPC_LIMITS, ...limits };
     this.#clock = clock;
@@ -72,7 +75,7 @@ class XmlRpcListener implements Listener {
       // Refused with the other faults: Node would act on what was sent behind the request.
       requireHostHeader: false,
       allowedHosts,
-      unprovenMemory,
+      unproven,
       clock,
       log,
     });
@@ -95,18 +98,18 @@ class XmlRpcListener implements Listener {
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#connectionOf(request.socket);
-    if (connection.ending) {
+    if (connection.ending || connection.refused) {
       request.resume();
       return;
     }
     if (this.#http.isDraining) response.shouldKeepAlive = false;
     if (connection.inFlight >= this.#limits.in_flight_max) {
-      connection.ending = true;
+      connection.refused = true;
       refuse(request, response, { status: 503, text: 'too many requests on this connection wait for their answer' });
       return;
     }
     if (request.headers.host !== undefined && this.#http.isForeign(request)) {
-      connection.ending = true;
+      connection.refused = true;
       refuse(request, response, { status: 403, text: FOREIGN });
       return;
     }
@@ -115,6 +118,15 @@ class XmlRpcListener implements Listener {
       connection.inFlight -= 1;
       connection.untaken.delete(response);
     });
+    const { socket } = request;
+    this.#http.sockets.enter(socket, UNITS.request, () => {
+      if (socket.destroyed) return;
+      if (connection.ending) request.resume();
+      else this.#exchange(request, response, connection);
+    });
+  }
+
+  #exchange(request: IncomingMessage, response: ServerResponse, connection: Connection): void {
     exchange(request, response, connection.around, connection.gone.signal).then(
       () => this.#afterAnswer(request.socket, connection, response),
       (error: unknown) => this.#log.error({ err: error }, 'a request could not be answered'),
@@ -143,6 +155,7 @@ class XmlRpcListener implements Listener {
         this.#partialBytes += delta;
         return this.#partialBytes <= this.#limits.partial_bytes_max;
       },
+      enter: (run) => this.#http.sockets.enter(socket, UNITS.piece, run),
       share: this.#http.sockets.shareOf(socket, () => around.refuseUnfinished?.()),
       refuseUnfinished: null,
       onProven: () => this.#http.sockets.markProven(socket),
@@ -153,6 +166,7 @@ class XmlRpcListener implements Listener {
       gone,
       inFlight: 0,
       ending: false,
+      refused: false,
       untaken: new Map<ServerResponse, number>(),
     };
     this.#connections.set(socket, connection);

