@@ -52,7 +52,7 @@ const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'the log of a process': /^log(Level|Format|File)$/,
   'the breaker of servers': /^breaker/,
   'loops, requests, webhooks and mail of servers':
-    /^(workerLoopIntervalMs|managerReceivers|pagination|bodyLimit|requireTokens|metricsPublic|webhook|mail|smtp|batchChannelCapacity)/,
+    /^(workerLoopIntervalMs|managerReceivers|queuedKinds|pagination|bodyLimit|requireTokens|metricsPublic|webhook|mail|smtp|batchChannelCapacity)/,
   'handlers of kinds': /^(kindModules|workerConcurrency|workerDrainSecs)$/,
   'the inbox of a manager': /^inboxKeepSecs$/,
   'the function of Lambda': /^lambda/,

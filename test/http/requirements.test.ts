@@ -210,7 +210,10 @@ describe('requirements', () => {
     const { body } = await call<{ id: string }>('POST', '/v1/workflows', {
       root: { mode: 'parallel', children: [{ id: 'make', kind: 'MakeGenerator' }] },
     });
-    const [generator] = await engine.claim({ lanes: ['kind:MakeGenerator'], limit: 1, holder: 'test' });
+    const claimed = await call<{ tasks: { id: string; attempt: number }[] }>('POST', '/v1/work/claim', {
+      kinds: ['MakeGenerator'],
+    });
+    const [generator] = claimed.body.tasks;
     const children = (nodes: object[]) => ({ attempt: generator!.attempt, nodes });
     const url = `/v1/work/${generator!.id}/children`;
     assert.deepEqual(await refused(url, children([{ kind: 'made', requirements: { resource_class: 'huge' } }])), [
