@@ -16,7 +16,7 @@ interface ClaimText {
   columns: string;
   /** The columns of a row that is no task. */
   noTask: string;
-  from(claim: string): string;
+  from: (claim: string) => string;
 }
 
 interface ClaimStatement {

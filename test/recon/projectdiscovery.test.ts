@@ -8,13 +8,8 @@ import { Compile } from 'typebox/schema';
 
 import type { DnsxLine, NaabuLine, TlsxLine } from '../../src/recon/projectdiscovery.ts';
 import { projectDiscoveryLine } from '../../src/recon/projectdiscovery.ts';
-import type {
-  DnsxLineSchema,
-  NaabuLineSchema,
-  TlsxLineSchema} from '../../src/recon/projectdiscovery-schema.ts';
-import {
-  ProjectDiscoveryLineSchema
-} from '../../src/recon/projectdiscovery-schema.ts';
+import type { DnsxLineSchema, NaabuLineSchema, TlsxLineSchema } from '../../src/recon/projectdiscovery-schema.ts';
+import { ProjectDiscoveryLineSchema } from '../../src/recon/projectdiscovery-schema.ts';
 import type { DnsRecord, PortRecord, ReconRecord, TlsRecord } from '../../src/recon/records.ts';
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
