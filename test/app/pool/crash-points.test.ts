@@ -52,7 +52,8 @@ describe('a process that is killed at any point of provision and release', () =>
       // The runner that dies is launched anew.
       if (point.process === 'runner') await yard.endAll();
       const child = yard.start({ point, plays: true });
-      if (point.process === 'server') assert.equal(await child.ended, 'SIGKILL', child.errors());
+      if (point.process === 'server')
+        assert.equal(await child.ended, 'SIGKILL', `${JSON.stringify(point)}: ${child.errors()}`);
       else {
         // After a launch of which nothing came a server waits before the next one; another does not know of it.
         if (point.method === 'register') await eventually(() => yard.met(point), 'the runner has died', 60_000);

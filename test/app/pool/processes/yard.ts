@@ -26,7 +26,8 @@ interface Note {
 const HELD: Statement = {
   name: 'test.held',
   text: `select q.id, q.count, q.state, array_agg(r.number) runners from runner r join runner_request q on q.id = r.request_id
-    where r.state in (2, 3) group by q.id having count(*) > q.count or q.state <> 1`,
+    where r.state in (2, 3) group by q.id
+    having count(*) > q.count or (q.state <> 1 and not (q.state = 0 and q.kept = count(*)))`,
 };
 const STATES: Statement = {
   name: 'test.states',
@@ -118,15 +119,24 @@ export class Yard {
     return this.#judge();
   }
 
-  /** Every runner was one process, and every claim was begun once. */
-  #judge(): { claims: number; runners: number } {
+  /** Requests that a runner began. */
+  begun(): Set<string> {
+    return new Set(this.#notes().flatMap(({ event, request }) => (event === 'began' && request ? [request] : [])));
+  }
+
+  #notes(): Note[] {
     const files = readdirSync(this.#journal).filter((name) => name.endsWith('.jsonl'));
-    const notes = files.flatMap((name) =>
+    return files.flatMap((name) =>
       readFileSync(join(this.#journal, name), 'utf8')
         .split('\n')
         .filter((text) => text !== '')
         .map((text) => JSON.parse(text) as Note),
     );
+  }
+
+  /** Every runner was one process, and every claim was begun once. */
+  #judge(): { claims: number; runners: number } {
+    const notes = this.#notes();
     const pids = new Map<string, number>();
     const begun = new Set<string>();
     for (const { event, runner, pid, epoch } of notes) {
