@@ -10,7 +10,7 @@ import { CHILD_ENVIRONMENT, runAs, type Account } from './processes.ts';
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE
-pid=
+pid=\${2:-}
 while read -r word value; do
   case "$word" in
     server) pid=$value ;;
@@ -60,7 +60,9 @@ export class Watchdog {
   }
 
   #start(): void {
-    const child = spawn('/bin/sh', ['-c', SCRIPT, 'heddle-watchdog', this.#clusterDirectory], {
+    // An argument, not a line: this process may be killed before it has written one.
+    const server = this.#server === undefined ? [] : [String(this.#server)];
+    const child = spawn('/bin/sh', ['-c', SCRIPT, 'heddle-watchdog', this.#clusterDirectory, ...server], {
       cwd: '/',
       env: CHILD_ENVIRONMENT,
       // A session of its own: Ctrl-C in the terminal is for Heddle, which then stops the server in order.
@@ -79,7 +81,6 @@ export class Watchdog {
       this.#log.warn({}, 'The watchdog of the embedded database was killed; starting another');
       this.#start();
     });
-    if (this.#server !== undefined) this.guard(this.#server);
   }
 
   #say(line: string): void {
