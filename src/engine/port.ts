@@ -38,15 +38,7 @@ export type {
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
-export type {
-  AttemptHolder,
-  ClaimAlong,
-  ClaimedTask,
-  ClaimRequest,
-  Heartbeat,
-  HeartbeatResult,
-  UnknownKind,
-} from './work-port.ts';
+export type * from './work-port.ts';
 export type { BadEnd, Notices, TaskNotices, Telling, TellingTask } from './notices/port.ts';
 export type { ModelBooks, Models, RunEnding } from './models/port.ts';
 export type { RunnerDesk, RunnersAsked, TaskDemand, TaskRunner } from './runners/port.ts';

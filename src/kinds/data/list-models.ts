@@ -142,32 +142,23 @@ async function readModels(
 }
 
 function itemOf(model: TrackedModel): JsonObject {
-  const {
-    id,
-    target,
-    model: sort,
-    key,
-    data,
-    state,
-    runs,
-    first_seen,
-    last_seen,
-    changed_at,
-    gone_at,
-    changes,
-  } = model;
+  const { id, target, key, data, state, runs, gone_at } = model;
   return {
     id,
     target,
-    model: sort,
+    model: model.model,
     key,
     data,
     state,
     runs,
-    first_seen: new Date(first_seen).toISOString(),
-    last_seen: new Date(last_seen).toISOString(),
-    changed_at: new Date(changed_at).toISOString(),
-    gone_at: gone_at === null ? null : new Date(gone_at).toISOString(),
-    changes: changes.map((change) => ({ ...change })),
+    first_seen: isoTime(model.first_seen),
+    last_seen: isoTime(model.last_seen),
+    changed_at: isoTime(model.changed_at),
+    gone_at: gone_at === null ? null : isoTime(gone_at),
+    changes: model.changes.map((change) => ({ ...change })),
   };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
 }

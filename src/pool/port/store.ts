@@ -1,7 +1,10 @@
 import type { Demand, Requirements } from '../../domain/runner/requirements.ts';
 import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
+import type { RoomWanted } from '../../domain/runner/room.ts';
 import type { RequestState } from '../../domain/runner/state.ts';
 import type { LaunchBatch, LaunchedRunner, ProviderInstance } from './provider.ts';
+
+export type { RoomWanted } from '../../domain/runner/room.ts';
 
 /** Times, in milliseconds; each is a setting. */
 export interface PoolTimes {
@@ -111,21 +114,6 @@ export interface NewBatch {
   readonly runner_ids: readonly string[];
   /** Created runners of its shape that its planner saw: where there are others by now, it is left out. Absent: any. */
   readonly coming?: number;
-}
-
-/** What a request that waits needs room for, in a pool that is full. */
-export interface RoomWanted {
-  readonly request_id: string;
-  /** Runners that it lacks and that are not coming. */
-  readonly missing: number;
-  /** Created runners of its shape that its planner saw; where there are others by now, nothing is done. */
-  readonly coming: number;
-  /** Most runners that are not terminated, all together. */
-  readonly max_runners: number;
-  /** So many others may still be granted runners before it once no room was found for it. */
-  readonly overtakes: number;
-  /** How long this holds where it is not said again. */
-  readonly lease_ms: number;
 }
 
 export interface Registration {

@@ -1,4 +1,5 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
+import type { RoomWanted } from '../../domain/runner/room.ts';
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
 import type { RunnerMoment } from './moment.ts';
@@ -134,20 +135,10 @@ export async function planLaunches(
   return row!.planned;
 }
 
-/** What a request needs room for, in a pool that is full. */
-export interface RoomRow {
-  readonly request_id: string;
-  readonly missing: number;
-  readonly coming: number;
-  readonly max_runners: number;
-  readonly overtakes: number;
-  readonly lease_ms: number;
-}
-
 /** Returns how many runners it ended. */
 export async function makeRoom(
   queryable: Queryable,
-  { request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomRow,
+  { request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomWanted,
   { now, times }: RunnerMoment,
 ): Promise<number> {
   const values = [request_id, missing, coming, max_runners, overtakes, lease_ms, now, times];

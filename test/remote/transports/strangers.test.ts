@@ -5,35 +5,24 @@ import { test, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 
 import type { ClientTransport } from '../../../src/remote/client/port.ts';
-import { openGrpcTransport } from '../../../src/remote/grpc/client.ts';
 import { Peer } from '../../../src/remote/grpc/peers.ts';
-import { openGrpcListener } from '../../../src/remote/grpc/server.ts';
 import type { Reply } from '../../../src/remote/manager/port.ts';
 import type { Received } from '../../../src/remote/security/port.ts';
-import { openTcpTransport } from '../../../src/remote/tcp/client.ts';
-import { openTcpListener } from '../../../src/remote/tcp/server.ts';
 import { UnprovenMemory } from '../../../src/remote/unproven-memory.ts';
 import { UnprovenTurns } from '../../../src/remote/unproven-turns.ts';
-import { openXmlRpcTransport } from '../../../src/remote/xmlrpc/client.ts';
 import { XmlRpcReader } from '../../../src/remote/xmlrpc/reader.ts';
-import { openXmlRpcListener } from '../../../src/remote/xmlrpc/server.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { opened, StandInManager, submit } from './stand-in-manager.ts';
 import { STRANGER, type StrangerAttack, type StrangerWork } from './stranger-attack.ts';
 import { quiet } from './suite.ts';
+import { type Wire, WIRES } from './wires.ts';
 
 const ATTACKS = JSON.parse(
   readFileSync(new URL('stranger-attacks.json', import.meta.url), 'utf8'),
 ) as readonly StrangerAttack[];
 
-const WIRES = {
-  tcp: [openTcpListener, openTcpTransport],
-  xmlrpc: [openXmlRpcListener, openXmlRpcTransport],
-  grpc: [openGrpcListener, openGrpcTransport],
-} as const;
-type Wire = keyof typeof WIRES;
 const NAMES = Object.keys(WIRES) as Wire[];
 
 const CALLS = 15;

@@ -5,26 +5,15 @@ import { test, type TestContext } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 import type { ClientTransport } from '../../../src/remote/client/port.ts';
-import { openGrpcTransport } from '../../../src/remote/grpc/client.ts';
-import { openGrpcListener } from '../../../src/remote/grpc/server.ts';
-import { openTcpTransport } from '../../../src/remote/tcp/client.ts';
-import { openTcpListener } from '../../../src/remote/tcp/server.ts';
 import { UnprovenMemory } from '../../../src/remote/unproven-memory.ts';
-import { openXmlRpcTransport } from '../../../src/remote/xmlrpc/client.ts';
-import { openXmlRpcListener } from '../../../src/remote/xmlrpc/server.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { u32 } from '../tcp/raw-connection.ts';
 import { opened, StandInManager, submit } from './stand-in-manager.ts';
 import { certificates, quiet } from './suite.ts';
+import { type Wire, WIRES } from './wires.ts';
 
-const WIRES = {
-  tcp: [openTcpListener, openTcpTransport],
-  xmlrpc: [openXmlRpcListener, openXmlRpcTransport],
-  grpc: [openGrpcListener, openGrpcTransport],
-} as const;
-type Wire = keyof typeof WIRES;
 const NAMES = Object.keys(WIRES) as Wire[];
 
 const BYTES_MAX = 16 * 1024 * 1024;
