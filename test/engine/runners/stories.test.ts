@@ -135,7 +135,21 @@ class Story {
     if (waiting.length > 0) this.#held.push(...(await grant(this.#bench, waiting[at % waiting.length]!)));
   }
 
+  /** Confirms runners that others gave back and that the pool handed on to this story's tasks. */
+  async #meetHandedOver(): Promise<void> {
+    const handed = await this.#bench.rows<TestRunner & { epoch: number }>(
+      `select r.id, r.number, r.epoch from runner r join runner_request q on q.id = r.request_id
+        where q.task_id = any($1::uuid[]) and r.state = 2 order by r.number`,
+      [this.ids],
+    );
+    for (const { id, number, epoch } of handed) {
+      assert.ok(await this.#bench.store.confirm(id, epoch));
+      if (!this.#held.some((runner) => runner.id === id)) this.#held.push({ id, number });
+    }
+  }
+
   async #claimAll(): Promise<void> {
+    await this.#meetHandedOver();
     for (const runner of this.#held) {
       for (const task of await claimAt(this.#bench.engine, runner)) {
         const attempt = `${task.id} ${task.attempt}`;
