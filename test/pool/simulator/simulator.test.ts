@@ -7,7 +7,7 @@ import { momentsOf } from './world.ts';
 
 /** A run that is to be looked at alone. */
 const ONE = process.env['HEDDLE_POOL_SEED'];
-const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 10_002 : 1_002;
+const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 10_002 : 501;
 
 function driverOf(seed: number): Driver {
   return DRIVERS[seed % DRIVERS.length]!;
