@@ -102,6 +102,7 @@ async function runFile(path: string, options: RunOptions): Promise<FileResult> {
   const stream = run({
     files: [file],
     cwd: options.root,
+    execArgv: ['--import', `${options.root}/test/support/cheap-promises.ts`],
     // A test that hangs fails a little before its file is killed, so that the report can name it.
     timeout: timeoutMs * 0.9,
     env: { ...process.env, [MARK_VARIABLE]: mark },

@@ -121,7 +121,7 @@ export class Sampler {
         this.#check(open);
         this.samples += 1;
         this.openMax = Math.max(this.openMax, open.length);
-        await sleep(20);
+        await sleep(50);
       }
     } catch (error) {
       this.#failure = error as Error;

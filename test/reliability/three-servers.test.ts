@@ -15,9 +15,9 @@ import { LIMITS, makeWorkload, type Expected, type Workload } from './workload.t
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Date.now() % 1_000_000);
 const SERVERS = 3;
 const LONG = process.env['HEDDLE_TEST_LONG'] === '1';
-const BATCHES = LONG ? 20 : 14;
-const TASKS_PER_BATCH = LONG ? 100 : 50;
-const KILLS = LONG ? 9 : 6;
+const BATCHES = LONG ? 20 : 10;
+const TASKS_PER_BATCH = LONG ? 100 : 40;
+const KILLS = LONG ? 9 : 4;
 const ALL_DONE_MS = 240_000;
 
 /** Limits as functions of what is open: every task of these kinds carries its kind's rules. */

@@ -45,19 +45,29 @@ describe('a commit that waits', { skip: missingForBouncer() ?? false }, () => {
     }, 'the setting holds');
   }
 
+  /** Commits until one waits: the process that makes them wait reads the setting after this test's session does. */
+  async function commitThatWaits(): Promise<{ ended: Promise<unknown> }> {
+    for (;;) {
+      const commit = { hasEnded: false };
+      const ended = writer.query('insert into public.seen values (1)').then(() => (commit.hasEnded = true));
+      const waits = async (): Promise<boolean> => (await admin.query<{ n: number }>(WAITING)).rows[0]!.n === 1;
+      await eventually(async () => commit.hasEnded || (await waits()), 'the commit ends or waits');
+      if (!commit.hasEnded) return { ended };
+    }
+  }
+
   test('is seen when it is visible, however many looks came before', async (t) => {
     await writer.query('create table public.seen (n int)');
     const polling = await listenByPolling(bouncer.url, database);
     t.after(() => polling.close());
     assert.equal(polling.listener.polls, true);
     await waitForStandby('nobody');
-    const writing = writer.query('insert into public.seen values (1)');
-    await eventually(async () => (await admin.query<{ n: number }>(WAITING)).rows[0]!.n === 1, 'the commit waits');
+    const writing = await commitThatWaits();
     // Its record stands in the log by now.
     for (let round = 0; round < 3; round += 1) await polling.look();
     const { heard } = polling;
     await waitForStandby('');
-    await writing;
+    await writing.ended;
     await polling.look();
     assert.ok(polling.heard > heard, 'the look after it does not see it');
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { patience } from './patience.ts';
 
-const PAUSE_MS = { first: 2, max: 25 };
+const PAUSE_MS = { first: 2, max: 100 };
 
 /**
  * Polls until `probe` answers something other than undefined or false, and returns it; fails after `deadlineMs`, which
@@ -20,6 +20,6 @@ export async function eventually<T>(
     const waitedMs = performance.now() - startedAt;
     if (waitedMs > deadlineMs * patience()) throw new Error(`Not within ${Math.round(waitedMs)} ms: ${what}`);
     // A share of the wait so far: a long one takes little processor time from what is waited for.
-    await sleep(Math.min(PAUSE_MS.max, PAUSE_MS.first + waitedMs / 20));
+    await sleep(Math.min(PAUSE_MS.max, PAUSE_MS.first + waitedMs / 10));
   }
 }
