@@ -6,7 +6,8 @@
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { globSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, statfsSync } from 'node:fs';
+import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -22,7 +23,12 @@ const NODE_MIN = [22, 19] as const;
 const CONCURRENCY = 2;
 /** While processors are idle, because tests wait for timers and for processes they have killed. */
 const CONCURRENCY_MAX = 4;
-const MARK = `${randomUUID()}/`;
+const MEMORY = '/dev/shm';
+const MEMORY_FREE_BYTES_MIN = 4 * 1024 ** 3;
+const RUN = randomUUID();
+const MARK = `${RUN}/`;
+/** Of the database; in memory where there is room, since a new database for each test file is mostly file system work. */
+const RUN_DIRECTORY = join(hasRoomInMemory() ? MEMORY : tmpdir(), `heddle-test-run-${RUN}`);
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const SLOWEST_SHOWN = 8;
 /** More files than these that fail are no accident of a busy machine. */
@@ -50,6 +56,12 @@ function selectFiles(patterns: readonly string[]): string[] {
   return all.filter(chosen).sort();
 }
 
+function hasRoomInMemory(): boolean {
+  if (!existsSync(MEMORY)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize >= MEMORY_FREE_BYTES_MIN && freemem() >= 2 * MEMORY_FREE_BYTES_MIN;
+}
+
 function banner(title: string): void {
   console.log(`\n== ${title} ==`);
 }
@@ -59,7 +71,8 @@ async function startDatabase(): Promise<TestServer | null> {
   if (process.env[DATABASE_VARIABLE] !== undefined) return null;
   const startedAt = performance.now();
   // No test takes the power away; a killed server keeps what it wrote all the same.
-  const server = await startTestServer({ fsync: false });
+  mkdirSync(RUN_DIRECTORY, { recursive: true, mode: 0o755 });
+  const server = await startTestServer({ fsync: false, dataDir: RUN_DIRECTORY });
   process.env[DATABASE_VARIABLE] = server.url;
   console.log(`PostgreSQL for the tests: started in ${seconds(performance.now() - startedAt)}`);
   return server;
@@ -145,7 +158,7 @@ async function runTestStage(patterns: readonly string[], signal: AbortSignal): P
 
 /** A process that ends what this one leaves where it is killed. */
 function startKeeper(): void {
-  const args = [join(import.meta.dirname, 'test-keeper.ts'), MARK];
+  const args = [join(import.meta.dirname, 'test-keeper.ts'), MARK, RUN_DIRECTORY];
   const keeper = spawn(process.execPath, args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   keeper.unref();
   (keeper.stdin as Writable & { unref(): void }).unref();

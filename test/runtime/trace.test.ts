@@ -15,6 +15,8 @@ import { SpanCollector } from '../support/span-collector.ts';
 const CALLER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const CALLER_TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER_SPAN = 'b7ad6b7169203331';
+/** Milliseconds since 1970; what is below the age of the process counts from its start. */
+const MOMENT = 1_800_000_000_000;
 
 describe('tracing off', () => {
   test('hands the caller’s trace context on unchanged, and none where there is none', async () => {
@@ -127,19 +129,29 @@ describe('tracing on', () => {
     const context = tracing.contextWithin(CALLER, spanId)!;
     assert.equal(context, `00-${CALLER_TRACE}-${spanId}-01`);
     const child = await tracing.span('child', { parent: context }, (span) => Promise.resolve(span.spanContext()));
-    const events = [{ name: 'started', at: 1_500 }];
-    tracing.record('attempt', { context, parent: CALLER, startedAt: 1_000, endedAt: 2_000, events, error: 'late' });
+    const events = [{ name: 'started', at: MOMENT + 500 }];
+    tracing.record('attempt', {
+      context,
+      parent: CALLER,
+      startedAt: MOMENT,
+      endedAt: MOMENT + 1_000,
+      events,
+      error: 'late',
+    });
     const own = tracing.newContext('workflow', spanId)!;
-    tracing.record('workflow', { context: own, parent: null, startedAt: 3_000, endedAt: 2_000 });
+    tracing.record('workflow', { context: own, parent: null, startedAt: MOMENT + 2_000, endedAt: MOMENT + 1_000 });
     const unsampled = tracing.contextWithin(CALLER.replace(/1$/, '0'), spanId)!;
-    tracing.record('unsampled', { context: unsampled, parent: CALLER, startedAt: 1_000, endedAt: 2_000 });
+    tracing.record('unsampled', { context: unsampled, parent: CALLER, startedAt: MOMENT, endedAt: MOMENT + 1_000 });
     await tracing.shutdown();
     const [attempt, children, workflow] = ['attempt', 'child', 'workflow'].map((name) =>
       collector.spans.find((span) => span.name === name)!,
     );
     assert.equal(collector.spans.length, 3);
     assert.deepEqual([attempt!.traceId, attempt!.spanId, attempt!.parentSpanId], [CALLER_TRACE, spanId, CALLER_SPAN]);
-    assert.deepEqual([attempt!.startTimeUnixNano, attempt!.endTimeUnixNano], ['1000000000', '2000000000']);
+    assert.deepEqual(
+      [attempt!.startTimeUnixNano, attempt!.endTimeUnixNano],
+      [`${MOMENT}000000`, `${MOMENT + 1_000}000000`],
+    );
     assert.deepEqual(
       [attempt!.status, attempt!.events.map(({ name }) => name)],
       [{ code: 2, message: 'late' }, ['started']],
@@ -155,7 +167,7 @@ describe('tracing on', () => {
     const tracing = await start();
     for (let n = 0; n < 10_000; n += 1) {
       const context = tracing.contextWithin(CALLER, (n + 1).toString(16).padStart(16, '0'))!;
-      tracing.record('attempt', { context, parent: CALLER, startedAt: 1_000, endedAt: 2_000 });
+      tracing.record('attempt', { context, parent: CALLER, startedAt: MOMENT, endedAt: MOMENT + 1_000 });
     }
     await tracing.shutdown();
     assert.equal(new Set(collector.spans.map(({ spanId }) => spanId)).size, 10_000);

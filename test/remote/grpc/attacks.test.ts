@@ -119,7 +119,11 @@ test('malformed calls get their status, and nobody else notices', async (t) => {
 });
 
 test('requests that never arrive are given up, and so are readers who take nothing', async (t) => {
-  const { manager, healthy, session } = await setUp(t, { body_ms: 300, output_ms: 400, output_bytes_max: 1_000_000 });
+  const { manager, healthy, session } = await setUp(t, {
+    body_ms: 2_000,
+    output_ms: 2_000,
+    output_bytes_max: 1_000_000,
+  });
   manager.remembers = false;
   const slow = session().request(headersFor(CALL));
   let status: unknown;
@@ -231,7 +235,7 @@ test('streams that are opened and reset by the thousand end their own connection
 });
 
 test('what is no TLS, or no HTTP/2 within it, is cut', async (t) => {
-  const { manager, port, healthy } = await setUp(t, { tls_handshake_ms: 500 });
+  const { manager, port, healthy } = await setUp(t, { tls_handshake_ms: 2_000 });
   manager.remembers = false;
   for (const text of ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01\x02', '']) {
     const socket = connectPlain(port, '127.0.0.1');

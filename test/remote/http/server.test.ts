@@ -183,7 +183,7 @@ test('odd addresses and methods lead nowhere', async (t) => {
 });
 
 test('oversize headers and bodies, smuggled lengths and slow senders are cut off', async (t) => {
-  const { manager, port, url } = await setUp(t, { header_ms: 300, body_ms: 300, body_bytes_max: 1_000 });
+  const { manager, port, url } = await setUp(t, { header_ms: 2_000, body_ms: 2_000, body_bytes_max: 1_000 });
   const send = (text: string): Promise<string> => raw(connectPlain(port, '127.0.0.1'), text);
   const start = `POST /poll/${ID} HTTP/1.1\r\nhost: localhost\r\n`;
   const envelope = Object.entries(headersOf(seal('poll', {})))

@@ -242,7 +242,7 @@ describe('attacks on HTTP', () => {
   });
 
   it('closes what comes byte by byte', async (t) => {
-    const { healthy, open } = await setUp(t, { header_ms: 300, body_ms: 300 });
+    const { healthy, open } = await setUp(t, { header_ms: 2_000, body_ms: 2_000 });
     for (const start of [`${HEAD}x: `, `${HEAD}content-length: 1000\r\n\r\n<methodCall>`]) {
       const connection = await open();
       connection.socket.write(start);
@@ -261,7 +261,7 @@ describe('attacks on HTTP', () => {
   });
 
   it('closes what says nothing, stalls in the handshake, or speaks no TLS', async (t) => {
-    const { healthy, open, port } = await setUp(t, { header_ms: 300, tls_handshake_ms: 300, idle_ms: 300 });
+    const { healthy, open, port } = await setUp(t, { header_ms: 2_000, tls_handshake_ms: 2_000, idle_ms: 2_000 });
     const silent = await open();
     const stalled = connectPlain({ host: '127.0.0.1', port });
     const plain = connectPlain({ host: '127.0.0.1', port });
@@ -282,7 +282,7 @@ describe('attacks on HTTP', () => {
   });
 
   it('cuts a reader that never drains', async (t) => {
-    const { healthy, open } = await setUp(t, { output_ms: 400 });
+    const { healthy, open } = await setUp(t, { output_ms: 2_000 });
     const connection = await open();
     connection.socket.pause();
     const big = writeCall('heddle.submit', requestStruct(submit('Big', { bytes: 6_000_000 })));

@@ -64,15 +64,16 @@ async function faultOf(run: () => unknown): Promise<string> {
   return 'none';
 }
 
-describe('S3 source', async () => {
-  const keys = ['a', 'b/c', 'b/d e+f&<>%20.txt', 'b/\u00fc\u4e16.txt', 'b/', '..', '//x', 'z'];
-  const spec = await newBucket({ ...Object.fromEntries(keys.map((key) => [key, key === 'b/' ? '' : key])) });
+const keys = ['a', 'b/c', 'b/d e+f&<>%20.txt', 'b/\u00fc\u4e16.txt', 'b/', '..', '//x', 'z'];
+const spec = await newBucket({ ...Object.fromEntries(keys.map((key) => [key, key === 'b/' ? '' : key])) });
+const many = await newBucket({});
+for (let from = 0; from < 2100; from += 100) {
+  const batch = Array.from({ length: 100 }, (_, index) => `key-${from + index}`);
+  await Promise.all(batch.map((key) => put(many.bucket, key, '')));
+}
+
+describe('S3 source', () => {
   conforms({ name: 's3', open: () => openSource(spec), objects: keys.length - 1 });
-  const many = await newBucket({});
-  for (let from = 0; from < 2100; from += 100) {
-    const batch = Array.from({ length: 100 }, (_, index) => `key-${from + index}`);
-    await Promise.all(batch.map((key) => put(many.bucket, key, '')));
-  }
 
   it('reads objects by keys of any characters', async () => {
     const { objects } = await list(spec);
