@@ -109,7 +109,7 @@ describe('requirements', () => {
   for (const { name, url, at, body } of PLACES) {
     test(`${name}: an unknown class is refused, with those that are known`, async () => {
       assert.deepEqual(await refused(url, body({ resource_class: 'lagre' })), [
-        `${at}.resource_class: must be a class of the pool, not "lagre"; known are ${KNOWN}; did you mean "large"?`,
+        `${at}.resource_class: must be a class of the pool, not "lagre"; known classes: ${KNOWN}; did you mean "large"?`,
       ]);
     });
 
@@ -217,7 +217,7 @@ describe('requirements', () => {
     const children = (nodes: object[]) => ({ attempt: generator!.attempt, nodes });
     const url = `/v1/work/${generator!.id}/children`;
     assert.deepEqual(await refused(url, children([{ kind: 'made', requirements: { resource_class: 'huge' } }])), [
-      `nodes[0].requirements.resource_class: must be a class of the pool, not "huge"; known are ${KNOWN}`,
+      `nodes[0].requirements.resource_class: must be a class of the pool, not "huge"; known classes: ${KNOWN}`,
     ]);
     const id = newId();
     const created = await call(

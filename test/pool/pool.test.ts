@@ -113,7 +113,7 @@ test('what cannot be is refused with its remedy', async () => {
   );
   assert.match(
     await refusal(pool.hold(demandOf({ resource_class: 'tiny' }), HOLD), 'VALIDATION_FAILED'),
-    /"tiny"; known are large, xlarge/,
+    /"tiny"; known classes: large, xlarge/,
   );
   assert.match(
     await refusal(pool.hold(demandOf(), { ...HOLD, id: 'x', holder: '', wait_ms: 0 }), 'VALIDATION_FAILED'),
@@ -121,7 +121,7 @@ test('what cannot be is refused with its remedy', async () => {
   );
   assert.match(
     await refusal(pool.provision(demandOf({ resource_class: 'tiny' })), 'VALIDATION_FAILED'),
-    /known are large, xlarge/,
+    /known classes: large, xlarge/,
   );
   await refusal(pool.request('x'), 'NOT_FOUND');
   await refusal(pool.request(ID), 'NOT_FOUND');
@@ -282,13 +282,13 @@ test('a part that fails is told of with its remedy, and keeps no other from its 
   for (const { fields } of lines) {
     assert.match(
       fields.err?.message ?? '',
-      /^the pool could not compare the provider with the store: .*cannot list now; see that the provider/,
+      /^the pool could not reconcile with the provider: .*cannot list now; check that the provider/,
     );
   }
   const failing = pool.status().parts.filter(({ error }) => error !== null);
   assert.deepEqual(
     failing.map(({ name }) => name),
-    ['compare the provider with the store'],
+    ['reconcile with the provider'],
   );
   scene.provider.broken = null;
   await scene.pass(MINUTE);

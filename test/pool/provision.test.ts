@@ -235,6 +235,6 @@ test('a class that is none of this pool is no launch, and the status says so', a
   await pool.hold(demandOf(), HOLD);
   await scene.pass(5 * SECOND);
   assert.equal(scene.provider.instances.size, 1);
-  assert.match(pool.status().obstacles[0]?.reason ?? '', /class removed is none of this pool: add it/);
+  assert.match(pool.status().obstacles[0]?.reason ?? '', /the pool has no class removed: add it/);
   await scene.stop();
 });

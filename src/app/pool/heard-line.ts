@@ -1,4 +1,4 @@
-import type { AgentLine } from '../../pool/agent/agent.ts';
+import type { AgentConnection } from '../../pool/agent/agent.ts';
 import type { Orders } from '../../pool/port/store.ts';
 import { isAlive, type ProcessMark } from '../../pool/providers/process/records.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -10,14 +10,14 @@ const LOOK_MS = 1_000;
 const ORPHAN_SHARE = 1 / 6;
 
 /** A line to the pool that knows when it was last answered. */
-export class HeardLine implements AgentLine {
-  readonly #line: AgentLine;
+export class HeardLine implements AgentConnection {
+  readonly #line: AgentConnection;
   readonly #clock: Clock;
   readonly #onRegistered: (orders: Orders) => void;
   #heardAt: number;
 
   /** @param onRegistered told what it is, after its first word */
-  constructor(line: AgentLine, clock: Clock, onRegistered: (orders: Orders) => void) {
+  constructor(line: AgentConnection, clock: Clock, onRegistered: (orders: Orders) => void) {
     this.#line = line;
     this.#clock = clock;
     this.#onRegistered = onRegistered;
@@ -29,16 +29,16 @@ export class HeardLine implements AgentLine {
     return this.#clock.monotonic() - this.#heardAt;
   }
 
-  register: AgentLine['register'] = async (registration) => {
+  register: AgentConnection['register'] = async (registration) => {
     const orders = await this.#heard(this.#line.register(registration));
     if (orders !== null) this.#onRegistered(orders);
     return orders;
   };
 
-  pulse: AgentLine['pulse'] = (runnerId) => this.#heard(this.#line.pulse(runnerId));
-  confirm: AgentLine['confirm'] = (runnerId, epoch) => this.#heard(this.#line.confirm(runnerId, epoch));
-  release: AgentLine['release'] = (runnerId, epoch) => this.#heard(this.#line.release(runnerId, epoch));
-  drain: AgentLine['drain'] = (runnerIds, reason) => this.#heard(this.#line.drain(runnerIds, reason));
+  pulse: AgentConnection['pulse'] = (runnerId) => this.#heard(this.#line.pulse(runnerId));
+  confirm: AgentConnection['confirm'] = (runnerId, epoch) => this.#heard(this.#line.confirm(runnerId, epoch));
+  release: AgentConnection['release'] = (runnerId, epoch) => this.#heard(this.#line.release(runnerId, epoch));
+  drain: AgentConnection['drain'] = (runnerIds, reason) => this.#heard(this.#line.drain(runnerIds, reason));
 
   async #heard<T>(answer: Promise<T>): Promise<T> {
     const value = await answer;

@@ -15,7 +15,7 @@ import type {
   RunnerFilter,
   RunnerRequest,
   RunnerStore,
-  Turn,
+  QueuePosition,
   Shortage,
   SweepResult,
 } from '../port/store.ts';
@@ -88,7 +88,7 @@ export class MemoryRunnerStore implements RunnerStore {
     );
   }
 
-  waiting(limit: number, after?: Turn, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
+  waiting(limit: number, after?: QueuePosition, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
     return answered(() => {
       const all = this.#tables.waiting.items;
       const items = shapeIds === undefined ? all : all.filter(({ shape }) => shapeIds.includes(shape.id));

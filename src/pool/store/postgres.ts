@@ -52,7 +52,7 @@ import {
   type RunnerStore,
   type Shortage,
   type SweepResult,
-  type Turn,
+  type QueuePosition,
 } from '../port/store.ts';
 import { PostgresLaunches } from './postgres-launches.ts';
 import { runnerOfRow } from './runner-of-row.ts';
@@ -167,7 +167,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return rows.map((row) => ({ ...requestOf(row), runners: runnersOf.get(row.id) ?? [] }));
   }
 
-  async waiting(limit: number, after?: Turn, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
+  async waiting(limit: number, after?: QueuePosition, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
     return (await listWaiting(this.#database, limit, after, shapeIds)).map(requestOf);
   }
 

@@ -80,7 +80,7 @@ describe('a pool whose settings say ec2', () => {
 
   it('makes the launch template that they describe, with the variables of its runners', async () => {
     const { changes, failures } = await started.pool.refresh();
-    assert.deepEqual([changes, failures], [['launch template heddle-mine made'], []]);
+    assert.deepEqual([changes, failures], [['launch template heddle-mine created'], []]);
     const data = ec2.templates.get('heddle-mine')!.versions[0]!.data!;
     const said = ['ImageId', 'IamInstanceProfile.Name', 'SecurityGroupId.1', 'SecurityGroupId.2'];
     assert.deepEqual(

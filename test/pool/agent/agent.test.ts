@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { GrantedRunner, Orders } from '../../../src/pool/port/store.ts';
-import { RunnerAgent, type AgentLine, type RunnerAgentOptions } from '../../../src/pool/agent/agent.ts';
+import { RunnerAgent, type AgentConnection, type RunnerAgentOptions } from '../../../src/pool/agent/agent.ts';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
@@ -12,7 +12,7 @@ const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
 const PULSE_MS = 5_000;
 
 /** A line that answers with the orders it is given, and notes what was said. */
-class FakeLine implements AgentLine {
+class FakeLine implements AgentConnection {
   orders: Orders | null;
   readonly said: string[] = [];
   down = false;
@@ -29,23 +29,23 @@ class FakeLine implements AgentLine {
     this.orders = orders;
   }
 
-  register: AgentLine['register'] = () => this.#answer('register', () => this.orders);
-  pulse: AgentLine['pulse'] = () =>
+  register: AgentConnection['register'] = () => this.#answer('register', () => this.orders);
+  pulse: AgentConnection['pulse'] = () =>
     this.#answer('pulse', () => {
       this.onPulse();
       return this.orders;
     });
-  confirm: AgentLine['confirm'] = (_id, epoch) =>
+  confirm: AgentConnection['confirm'] = (_id, epoch) =>
     this.#answer(`confirm ${epoch}`, () => {
       if (this.confirms) this.orders = { ...this.orders!, state: 'running' };
       return this.confirms;
     });
-  release: AgentLine['release'] = (_id, epoch) =>
+  release: AgentConnection['release'] = (_id, epoch) =>
     this.#answer(`release ${epoch}`, () => {
       if (epoch === this.orders?.epoch) this.orders = { ...this.orders, state: 'idle', request_id: null };
       return true;
     });
-  drain: AgentLine['drain'] = (_ids, reason) =>
+  drain: AgentConnection['drain'] = (_ids, reason) =>
     this.#answer(`drain ${reason}`, () => {
       this.orders = this.isEndedByDrain ? null : { ...this.orders!, draining: true };
       this.onDrain();
@@ -274,7 +274,7 @@ test('the first word is said until it is heard, and given up after a while', asy
   await unheard.clock.advance(55_000);
   assert.deepEqual(unheard.told, []);
   await unheard.clock.advance(PULSE_MS);
-  assert.deepEqual(unheard.told, ['end: nobody has heard it']);
+  assert.deepEqual(unheard.told, ['end: registration timed out']);
   const before = unheard.line.said.length;
   await unheard.clock.advance(10 * PULSE_MS);
   assert.equal(unheard.line.said.length, before);
@@ -285,7 +285,7 @@ test('it ends when its orders are over, and says nothing more', async () => {
   await settled(clock);
   line.orders = null;
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['end: it was ended']);
+  assert.deepEqual(told, ['end: the runner was ended']);
   const before = line.said.length;
   await clock.advance(10 * PULSE_MS);
   assert.equal(line.said.length, before);
@@ -296,7 +296,7 @@ test('it ends when its orders are over, and says nothing more', async () => {
 test('one that nobody expects ends at once', async () => {
   const { clock, told } = sceneOf(null);
   await settled(clock);
-  assert.deepEqual(told, ['end: it is not expected any more']);
+  assert.deepEqual(told, ['end: the runner is no longer expected']);
 });
 
 test('a claim is not confirmed before the work of the one before it has ended', async () => {
@@ -357,7 +357,7 @@ test('where no server ends it, it ends itself a minute after its threshold by th
   await clock.advance(PULSE_MS);
   await settled(clock);
   assert.deepEqual(line.said.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
-  assert.deepEqual(told, ['end: it was ended']);
+  assert.deepEqual(told, ['end: the runner was ended']);
 });
 
 test('one that was claimed when it was about to end itself does its work first', async () => {
@@ -374,7 +374,7 @@ test('it ends a minute after its threshold where nobody is heard', async () => {
   assert.deepEqual(told, []);
   line.down = true;
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['end: its time is over, and nobody is heard']);
+  assert.deepEqual(told, ['end: the deadline has passed and the database is unreachable']);
 
   const early = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await settled(early.clock);
@@ -382,7 +382,7 @@ test('it ends a minute after its threshold where nobody is heard', async () => {
   await early.clock.advance(85_000);
   assert.deepEqual(early.told, []);
   await early.clock.advance(PULSE_MS);
-  assert.deepEqual(early.told, ['end: its time is over, and nobody is heard']);
+  assert.deepEqual(early.told, ['end: the deadline has passed and the database is unreachable']);
   await agent.stop();
 });
 
@@ -413,7 +413,7 @@ test('an interruption is told on, and the agent hears that it is to take nothing
   };
   await settled(clock);
   await finished;
-  assert.deepEqual(told.at(-1), 'end: it was ended');
+  assert.deepEqual(told.at(-1), 'end: the runner was ended');
 });
 
 test('an interruption before the first word is told on with it', async () => {

@@ -308,10 +308,10 @@ describe('runners on EC2', () => {
   });
 
   test('the template is made once, changed where its parameters changed, and says what an agent needs', async () => {
-    assert.deepEqual(await provider.refresh(), ['launch template heddle-test made']);
+    assert.deepEqual(await provider.refresh(), ['launch template heddle-test created']);
     assert.deepEqual(await provider.refresh(), []);
     const changed = open({ parameters: { ...PARAMETERS, image_id: 'ami-2' } });
-    assert.deepEqual(await changed.refresh(), ['launch template heddle-test changed']);
+    assert.deepEqual(await changed.refresh(), ['launch template heddle-test updated']);
     const { data } = server.templates.get('heddle-test')!.versions[0]!;
     assert.equal(Buffer.from(textAt(data!, 'UserData')!, 'base64').toString(), PARAMETERS.user_data);
     assert.deepEqual(

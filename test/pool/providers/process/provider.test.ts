@@ -202,7 +202,7 @@ describe('the provider of processes', () => {
     }
     await assert.rejects(provider.launch(batchOf(1)), (error) => {
       assert.ok(error instanceof LaunchFailure && error.fault === 'capacity');
-      assert.match(error.message, /the last 3 runners could not start: exit code 7: .*no such module/s);
+      assert.match(error.message, /the last 3 runners failed to start: exit code 7: .*no such module/s);
       return true;
     });
     lateMs = 11_000;
@@ -264,7 +264,7 @@ describe('the provider of processes', () => {
     await assert.rejects(
       provider.launch(batchOf(1)),
       (error) =>
-        error instanceof LaunchFailure && error.fault === 'capacity' && /could not be started/.test(error.message),
+        error instanceof LaunchFailure && error.fault === 'capacity' && /could not start the process/.test(error.message),
     );
     rmSync(directory);
     mkdirSync(directory);
