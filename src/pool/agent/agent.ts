@@ -9,7 +9,7 @@ import type { GrantedRunner, Orders, Registration, RunnerStore } from '../port/s
 export type AgentConnection = Pick<RunnerStore, 'register' | 'pulse' | 'confirm' | 'release' | 'drain'>;
 
 export interface RunnerAgentOptions {
-  readonly line: AgentConnection;
+  readonly connection: AgentConnection;
   readonly registration: Registration;
   readonly clock: Clock;
   readonly log: Logger;
@@ -173,9 +173,9 @@ export class RunnerAgent {
 
   /** Sends pending reports, then a heartbeat. */
   async #pass(): Promise<Orders | null> {
-    const { line, registration } = this.#options;
+    const { connection, registration } = this.#options;
     if (this.#orders === null) {
-      const orders = await line.register(registration);
+      const orders = await connection.register(registration);
       if (orders === null || this.#pending.drain === null) return orders;
       // A runner that is drained before its registration reports that right away.
       this.#orders = orders;
@@ -185,21 +185,21 @@ export class RunnerAgent {
     // Reports added from here on are sent with the next heartbeat.
     const waiters = [...this.#waiters];
     if (drain !== null) {
-      await line.drain([id], drain);
+      await connection.drain([id], drain);
       this.#pending.drain = null;
     }
     if (finished !== null) {
-      await line.release(id, finished);
+      await connection.release(id, finished);
       if (this.#pending.finished === finished) this.#pending.finished = null;
       if (this.#working === finished) this.#working = null;
     }
     this.#resolveWaiters(waiters);
-    return line.pulse(id);
+    return connection.pulse(id);
   }
 
   /** Applies the orders; returns whether to send another heartbeat at once. */
   async #apply(orders: Orders): Promise<boolean> {
-    const { line } = this.#options;
+    const { connection } = this.#options;
     const { epoch, state } = orders;
     const isHeld = state === 'claimed' || state === 'running';
     if (this.#working !== null && (!isHeld || epoch > this.#working)) {
@@ -216,7 +216,7 @@ export class RunnerAgent {
     if (this.#options.isBusy?.() === true) return false;
     // In state `running` the claim was confirmed already, by a call whose answer was lost.
     if (state === 'claimed') {
-      const isConfirmed = await this.#ask(() => line.confirm(orders.runner_id, epoch));
+      const isConfirmed = await this.#ask(() => connection.confirm(orders.runner_id, epoch));
       if (this.#isStopped()) return false;
       // Without an answer, the confirmation is repeated with the next heartbeat.
       if (isConfirmed !== true) return isConfirmed === false && this.#isNewlyRefused(epoch);

@@ -18,7 +18,7 @@ export interface ShardPollsOptions {
   readonly log: Logger;
 }
 
-/** `empty`: a short poll, which queries only some of the service's hosts, returned nothing. `confirmed`: so did a long poll. */
+/** `empty`: a short poll, which may miss messages, returned nothing. `confirmed`: so did a long poll. */
 type ShardState = 'open' | 'empty' | 'confirmed';
 
 /** Polls shards and tracks their state during one serving. */

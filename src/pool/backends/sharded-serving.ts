@@ -17,7 +17,7 @@ export interface ServingOptions extends ClaimOptions, SupplyOptions {
 }
 
 /** A request that is being served, with the candidates held for it. */
-interface Pending {
+interface PendingRequest {
   readonly request: RunnerRequest;
   /** Equal for requests with the same requirements. */
   readonly shape: string;
@@ -31,7 +31,7 @@ interface Pending {
  */
 export class ShardedServing {
   readonly #options: ServingOptions;
-  readonly #pending: readonly Pending[];
+  readonly #pending: readonly PendingRequest[];
   readonly #supply: Supply;
   readonly #polls: ShardPolls;
   /** By shape. */
@@ -91,7 +91,7 @@ export class ShardedServing {
     if (failure !== null) throw failure.error;
   }
 
-  /** ShardPolls for what requests lack. False where that is of no more use. */
+  /** Polls for missing runners; returns false if nothing more can be found. */
   async #poll(): Promise<boolean> {
     const lacking = this.#lacking();
     if (lacking.length === 0) return false;
@@ -115,10 +115,10 @@ export class ShardedServing {
     return this.#endLast(lacking);
   }
 
-  /** Sums the runners that these requests lack per shard in the given state; uses up to `shardsMax` shards per request. */
-  #wantedOf(pendings: readonly Pending[], state: 'open' | 'empty', shardsMax: number): Map<string, number> {
+  /** Returns how many runners these requests want of each shard in the given state, at most `shardsMax` per request. */
+  #wantedOf(requests: readonly PendingRequest[], state: 'open' | 'empty', shardsMax: number): Map<string, number> {
     const wanted = new Map<string, number>();
-    for (const pending of pendings) {
+    for (const pending of requests) {
       const shards = this.#shards(pending).filter((shard) => this.#polls.stateOf(shard) === state);
       for (const shard of shards.slice(0, shardsMax)) {
         wanted.set(shard, (wanted.get(shard) ?? 0) + lackingOf(pending.request) - pending.held.length);
@@ -131,7 +131,7 @@ export class ShardedServing {
    * Called when nothing more can be found: ends the last request that holds candidates, so that earlier requests may get
    * enough. Returns whether another request may benefit.
    */
-  #endLast(lacking: readonly Pending[]): boolean {
+  #endLast(lacking: readonly PendingRequest[]): boolean {
     const holder = lacking.findLast(({ held }) => held.length > 0);
     for (const pending of holder === undefined ? lacking : [holder]) {
       const { request } = pending;
@@ -140,17 +140,17 @@ export class ShardedServing {
     return holder !== undefined && lacking.length > 1;
   }
 
-  #end(pending: Pending, grant: Grant | null, exhaustion: Exhaustion | null): void {
+  #end(pending: PendingRequest, grant: Grant | null, exhaustion: Exhaustion | null): void {
     pending.served = answer(pending.request, grant, exhaustion);
     this.#supply.put(pending.held);
     pending.held = [];
   }
 
-  #lacking(): Pending[] {
+  #lacking(): PendingRequest[] {
     return this.#pending.filter(({ served, held, request }) => served === null && held.length < lackingOf(request));
   }
 
-  #shards({ request, shape }: Pending): readonly string[] {
+  #shards({ request, shape }: PendingRequest): readonly string[] {
     const known = this.#shardsOf.get(shape);
     if (known !== undefined) return known;
     const shards = this.#options.shards.matching(request);

@@ -92,7 +92,7 @@ const REFUSED: readonly { value: unknown; fault: RegExp }[] = [
   { value: { resource_class: 'large', memory: true }, fault: /memory: must be an amount .* not true$/ },
   {
     value: { resource_class: 'large', memory: '4GiB', memory_mib: 4096 },
-    fault: /memory: says the same as memory_mib; leave out one of the two$/,
+    fault: /memory: must not be combined with memory_mib; remove one of the two$/,
   },
   { value: { resource_class: 'large', count: 0 }, fault: /count: must be between 1 and 1000, not 0$/ },
   { value: { resource_class: 'large', count: 1001 }, fault: /count: must be between 1 and 1000, not 1001$/ },

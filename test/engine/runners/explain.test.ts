@@ -22,12 +22,12 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     const second = await submit({ requirements: { ...LARGE, count: 2, cpu: 2 } });
     assert.match(
       (await explained(first)).summary,
-      /a manager is about to ask the pool for; where that does not happen/,
+      /a manager will request from the pool shortly\. If this persists/,
     );
     await pass(bench);
     assert.equal(
       (await explained(first)).summary,
-      'It waits for a runner of the class large (on-demand): it is next, none is being launched. `heddle pool status` says what holds launches back.',
+      'It waits for a runner of the class large (on-demand): it is next, none is being launched. `heddle pool status` shows what holds launches back.',
     );
     await bench.rows(
       `update runner_request set exhaustion = 0, reason = 'there are no m7i.large now' where task_id = $1`,
@@ -41,8 +41,8 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     const waits = await explained(second);
     assert.equal(
       waits.summary,
-      'It waits for 2 runners at once of the class large (on-demand, at least 2 processors): 1 request comes first, ' +
-        'none of the class is idle, 1 is being launched; the last launch failed: there are no m7i.large now.',
+      'It waits for 2 runners of the class large (on-demand, at least 2 processors): 1 request is ahead, ' +
+        'no runner of the class is idle, 1 is being launched; the last launch failed: there are no m7i.large now.',
     );
     const [obstacle] = waits.obstacles;
     assert.ok(obstacle?.type === 'runner');
@@ -59,7 +59,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     );
     const [runner] = await grant(bench, first, false);
     const granted = await explained(first);
-    assert.equal(granted.summary, `Runner ${runner!.number} was claimed for it and is about to begin.`);
+    assert.equal(granted.summary, `Runner ${runner!.number} was claimed for it and is about to start.`);
     assert.ok(granted.obstacles[0]?.type === 'runner');
     assert.deepEqual(granted.obstacles[0].runners, [{ ...runner, running: false }]);
     await endRunner(bench, runner!, 'unconfirmed');
@@ -86,7 +86,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     await submit({ kind: 'queue', rules: [rule] });
     const id = await submit({ kind: 'queue', rules: [rule] });
     await pass(bench);
-    assert.match((await explained(id)).summary, /and asks for it when a rule lets it/);
+    assert.match((await explained(id)).summary, /but a concurrency rule is at its limit/);
   });
 
   test('paused, delayed or after a parent, it is not about runners', async () => {

@@ -285,7 +285,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     await pass(bench);
     const task = await bench.engine.getTask(id);
     assert.equal(task?.state, 'failed');
-    assert.match(task.failure_reason!, /its runner was lost at attempt 10 \(lost\), and it is not tried again/);
+    assert.match(task.failure_reason!, /its runner was lost in attempt 10 \(lost\), and no attempts are left/);
   });
 
   test('a spot runner that is taken away: the task begins anew at once, and asks for one on demand', async () => {

@@ -11,7 +11,7 @@ const ID = '018bcfe5-6800-7000-8000-00000000000a';
 const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
 const PULSE_MS = 5_000;
 
-/** A line that answers with the orders it is given, and notes what was said. */
+/** A connection that answers with the orders it is given, and notes what was said. */
 class FakeLine implements AgentConnection {
   orders: Orders | null;
   readonly said: string[] = [];
@@ -80,7 +80,7 @@ function claimed(epoch: number, words: Partial<Orders> = {}): Orders {
 
 interface Scene {
   clock: VirtualClock;
-  line: FakeLine;
+  connection: FakeLine;
   agent: RunnerAgent;
   /** What its callbacks were told. */
   told: string[];
@@ -88,10 +88,10 @@ interface Scene {
 
 function sceneOf(orders: Orders | null = ordersOf(), more: Partial<RunnerAgentOptions> = {}): Scene {
   const clock = new VirtualClock();
-  const line = new FakeLine(orders);
+  const connection = new FakeLine(orders);
   const told: string[] = [];
   const agent = new RunnerAgent({
-    line,
+    connection,
     registration: { runner_id: ID, batch_id: null, provider_id: 'i-1', address: null },
     clock,
     log: silentLogger,
@@ -103,7 +103,7 @@ function sceneOf(orders: Orders | null = ordersOf(), more: Partial<RunnerAgentOp
     ...more,
   });
   agent.start();
-  return { clock, line, agent, told };
+  return { clock, connection, agent, told };
 }
 
 /** Passes that follow each other at once, without time going by. */
@@ -112,21 +112,21 @@ async function settled(clock: VirtualClock): Promise<void> {
 }
 
 test('it registers once, and then says every five seconds that it lives', async () => {
-  const { clock, line, agent } = sceneOf();
+  const { clock, connection, agent } = sceneOf();
   await settled(clock);
-  assert.deepEqual(line.said, ['register']);
+  assert.deepEqual(connection.said, ['register']);
   await clock.advance(3 * PULSE_MS);
-  assert.deepEqual(line.said, ['register', 'pulse', 'pulse', 'pulse']);
+  assert.deepEqual(connection.said, ['register', 'pulse', 'pulse', 'pulse']);
   await agent.stop();
 });
 
 test('a claim is confirmed before its work begins, once, and let go of with its epoch', async () => {
-  const { clock, line, agent, told } = sceneOf();
+  const { clock, connection, agent, told } = sceneOf();
   await settled(clock);
-  line.orders = claimed(1);
+  connection.orders = claimed(1);
   agent.wake();
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'pulse', 'confirm 1']);
+  assert.deepEqual(connection.said, ['register', 'pulse', 'confirm 1']);
   assert.deepEqual(told, ['claimed 1']);
   assert.equal(agent.working, 1);
   await clock.advance(2 * PULSE_MS);
@@ -134,61 +134,61 @@ test('a claim is confirmed before its work begins, once, and let go of with its 
   const finished = agent.finish(1);
   await settled(clock);
   await finished;
-  assert.deepEqual(line.said.slice(-2), ['release 1', 'pulse']);
+  assert.deepEqual(connection.said.slice(-2), ['release 1', 'pulse']);
   assert.equal(agent.working, null);
   await agent.stop();
 });
 
 test('what it was handed at once after its release it confirms at once', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
-  line.onPulse = () => {
-    if (line.orders?.state === 'idle') line.orders = claimed(2);
+  connection.onPulse = () => {
+    if (connection.orders?.state === 'idle') connection.orders = claimed(2);
   };
   void agent.finish(1);
   await settled(clock);
   assert.deepEqual(told, ['claimed 1', 'claimed 2']);
-  assert.deepEqual(line.said.slice(-3), ['release 1', 'pulse', 'confirm 2']);
+  assert.deepEqual(connection.said.slice(-3), ['release 1', 'pulse', 'confirm 2']);
   await agent.stop();
 });
 
 test('a claim that came with the first word is begun without a second one', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(4));
+  const { clock, connection, agent, told } = sceneOf(claimed(4));
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'confirm 4']);
+  assert.deepEqual(connection.said, ['register', 'confirm 4']);
   assert.deepEqual(told, ['claimed 4']);
   await agent.stop();
 });
 
 test('where the confirmation is refused, nothing begins, and newer orders are asked for at once', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
-  line.confirms = false;
-  line.onPulse = () => {
-    line.orders = ordersOf({ epoch: 1 });
+  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  connection.confirms = false;
+  connection.onPulse = () => {
+    connection.orders = ordersOf({ epoch: 1 });
   };
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'confirm 1', 'pulse']);
+  assert.deepEqual(connection.said, ['register', 'confirm 1', 'pulse']);
   assert.deepEqual(told, []);
   await agent.stop();
 });
 
 test('a confirmation that is refused again and again is not said without a pause', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
-  line.confirms = false;
+  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  connection.confirms = false;
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'confirm 1', 'pulse', 'confirm 1']);
+  assert.deepEqual(connection.said, ['register', 'confirm 1', 'pulse', 'confirm 1']);
   await clock.advance(2 * PULSE_MS);
-  assert.equal(line.said.length, 8);
+  assert.equal(connection.said.length, 8);
   assert.deepEqual(told, []);
   await agent.stop();
 });
 
 test('a confirmation whose answer was lost begins the work once', async () => {
-  const { clock, line, agent, told } = sceneOf();
+  const { clock, connection, agent, told } = sceneOf();
   await settled(clock);
-  line.orders = claimed(1);
-  const confirm = line.confirm;
-  line.confirm = async (id, epoch) => {
+  connection.orders = claimed(1);
+  const confirm = connection.confirm;
+  connection.confirm = async (id, epoch) => {
     await confirm(id, epoch);
     throw new Error('connection lost');
   };
@@ -197,21 +197,21 @@ test('a confirmation whose answer was lost begins the work once', async () => {
   assert.deepEqual(told, []);
   await clock.advance(PULSE_MS);
   assert.deepEqual(told, ['claimed 1']);
-  assert.equal(line.said.filter((word) => word === 'confirm 1').length, 1);
+  assert.equal(connection.said.filter((word) => word === 'confirm 1').length, 1);
   await agent.stop();
 });
 
 test('a claim that was taken from it while it works is revoked, and the next one begins', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
-  line.orders = claimed(3);
+  connection.orders = claimed(3);
   await clock.advance(PULSE_MS);
   assert.deepEqual(told, ['claimed 1', 'revoked 1', 'claimed 3']);
   assert.equal(agent.working, 3);
   // What it still does for the old one is no business of the new one.
   await agent.finish(1);
-  assert.ok(!line.said.includes('release 1'));
-  line.orders = ordersOf({ epoch: 3 });
+  assert.ok(!connection.said.includes('release 1'));
+  connection.orders = ordersOf({ epoch: 3 });
   await clock.advance(PULSE_MS);
   assert.deepEqual(told.at(-1), 'revoked 3');
   assert.equal(agent.working, null);
@@ -219,15 +219,15 @@ test('a claim that was taken from it while it works is revoked, and the next one
 });
 
 test('a database that is away is outlived, and what could not be said is said when it is back', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
-  line.down = true;
+  connection.down = true;
   let said = false;
   const finished = agent.finish(1).then(() => (said = true));
   await clock.advance(12 * PULSE_MS);
   assert.equal(said, false);
   assert.equal(agent.working, 1);
-  line.down = false;
+  connection.down = false;
   await clock.advance(PULSE_MS);
   await finished;
   assert.equal(agent.working, null);
@@ -236,59 +236,59 @@ test('a database that is away is outlived, and what could not be said is said wh
 });
 
 test('a release whose answer was lost is said again', async () => {
-  const { clock, line, agent } = sceneOf(claimed(1));
+  const { clock, connection, agent } = sceneOf(claimed(1));
   await settled(clock);
-  line.answersLost = true;
+  connection.answersLost = true;
   const finished = agent.finish(1);
   await settled(clock);
-  line.answersLost = false;
+  connection.answersLost = false;
   await clock.advance(PULSE_MS);
   await finished;
-  assert.equal(line.said.filter((word) => word === 'release 1').length, 2);
+  assert.equal(connection.said.filter((word) => word === 'release 1').length, 2);
   await agent.stop();
 });
 
 test('an answer that never comes is not waited for', async () => {
-  const { clock, line, agent } = sceneOf();
+  const { clock, connection, agent } = sceneOf();
   await settled(clock);
-  const { pulse } = line;
-  line.pulse = () => new Promise(() => undefined);
+  const { pulse } = connection;
+  connection.pulse = () => new Promise(() => undefined);
   await clock.advance(PULSE_MS + 10_000);
-  line.pulse = pulse;
+  connection.pulse = pulse;
   await clock.advance(PULSE_MS);
-  assert.equal(line.said.at(-1), 'pulse');
+  assert.equal(connection.said.at(-1), 'pulse');
   await agent.stop();
 });
 
 test('the first word is said until it is heard, and given up after a while', async () => {
   const heard = sceneOf();
-  heard.line.down = true;
+  heard.connection.down = true;
   await heard.clock.advance(10 * PULSE_MS);
-  heard.line.down = false;
+  heard.connection.down = false;
   await heard.clock.advance(PULSE_MS);
   assert.equal(heard.agent.orders?.runner_id, ID);
   await heard.agent.stop();
 
   const unheard = sceneOf(ordersOf(), { register_ms: 60_000 });
-  unheard.line.down = true;
+  unheard.connection.down = true;
   await unheard.clock.advance(55_000);
   assert.deepEqual(unheard.told, []);
   await unheard.clock.advance(PULSE_MS);
   assert.deepEqual(unheard.told, ['end: registration timed out']);
-  const before = unheard.line.said.length;
+  const before = unheard.connection.said.length;
   await unheard.clock.advance(10 * PULSE_MS);
-  assert.equal(unheard.line.said.length, before);
+  assert.equal(unheard.connection.said.length, before);
 });
 
 test('it ends when its orders are over, and says nothing more', async () => {
-  const { clock, line, agent, told } = sceneOf();
+  const { clock, connection, agent, told } = sceneOf();
   await settled(clock);
-  line.orders = null;
+  connection.orders = null;
   await clock.advance(PULSE_MS);
   assert.deepEqual(told, ['end: the runner was ended']);
-  const before = line.said.length;
+  const before = connection.said.length;
   await clock.advance(10 * PULSE_MS);
-  assert.equal(line.said.length, before);
+  assert.equal(connection.said.length, before);
   await agent.finish(1);
   await agent.drain('stopping');
 });
@@ -301,11 +301,11 @@ test('one that nobody expects ends at once', async () => {
 
 test('a claim is not confirmed before the work of the one before it has ended', async () => {
   let busy = true;
-  const { clock, line, agent, told } = sceneOf(claimed(2), { isBusy: () => busy });
+  const { clock, connection, agent, told } = sceneOf(claimed(2), { isBusy: () => busy });
   await settled(clock);
   await clock.advance(PULSE_MS);
   assert.deepEqual(told, []);
-  assert.ok(!line.said.includes('confirm 2'));
+  assert.ok(!connection.said.includes('confirm 2'));
   busy = false;
   agent.wake();
   await settled(clock);
@@ -315,12 +315,12 @@ test('a claim is not confirmed before the work of the one before it has ended', 
 
 test('of several, none begins before all have confirmed, since one of them may still be at earlier work', async () => {
   const peers = [peerOf(7, ID), peerOf(8)];
-  const { clock, line, agent, told } = sceneOf(claimed(2, { peers, ready: false }));
+  const { clock, connection, agent, told } = sceneOf(claimed(2, { peers, ready: false }));
   await settled(clock);
   await clock.advance(2 * PULSE_MS);
-  assert.equal(line.said.filter((word) => word === 'confirm 2').length, 1, 'it has confirmed, and waits');
+  assert.equal(connection.said.filter((word) => word === 'confirm 2').length, 1, 'it has confirmed, and waits');
   assert.deepEqual(told, []);
-  line.orders = { ...line.orders!, ready: true };
+  connection.orders = { ...connection.orders!, ready: true };
   agent.wake();
   await settled(clock);
   assert.deepEqual(told, ['claimed 2']);
@@ -330,17 +330,17 @@ test('of several, none begins before all have confirmed, since one of them may s
 test('of several, each that is lost is told of once, while the claim stands', async () => {
   const peers = [peerOf(7, ID), peerOf(8), peerOf(9)];
   const lost: string[] = [];
-  const { clock, line, agent } = sceneOf(claimed(2, { peers }), {
+  const { clock, connection, agent } = sceneOf(claimed(2, { peers }), {
     onPeersLost: (epoch, ones) => void lost.push(`${epoch}: ${ones.map(({ number }) => number).join()}`),
   });
   await settled(clock);
-  line.orders = { ...line.orders!, peers: [peers[0]!, peers[2]!] };
+  connection.orders = { ...connection.orders!, peers: [peers[0]!, peers[2]!] };
   await clock.advance(2 * PULSE_MS);
   assert.deepEqual(lost, ['2: 8']);
-  line.orders = { ...line.orders, peers: [peers[0]!] };
+  connection.orders = { ...connection.orders, peers: [peers[0]!] };
   await clock.advance(PULSE_MS);
   assert.deepEqual(lost, ['2: 8', '2: 9']);
-  line.orders = ordersOf({ epoch: 2 });
+  connection.orders = ordersOf({ epoch: 2 });
   await clock.advance(PULSE_MS);
   assert.equal(lost.length, 2, 'what is over has lost nothing');
   await agent.stop();
@@ -348,37 +348,37 @@ test('of several, each that is lost is told of once, while the claim stands', as
 
 test('where no server ends it, it ends itself a minute after its threshold by the clock of the database', async () => {
   const threshold = 1_700_000_030_000;
-  const { clock, line, told } = sceneOf(ordersOf({ threshold }));
-  line.isEndedByDrain = true;
-  line.onPulse = () => void (line.orders &&= { ...line.orders, now: threshold + 59_999 });
+  const { clock, connection, told } = sceneOf(ordersOf({ threshold }));
+  connection.isEndedByDrain = true;
+  connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 59_999 });
   await clock.advance(4 * PULSE_MS);
   assert.deepEqual(told, []);
-  line.onPulse = () => void (line.orders &&= { ...line.orders, now: threshold + 60_000 });
+  connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 60_000 });
   await clock.advance(PULSE_MS);
   await settled(clock);
-  assert.deepEqual(line.said.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
+  assert.deepEqual(connection.said.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
   assert.deepEqual(told, ['end: the runner was ended']);
 });
 
 test('one that was claimed when it was about to end itself does its work first', async () => {
-  const { clock, line, agent, told } = sceneOf(ordersOf({ threshold: 0 }));
-  line.onDrain = () => (line.orders = claimed(1, { draining: true }));
+  const { clock, connection, agent, told } = sceneOf(ordersOf({ threshold: 0 }));
+  connection.onDrain = () => (connection.orders = claimed(1, { draining: true }));
   await settled(clock);
   assert.deepEqual(told, ['draining', 'claimed 1']);
   await agent.stop();
 });
 
 test('it ends a minute after its threshold where nobody is heard', async () => {
-  const { clock, line, agent, told } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
+  const { clock, connection, agent, told } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await clock.advance(120_000);
   assert.deepEqual(told, []);
-  line.down = true;
+  connection.down = true;
   await clock.advance(PULSE_MS);
   assert.deepEqual(told, ['end: the deadline has passed and the database is unreachable']);
 
   const early = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await settled(early.clock);
-  early.line.down = true;
+  early.connection.down = true;
   await early.clock.advance(85_000);
   assert.deepEqual(early.told, []);
   await early.clock.advance(PULSE_MS);
@@ -387,29 +387,29 @@ test('it ends a minute after its threshold where nobody is heard', async () => {
 });
 
 test('work without an end is not ended however long nobody is heard', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1, { threshold: Infinity }));
+  const { clock, connection, agent, told } = sceneOf(claimed(1, { threshold: Infinity }));
   await settled(clock);
-  line.down = true;
+  connection.down = true;
   await clock.advance(3_600_000);
   assert.deepEqual(told, ['claimed 1']);
   await agent.stop();
 });
 
 test('an interruption is told on, and the agent hears that it is to take nothing more, once', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
-  line.down = true;
+  connection.down = true;
   const drained = agent.drain('interrupted');
   await clock.advance(PULSE_MS);
-  line.down = false;
+  connection.down = false;
   await clock.advance(PULSE_MS);
   await drained;
   await clock.advance(3 * PULSE_MS);
   assert.deepEqual(told, ['claimed 1', 'draining']);
-  assert.ok(line.said.includes('drain interrupted'));
+  assert.ok(connection.said.includes('drain interrupted'));
   const finished = agent.finish(1);
-  line.onPulse = () => {
-    line.orders = null;
+  connection.onPulse = () => {
+    connection.orders = null;
   };
   await settled(clock);
   await finished;
@@ -417,14 +417,14 @@ test('an interruption is told on, and the agent hears that it is to take nothing
 });
 
 test('an interruption before the first word is told on with it', async () => {
-  const { clock, line, agent, told } = sceneOf();
-  line.down = true;
+  const { clock, connection, agent, told } = sceneOf();
+  connection.down = true;
   await settled(clock);
   const drained = agent.drain('interrupted');
-  line.down = false;
+  connection.down = false;
   await clock.advance(PULSE_MS);
   await drained;
-  assert.deepEqual(line.said.slice(line.said.lastIndexOf('register')).slice(0, 3), [
+  assert.deepEqual(connection.said.slice(connection.said.lastIndexOf('register')).slice(0, 3), [
     'register',
     'drain interrupted',
     'pulse',
@@ -434,25 +434,25 @@ test('an interruption before the first word is told on with it', async () => {
 });
 
 test('stopped, it begins nothing more, and nobody waits for it in vain', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
-  line.down = true;
+  connection.down = true;
   const finished = agent.finish(1);
   await settled(clock);
   await agent.stop();
   await finished;
-  line.down = false;
-  line.orders = claimed(9);
+  connection.down = false;
+  connection.orders = claimed(9);
   await clock.advance(10 * PULSE_MS);
   assert.deepEqual(told, ['claimed 1']);
 });
 
 test('what is said while a word is under way is heard with the next one, not before', async () => {
-  const { clock, line, agent } = sceneOf(claimed(1));
+  const { clock, connection, agent } = sceneOf(claimed(1));
   await settled(clock);
   const gate = Promise.withResolvers<undefined>();
-  const { drain } = line;
-  line.drain = async (ids, reason) => {
+  const { drain } = connection;
+  connection.drain = async (ids, reason) => {
     await gate.promise;
     return drain(ids, reason);
   };
@@ -463,9 +463,9 @@ test('what is said while a word is under way is heard with the next one, not bef
   gate.resolve(undefined);
   await drained;
   assert.equal(heard, false);
-  assert.ok(!line.said.includes('release 1'));
+  assert.ok(!connection.said.includes('release 1'));
   await settled(clock);
   await finished;
-  assert.ok(line.said.includes('release 1'));
+  assert.ok(connection.said.includes('release 1'));
   await agent.stop();
 });

@@ -130,7 +130,7 @@ describe('the pickup manager', () => {
       assert.equal(counts.discarded, 1);
       assert.equal(log.lines.length, 1);
       assert.ok(String(log.lines[0]!.fields['reason']).includes(fault));
-      assert.equal(log.lines[0]!.level, fault === 'its time is over' ? 'debug' : 'warn');
+      assert.equal(log.lines[0]!.level, fault === 'the runner has expired' ? 'debug' : 'warn');
     });
   }
 
