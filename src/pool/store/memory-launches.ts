@@ -10,7 +10,7 @@ interface Budget {
   refilledAt: number;
 }
 
-/** Intents of launches, and what became of them. */
+/** Planned launches and their results. */
 export class MemoryLaunches {
   readonly #tables: MemoryTables;
   readonly #moves: MemoryMoves;
@@ -36,7 +36,7 @@ export class MemoryLaunches {
   plan(batches: readonly NewBatch[], maxRunners: number): void {
     const { live } = this.#tables;
     let room = maxRunners - live.size;
-    // All of a set go by what is coming before it.
+    // All batches of a set are compared with the count before the set.
     const wanted = batches.filter(({ id, requirements, coming }) => {
       const isKnown = this.#tables.batches.has(id);
       return !isKnown && (coming === undefined || coming === this.#tables.shapeOf(requirements).coming);
@@ -71,7 +71,7 @@ export class MemoryLaunches {
     const budget = this.#refill(provider, rate, now);
     const taken: LaunchBatch[] = [];
     for (const batch of due) {
-      // Whom a launch names is settled by its first try; later ones are the same call.
+      // The first try fixes the runners of a launch, since retries must repeat the same call.
       if (batch.tries === 0) for (const row of batch.runners) if (row.state === 'terminated') leave(batch, row);
       if (![...batch.runners].some(({ state }) => state === 'created')) {
         batch.next_try_at = null;
@@ -89,22 +89,22 @@ export class MemoryLaunches {
   launched(batchId: string, answer: readonly LaunchedRunner[], missing: string | null): void {
     const batch = this.#tables.batches.get(batchId);
     if (batch === undefined) return;
-    this.#note(batch.shape, missing);
+    this.#setReason(batch.shape, missing);
     for (const [row, instance] of this.#pair(batch, answer)) this.#start(row, instance);
     batch.next_try_at = null;
     const left = [...batch.runners].filter(({ state, provider_id }) => state === 'created' && provider_id === null);
     if (left.length > 0) this.#moves.end(left, missing ?? 'its provider did not start it');
-    const heard = [...batch.runners].filter(
+    const registered = [...batch.runners].filter(
       ({ state, type, seen_at }) => state === 'created' && type !== null && seen_at !== null,
     );
-    this.#moves.arrive(heard);
+    this.#moves.arrive(registered);
   }
 
   launchFailed(batchId: string, reason: string, retryAt: number | null): void {
     const batch = this.#tables.batches.get(batchId);
     if (batch === undefined || batch.next_try_at === null) return;
     batch.next_try_at = retryAt;
-    this.#note(batch.shape, reason);
+    this.#setReason(batch.shape, reason);
     if (retryAt !== null) return;
     const left = [...batch.runners].filter(({ state, provider_id }) => state === 'created' && provider_id === null);
     this.#moves.end(left, reason);
@@ -118,7 +118,7 @@ export class MemoryLaunches {
     };
     batches.set(id, batch);
     for (const runnerId of runnerIds) this.#tables.addRunner(runnerId, batch);
-    // What waited for room has it now.
+    // Requests that waited for capacity now have it.
     const { singles, gangs } = batch.shape;
     const waited = [...singles.items, ...gangs.items].filter(({ room }) => (room?.until ?? null) !== null).sort(byTurn);
     for (const request of waited.slice(0, runnerIds.length)) request.room!.until = null;
@@ -138,7 +138,7 @@ export class MemoryLaunches {
     return budget;
   }
 
-  /** An instance belongs to who has its name already, else to whom it was started for, else to any of the batch. */
+  /** Assigns an instance to the runner that already has its ID, or that it was started for, or any of the batch. */
   #pair(batch: BatchRow, answer: readonly LaunchedRunner[]): Map<RunnerRow, LaunchedRunner> {
     const pairs = new Map<RunnerRow, LaunchedRunner>();
     const nameless: LaunchedRunner[] = [];
@@ -166,7 +166,7 @@ export class MemoryLaunches {
     if (row.state === 'created') row.threshold = this.#tables.now + this.#tables.options.times.register_ms;
   }
 
-  #note({ singles, gangs }: ShapeRow, reason: string | null): void {
+  #setReason({ singles, gangs }: ShapeRow, reason: string | null): void {
     for (const request of [...singles.items, ...gangs.items]) request.reason = reason;
   }
 }

@@ -8,11 +8,11 @@ import type { MemoryTables } from './memory-tables.ts';
 
 type Keep = { readonly resource_class: string; readonly usage_class: string; readonly count: number };
 
-/** What ends by the passing of time, and what disagrees with what its provider says. */
+/** Ends overdue runners and requests, and reconciles runners with their provider. */
 export class MemoryUpkeep {
   readonly #tables: MemoryTables;
   readonly #moves: MemoryMoves;
-  /** When the provider was first seen to run what no row knows. */
+  /** When each unknown instance was first listed, by provider. */
   readonly #orphans = new Map<string, Map<string, number>>();
 
   constructor(tables: MemoryTables, moves: MemoryMoves) {
@@ -26,7 +26,7 @@ export class MemoryUpkeep {
     const created = this.#overdue('created');
     const unconfirmed = this.#overdue('claimed');
     const { doubted, lost } = this.#silent();
-    // What is over is settled before anything ends, since the end of one may make another one free.
+    // Collected before anything ends, since the end of one runner may free another.
     const over: [string, readonly RunnerRow[]][] = [
       ['lost', lost.filter((row) => !unconfirmed.includes(row))],
       ['never launched', created.filter(({ provider_id }) => provider_id === null)],
@@ -61,7 +61,7 @@ export class MemoryUpkeep {
       const state = states.get(row.provider_id);
       const isLongOver = row.state === 'terminated' && row.state_since + options.times.doubt_ms <= now;
       if (state !== undefined && row.state === 'created') row.doubted_at = null;
-      // A listing may lag behind: what is there after all is not gone.
+      // A listing may be stale: an instance that is listed again is not gone.
       if (state !== undefined && state !== 'stopping') row.gone_at = null;
       if (state === undefined && isLongOver) row.gone_at ??= now;
     }
@@ -79,7 +79,7 @@ export class MemoryUpkeep {
     return counts;
   }
 
-  /** Returns how many rows. */
+  /** Deletes old rows; returns how many. */
   forget(before: number, limit: number): number {
     const { runners, requests, batches } = this.#tables;
     let left = limit;
@@ -107,7 +107,7 @@ export class MemoryUpkeep {
     return this.#live((row) => row.state === state && Math.min(row.threshold, row.confirm_by ?? Infinity) <= now);
   }
 
-  /** Those that are kept in spite of their time get a new one, so that they can be claimed. */
+  /** Returns runners that were idle for too long; those that are kept get a new threshold, so that they stay claimable. */
   #idleTooLong(keep: readonly Keep[]): RunnerRow[] {
     const { now, options } = this.#tables;
     const idle = this.#live(({ state }) => state === 'idle');
@@ -123,7 +123,7 @@ export class MemoryUpkeep {
       const stay = Math.min(late.length, Math.max(0, count - (rows.length - late.length)));
       for (const row of late.slice(0, stay)) {
         row.threshold = now + options.times.idle_ms;
-        // A backend that keeps messages is to be told of the new end.
+        // Queue backends must receive the new threshold.
         row.offered_at = null;
       }
       ended.push(...late.slice(stay));
@@ -131,7 +131,7 @@ export class MemoryUpkeep {
     return ended;
   }
 
-  /** Of which nothing was heard: at a first look, and at a second one. */
+  /** Returns runners without a heartbeat, found by a first check (doubted) and by a second one (lost). */
   #silent(): { doubted: RunnerRow[]; lost: RunnerRow[] } {
     const { now, options } = this.#tables;
     const silent = this.#live(
@@ -170,7 +170,7 @@ export class MemoryUpkeep {
     return over.length;
   }
 
-  /** One without tags may be of a launch that is still tried, and is given as long as a launch may take. */
+  /** An instance without tags may belong to a launch that is being retried, so it gets as long as a launch may take. */
   #findOrphans(provider: string, present: readonly ProviderInstance[]): string[] {
     const { now, options, batches } = this.#tables;
     const { doubt_ms, created_ms } = options.times;
@@ -195,7 +195,7 @@ export class MemoryUpkeep {
       .sort();
   }
 
-  /** Missing at a first look, and at a second one; what spoke lately is there, whatever its provider says. */
+  /** Returns runners missing in a first and in a second listing; a recent heartbeat outweighs the listing. */
   #missing(provider: string, there: ReadonlyMap<string, unknown>): { doubted: RunnerRow[]; vanished: RunnerRow[] } {
     const { now, options } = this.#tables;
     const missing = this.#live(
@@ -216,7 +216,7 @@ export class MemoryUpkeep {
   }
 }
 
-/** Nothing was heard since it was doubted, if it was. */
+/** Whether the runner is not doubted yet, or has sent a heartbeat since. */
 function isNewlySilent({ doubted_at, seen_at, state_since }: RunnerRow): boolean {
   return doubted_at === null || (seen_at ?? state_since) >= doubted_at;
 }

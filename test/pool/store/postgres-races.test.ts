@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import type { Grant } from '../../../src/pool/port/store.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
-import { Fits } from '../../../src/store/runners/fits.ts';
+import { FitCache } from '../../../src/store/runners/fits.ts';
 import { eventually } from '../../support/eventually.ts';
 import { CLASSES, requirementsOf } from './fixture.ts';
 import { many, newRequest, openField, seedIdle, type Field } from './seed.ts';
@@ -257,7 +257,7 @@ test('a request that only a runner in others hands could serve is not called exh
 
 test('a type and a shape that are new at the same moment know each other', async () => {
   const { parties, database } = await openField(2);
-  const fits = parties.map(() => new Fits(CLASSES));
+  const fits = parties.map(() => new FitCache(CLASSES));
   const { resource_class, usage_class } = requirementsOf();
   for (let round = 0; round < 25; round += 1) {
     const type = { resource_class, usage_class, instance_type: `r${round}.large`, cpu: 2, memory_mib: 4_096 };
@@ -278,7 +278,7 @@ test('a type and a shape that are new at the same moment know each other', async
 
 test('what a transaction that failed had written of shapes is not remembered', async () => {
   const { database } = await openField();
-  const fits = new Fits(CLASSES);
+  const fits = new FitCache(CLASSES);
   const shape = requirementsOf({ types: ['x.*'] });
   const failing = database.transaction(async (tx) => {
     await fits.shapeIds(tx, [shape]);

@@ -5,7 +5,7 @@ import type { NewRequest, PoolTimes } from '../../../src/pool/port/store.ts';
 import { PostgresRunnerStore, type PostgresStoreOptions } from '../../../src/pool/store/postgres.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
-import { Fits } from '../../../src/store/runners/fits.ts';
+import { FitCache } from '../../../src/store/runners/fits.ts';
 import { createTestDatabase, openTestDatabase } from '../../support/postgres.ts';
 import { CLASSES, requirementsOf, TIMES, type RequestWords } from './fixture.ts';
 
@@ -64,7 +64,7 @@ export async function seedIdle(database: Database, types: readonly string[]): Pr
   const { resource_class, usage_class } = requirementsOf();
   const { cpu, memory_mib } = CLASSES[0]!;
   const typeIds = await database.transaction((tx) =>
-    new Fits(CLASSES).typeIds(
+    new FitCache(CLASSES).typeIds(
       tx,
       types.map((instance_type) => ({ resource_class, usage_class, instance_type, cpu, memory_mib })),
     ),
