@@ -20,8 +20,8 @@ const PAGE_MAX = 1_000;
 const ANSWER_MS = 1_000;
 
 /**
- * The pool of one process: its parts, each with its own loop, and the operations on them. Any number of processes may run
- * a pool over the same store.
+ * The pool of one process: its parts, each with its own loop, and the operations on them. Any number of processes may
+ * run a pool over the same store.
  */
 export class Pool implements PoolOperations {
   readonly parts: PoolParts;
@@ -191,7 +191,9 @@ export class Pool implements PoolOperations {
     return this.request(id);
   }
 
-  /** Tries to serve a request within a second; a pickup through queues that takes longer continues in the background. */
+  /**
+   * Tries to serve a request within a second; a pickup through queues that takes longer continues in the background.
+   */
   async #serveNow(request: RunnerRequest): Promise<void> {
     const { backend, clock } = this.#context;
     const serving = this.parts.server.serve([request]);

@@ -22,8 +22,8 @@ export interface RunnerAgentOptions {
   /** Whether work of an earlier claim is still running; no claim is confirmed until it has ended. */
   isBusy?(): boolean;
   /**
-   * Starts the work of a claim, called once for each claim. All runners of the request have confirmed, so none of them is
-   * still doing earlier work.
+   * Starts the work of a claim, called once for each claim. All runners of the request have confirmed, so none of them
+   * is still doing earlier work.
    */
   onClaimed(orders: Orders): void;
   /** The claim of this epoch was revoked before `finish`; another runner takes over the work. */
@@ -120,7 +120,9 @@ export class RunnerAgent {
     return this.#report();
   }
 
-  /** Accepts no more claims; `interrupted`: the provider is reclaiming the machine. Resolves when that is acknowledged. */
+  /**
+   * Accepts no more claims; `interrupted`: the provider is reclaiming the machine. Resolves when that is acknowledged.
+   */
   drain(reason: string): Promise<void> {
     if (this.#hasEnded) return Promise.resolve();
     this.#pending.drain = reason;

@@ -1,8 +1,8 @@
 import { Permits } from '../../runtime/permits.ts';
 
 /**
- * Calls `run` for each item in order, at most `width` concurrently. After a failure, starts no more and waits for running
- * calls. Returns the first failure, and null as the result of items that failed or were not started.
+ * Calls `run` for each item in order, at most `width` concurrently. After a failure, starts no more and waits for
+ * running calls. Returns the first failure, and null as the result of items that failed or were not started.
  */
 export async function inTurn<Item, Result>(
   items: readonly Item[],

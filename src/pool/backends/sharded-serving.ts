@@ -26,8 +26,8 @@ interface PendingRequest {
 }
 
 /**
- * Serves one set of requests: receives runners shard by shard, in batches shared by all requests, and distributes them in
- * request order. As soon as a request has enough candidates, they are claimed.
+ * Serves one set of requests: receives runners shard by shard, in batches shared by all requests, and distributes them
+ * in request order. As soon as a request has enough candidates, they are claimed.
  */
 export class ShardedServing {
   readonly #options: ServingOptions;
@@ -128,8 +128,8 @@ export class ShardedServing {
   }
 
   /**
-   * Called when nothing more can be found: ends the last request that holds candidates, so that earlier requests may get
-   * enough. Returns whether another request may benefit.
+   * Called when nothing more can be found: ends the last request that holds candidates, so that earlier requests may
+   * get enough. Returns whether another request may benefit.
    */
   #endLast(lacking: readonly PendingRequest[]): boolean {
     const holder = lacking.findLast(({ held }) => held.length > 0);

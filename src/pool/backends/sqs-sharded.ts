@@ -15,8 +15,8 @@ export interface ShardedBackendOptions extends QueueBackendOptions {
 }
 
 /**
- * Uses one queue per class, usage class and instance type, so that every received runner fits. Requests share batches. An
- * empty response is confirmed by a long poll before the pool counts as exhausted, so serving may take that long.
+ * Uses one queue per class, usage class and instance type, so that every received runner fits. Requests share batches.
+ * An empty response is confirmed by a long poll before the pool counts as exhausted, so serving may take that long.
  */
 export class SqsShardedBackend implements PoolBackend {
   readonly driver = 'sqs-sharded';

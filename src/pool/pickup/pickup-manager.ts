@@ -23,8 +23,8 @@ export interface PickupManagerOptions {
 }
 
 /**
- * Finds idle runners for one request, message by message; shared by all claim workers of the request. After it finds the
- * pool exhausted, it returns no more candidates.
+ * Finds idle runners for one request, message by message; shared by all claim workers of the request. After it finds
+ * the pool exhausted, it returns no more candidates.
  */
 export class PickupManager {
   readonly #options: PickupManagerOptions;

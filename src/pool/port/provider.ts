@@ -65,7 +65,9 @@ export interface RunnerProvider {
   launch(batch: LaunchBatch): Promise<LaunchResult>;
   /** Terminates instances; instances that no longer exist are not an error. */
   terminate(providerIds: readonly string[]): Promise<void>;
-  /** Lists all instances of this pool, page by page. A failure means that the state is unknown, not that there are none. */
+  /**
+   * Lists all instances of this pool, page by page. A failure means that the state is unknown, not that there are none.
+   */
   list(): AsyncIterable<readonly ProviderInstance[]>;
   /** Updates the launch configuration; returns one line for each change. */
   refresh(): Promise<string[]>;

@@ -20,7 +20,9 @@ export interface PoolTimes {
   readonly idle_ms: number;
   /** Maximum age of the last heartbeat of a runner that is to be claimed. */
   readonly fresh_ms: number;
-  /** Time without a heartbeat after which a runner counts as silent; it is marked lost if a second check confirms it. */
+  /**
+   * Time without a heartbeat after which a runner counts as silent; it is marked lost if a second check confirms it.
+   */
   readonly silent_ms: number;
   /** Minimum time between the two checks that end a runner whose store, provider and heartbeats disagree. */
   readonly doubt_ms: number;
@@ -112,7 +114,9 @@ export interface NewBatch {
   readonly cpu: number;
   readonly memory_mib: number;
   readonly runner_ids: readonly string[];
-  /** Created runners of the shape that the planner saw; if the number has changed, the batch is skipped. Absent: any. */
+  /**
+   * Created runners of the shape that the planner saw; if the number has changed, the batch is skipped. Absent: any.
+   */
   readonly coming?: number;
 }
 
@@ -145,9 +149,9 @@ export interface Orders {
 }
 
 /**
- * `gone`: the runner is not idle, or does not fit the request. `silent`: its last heartbeat is too old. `barred`: reserved
- * for an earlier request, either a gang past its patience or one that waits for capacity and was overtaken too often.
- * `settled`: the runner was not needed.
+ * `gone`: the runner is not idle, or does not fit the request. `silent`: its last heartbeat is too old. `barred`:
+ * reserved for an earlier request, either a gang past its patience or one that waits for capacity and was overtaken too
+ * often. `settled`: the runner was not needed.
  */
 export type Claimed = 'claimed' | 'gone' | 'silent' | 'barred' | 'settled';
 
@@ -214,8 +218,8 @@ export interface RunnerStore {
   /** Returns the runners that waiting requests lack, by shape. */
   shortages(): Promise<Shortage[]>;
   /**
-   * Records planned launches, with their runners in state `created`. Existing batches are left unchanged. Runners beyond
-   * `maxRunners`, counting all that are not terminated, are left out.
+   * Records planned launches, with their runners in state `created`. Existing batches are left unchanged. Runners
+   * beyond `maxRunners`, counting all that are not terminated, are left out.
    */
   plan(batches: readonly NewBatch[], maxRunners?: number): Promise<void>;
   /**
@@ -233,15 +237,18 @@ export interface RunnerStore {
   /** Schedules a retry at `retryAt`, or ends the runners of the batch if that is null. */
   launchFailed(batchId: string, reason: string, retryAt: number | null): Promise<void>;
 
-  /** Registers a runner, which is granted to the first waiting request or becomes idle. Null: the runner must end itself. */
+  /**
+   * Registers a runner, which is granted to the first waiting request or becomes idle. Null: the runner must end
+   * itself.
+   */
   register(registration: Registration): Promise<Orders | null>;
   /** Records a heartbeat. Null: the runner has ended and its process must end itself. */
   pulse(runnerId: string): Promise<Orders | null>;
   /** Confirms a claim. Returns false if the epoch is outdated. */
   confirm(runnerId: string, epoch: number): Promise<boolean>;
   /**
-   * Releases all runners of the request that has this one: each is granted to the first waiting request, becomes idle or
-   * ends. Returns false if the epoch is outdated; null matches any epoch.
+   * Releases all runners of the request that has this one: each is granted to the first waiting request, becomes idle
+   * or ends. Returns false if the epoch is outdated; null matches any epoch.
    */
   release(runnerId: string, epoch: number | null): Promise<boolean>;
   /** Ends runners when they are released, or at once if they are idle or created. */

@@ -133,8 +133,8 @@ export class MemoryMoves {
   }
 
   /**
-   * Returns whether an earlier request must not be overtaken: a gang past its patience that wants runners of this type, or
-   * a request that waits for capacity.
+   * Returns whether an earlier request must not be overtaken: a gang past its patience that wants runners of this type,
+   * or a request that waits for capacity.
    */
   #isHeldBack(type: TypeRow, request: RequestRow): boolean {
     const overtaken = this.#overtaken();

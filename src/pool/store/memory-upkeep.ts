@@ -107,7 +107,9 @@ export class MemoryUpkeep {
     return this.#live((row) => row.state === state && Math.min(row.threshold, row.confirm_by ?? Infinity) <= now);
   }
 
-  /** Returns runners that were idle for too long; those that are kept get a new threshold, so that they stay claimable. */
+  /**
+   * Returns runners that were idle for too long; those that are kept get a new threshold, so that they stay claimable.
+   */
   #idleTooLong(keep: readonly Keep[]): RunnerRow[] {
     const { now, options } = this.#tables;
     const idle = this.#live(({ state }) => state === 'idle');

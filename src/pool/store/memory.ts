@@ -42,8 +42,8 @@ export type { MemoryStoreOptions, TaskStates } from './memory-tables.ts';
 const FAR_AWAY = Date.UTC(9999, 11, 31);
 
 /**
- * In-memory runner store for tests, the reference for the PostgreSQL store. Every method completes its work synchronously,
- * so each is one transaction.
+ * In-memory runner store for tests, the reference for the PostgreSQL store. Every method completes its work
+ * synchronously, so each is one transaction.
  */
 export class MemoryRunnerStore implements RunnerStore {
   /** Lists instance types for backends that have a queue per type. */

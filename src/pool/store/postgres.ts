@@ -77,7 +77,9 @@ const SOURCES: readonly RequestSource[] = ['task', 'holder'];
 const SET_MAX = 500;
 const WAITING_MAX = 20_000;
 const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
-/** Maximum number of rounds that offer an idle runner to waiting requests; the next pass of the pool handles the rest. */
+/**
+ * Maximum number of rounds that offer an idle runner to waiting requests; the next pass of the pool handles the rest.
+ */
 const OFFER_ROUNDS_MAX = 8;
 
 /** The source of truth for runners and requests, in PostgreSQL. Concurrent single requests are combined into sets. */
@@ -344,9 +346,9 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   }
 
   /**
-   * A request and a runner that arrive concurrently may not see each other. The later one to commit checks again, waiting
-   * for concurrent checks; if these served other requests, it continues with the next ones. Returns whether a request was
-   * served.
+   * A request and a runner that arrive concurrently may not see each other. The later one to commit checks again,
+   * waiting for concurrent checks; if these served other requests, it continues with the next ones. Returns whether a
+   * request was served.
    */
   async #offer(idle: readonly string[]): Promise<boolean> {
     let served = false;

@@ -108,7 +108,9 @@ export class FitCache {
     return ids.length === requirements.length ? ids : null;
   }
 
-  /** Returns one ID per item, in order. Adding a new one blocks other writers of new ones until the transaction ends. */
+  /**
+   * Returns one ID per item, in order. Adding a new one blocks other writers of new ones until the transaction ends.
+   */
   async shapeIds(tx: Queryable, requirements: readonly Requirements[]): Promise<number[]> {
     const keys = requirements.map(shapeKeyOf);
     const byKey = new Map(requirements.map((each, index) => [keys[index]!, each]));
@@ -126,7 +128,9 @@ export class FitCache {
     return keys.map((key) => ids.get(key)!);
   }
 
-  /** Returns one ID per item, in order. Adding a new one blocks other writers of new ones until the transaction ends. */
+  /**
+   * Returns one ID per item, in order. Adding a new one blocks other writers of new ones until the transaction ends.
+   */
   async typeIds(tx: Queryable, types: readonly RunnerType[]): Promise<number[]> {
     const keys = types.map(typeKeyOf);
     const byKey = new Map(types.map((type, index) => [keys[index]!, type]));

@@ -29,8 +29,9 @@ export interface QueuedNoticeContext extends StatementContext {
 }
 
 /**
- * Notifies agents and pools in separate transactions after the change. Transactions that call NOTIFY commit one at a time,
- * and claims must not wait for each other's fsync. A lost notification only delays its receiver until its next heartbeat.
+ * Notifies agents and pools in separate transactions after the change. Transactions that call NOTIFY commit one at a
+ * time, and claims must not wait for each other's fsync. A lost notification only delays its receiver until its next
+ * heartbeat.
  */
 export class NoticeQueue {
   readonly #notices: Coalescer<string, undefined>;

@@ -54,9 +54,9 @@ export function isAlive(mark: ProcessMark): boolean {
 }
 
 /**
- * One directory per runner with its record, its process mark, its end mark and its output. Files are created atomically.
- * A process becomes the runner by creating the process mark, which succeeds once, and then checks that no end mark
- * exists. Ending a runner creates the end mark first and then looks up the process, so no process is missed.
+ * One directory per runner with its record, its process mark, its end mark and its output. Files are created
+ * atomically. A process becomes the runner by creating the process mark, which succeeds once, and then checks that no
+ * end mark exists. Ending a runner creates the end mark first and then looks up the process, so no process is missed.
  */
 export class RunnerRecords {
   readonly directory: string;
@@ -141,8 +141,8 @@ export function logOf(home: string): string {
 }
 
 /**
- * Makes this process the runner of a directory. Returns null if there is no record, another process is the runner, or the
- * runner was ended.
+ * Makes this process the runner of a directory. Returns null if there is no record, another process is the runner, or
+ * the runner was ended.
  */
 export function becomeRunner(home: string, pid: number): RunnerRecord | null {
   const record = readJson(join(home, RECORD)) as RunnerRecord | null;

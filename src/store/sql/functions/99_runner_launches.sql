@@ -1,9 +1,9 @@
--- Launches: plans that are recorded before the call, batches that are leased by one process at a time, and their results.
--- p_times: as in the functions that claim, plus created_ms and register_ms.
+-- Launches: plans that are recorded before the call, batches that are leased by one process at a time, and their
+-- results. p_times: as in the functions that claim, plus created_ms and register_ms.
 
--- Inserts batches with their runners; existing ones are left unchanged. `coming` of a batch: created runners of its shape
--- that its planner saw; if the number has changed, another process has covered the same shortage. p_max: maximum number of
--- runners that are not terminated; batches are cut to the remaining capacity. Returns the number of runners.
+-- Inserts batches with their runners; existing ones are left unchanged. `coming` of a batch: created runners of its
+-- shape that its planner saw; if the number has changed, another process has covered the same shortage. p_max: maximum
+-- number of runners that are not terminated; batches are cut to the remaining capacity. Returns the number of runners.
 create or replace function runner_plan(p_batches jsonb, p_max integer, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql as $$
 declare
@@ -53,10 +53,11 @@ begin
   return v_planned;
 end $$;
 
--- Frees capacity in a full pool for a waiting request without launching runners: ends idle runners that fit neither this
--- request nor an earlier one, the longest idle first, as many as needed or none. If there are too few, at most p_overtakes
--- other requests may overtake it, counted from the first call, until p_lease_ms after the last one. p_missing: runners that
--- it lacks and that are not launching; p_coming: created runners of its shape that its planner saw. Returns how many ended.
+-- Frees capacity in a full pool for a waiting request without launching runners: ends idle runners that fit neither
+-- this request nor an earlier one, the longest idle first, as many as needed or none. If there are too few, at most
+-- p_overtakes other requests may overtake it, counted from the first call, until p_lease_ms after the last one.
+-- p_missing: runners that it lacks and that are not launching; p_coming: created runners of its shape that its planner
+-- saw. Returns how many ended.
 create or replace function runner_make_room(p_request uuid, p_missing integer, p_coming integer, p_max integer,
   p_overtakes integer, p_lease_ms bigint, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
@@ -94,8 +95,8 @@ begin
 end $$;
 
 -- Leases due batches for p_lease_ms; a batch without a result by then is leased to the next process. The budget of the
--- provider, in runners, is shared by all processes. A batch larger than p_burst passes if the budget is full, and the debt
--- is paid off before the next one. `tries`: earlier tries.
+-- provider, in runners, is shared by all processes. A batch larger than p_burst passes if the budget is full, and the
+-- debt is paid off before the next one. `tries`: earlier tries.
 create or replace function runner_take_batches(p_provider text, p_limit integer, p_lease_ms bigint, p_per_second double precision,
   p_burst double precision, p_now timestamptz)
 returns table (id uuid, requirements jsonb, cpu integer, memory_mib integer, runner_ids uuid[], planned_at timestamptz,
@@ -151,8 +152,8 @@ begin
     order by array_position(v_taken, t.id);
 end $$;
 
--- Sets the reason of the last failed launch on the waiting requests of a shape; null: it succeeded. Skips requests locked by
--- other transactions, which decide about them in any case.
+-- Sets the reason of the last failed launch on the waiting requests of a shape; null: it succeeded. Skips requests
+-- locked by other transactions, which decide about them in any case.
 create or replace function runner_note_launch(p_shape integer, p_reason text)
 returns void language plpgsql as $$
 begin
@@ -162,9 +163,10 @@ begin
     order by w.rank, w.id limit 1000 for no key update skip locked));
 end $$;
 
--- Records the result of a launch: [{runner_id, provider_id, type_id}]. An instance is assigned to the runner that already
--- has its provider_id (its agent registered before the answer arrived), or the one it was started for, or one of the batch
--- without an instance. Runners without an instance end. Ended runners get theirs too, so that it is terminated.
+-- Records the result of a launch: [{runner_id, provider_id, type_id}]. An instance is assigned to the runner that
+-- already has its provider_id (its agent registered before the answer arrived), or the one it was started for, or one
+-- of the batch without an instance. Runners without an instance end. Ended runners get theirs too, so that it is
+-- terminated.
 create or replace function runner_launched(p_batch uuid, p_runners jsonb, p_missing text, p_now timestamptz, p_times jsonb)
 returns void language plpgsql as $$
 declare

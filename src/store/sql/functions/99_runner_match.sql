@@ -1,9 +1,9 @@
--- Matches idle runners with requests. A runner can be claimed if it is idle, has not expired, is not drained and has a recent
--- heartbeat. Runners locked by other transactions are skipped and tried again.
--- Where rows are selected by ID, `state + 0` keeps the planner from reading a whole partial index.
+-- Matches idle runners with requests. A runner can be claimed if it is idle, has not expired, is not drained and has a
+-- recent heartbeat. Runners locked by other transactions are skipped and tried again. Where rows are selected by ID,
+-- `state + 0` keeps the planner from reading a whole partial index.
 
--- Locks idle runners of these types, most recently used first: p_count, or fewer if others are locked. p_slack: how many more
--- are considered. o_seen: number of candidates, at most p_count + p_slack.
+-- Locks idle runners of these types, most recently used first: p_count, or fewer if others are locked. p_slack: how
+-- many more are considered. o_seen: number of candidates, at most p_count + p_slack.
 create or replace function runner_pick(p_types integer[], p_count integer, p_slack integer, p_now timestamptz,
   p_fresh timestamptz, out o_ids uuid[], out o_seen integer)
 language plpgsql as $$
@@ -39,8 +39,9 @@ returns table (id uuid, rank bigint) language sql stable as $$
   order by q.rank, q.id limit 1
 $$;
 
--- Returns those of these types that a request at this position must not get: an earlier gang is past its patience, or an
--- earlier request that waits for capacity must not be overtaken any more. p_others: gangs that are handled elsewhere.
+-- Returns those of these types that a request at this position must not get: an earlier gang is past its patience, or
+-- an earlier request that waits for capacity must not be overtaken any more. p_others: gangs that are handled
+-- elsewhere.
 create or replace function runner_barriers(p_types integer[], p_others uuid[], p_now timestamptz, p_times jsonb,
   out o_types integer[], out o_ranks bigint[], out o_ids uuid[])
 language sql as $$
@@ -57,8 +58,8 @@ language sql as $$
 $$;
 
 
--- Claims idle runners for at most p_limit of the locked waiting requests, given in queue order. o_open: requests that might
--- have been served if other transactions had not locked their candidates.
+-- Claims idle runners for at most p_limit of the locked waiting requests, given in queue order. o_open: requests that
+-- might have been served if other transactions had not locked their candidates.
 create or replace function runner_match(p_requests uuid[], p_limit integer, p_now timestamptz, p_times jsonb,
   out o_requests uuid[], out o_runners uuid[], out o_open uuid[])
 language plpgsql as $$

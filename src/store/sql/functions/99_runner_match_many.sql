@@ -1,6 +1,6 @@
 -- Assigns idle runners to several locked requests, at most p_limit of them, in queue order. Chosen runners are locked;
--- requests that lose a runner to another transaction choose again. o_open: requests that may have got nothing because other
--- transactions had locked their candidates.
+-- requests that lose a runner to another transaction choose again. o_open: requests that may have got nothing because
+-- other transactions had locked their candidates.
 create or replace function runner_match_many(p_requests uuid[], p_limit integer, p_now timestamptz, p_fresh timestamptz, p_times jsonb,
   out o_requests uuid[], out o_runners uuid[], out o_open uuid[])
 language plpgsql as $$
@@ -47,15 +47,16 @@ begin
   if cardinality(v_busy) = 0 then o_open := '{}'; end if;
 end $$;
 
--- Makes one assignment without locks, from runners that are not in p_busy: each request gets the most recently used runner
--- that fits, and an earlier request moves to another type if that helps. Requests are counted by shape and runners by type,
--- so the cost does not grow with their product.
+-- Makes one assignment without locks, from runners that are not in p_busy: each request gets the most recently used
+-- runner that fits, and an earlier request moves to another type if that helps. Requests are counted by shape and
+-- runners by type, so the cost does not grow with their product.
 create or replace function runner_choose(p_requests uuid[], p_limit integer, p_busy uuid[], p_now timestamptz, p_fresh timestamptz, p_times jsonb,
   out o_requests uuid[], out o_runners uuid[])
 language plpgsql as $$
 declare
   v_patience constant timestamptz := p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond';
-  -- Shapes and types are identified by their index in these arrays; by request: shape, count, whether it holds others back.
+  -- Shapes and types are identified by their index in these arrays; by request: shape, count, whether it holds others
+  -- back.
   v_shapes integer[];
   v_types integer[];
   v_shape_of integer[];

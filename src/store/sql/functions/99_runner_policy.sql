@@ -1,6 +1,6 @@
--- The timeouts of the pool, read here by all statements, so that they do not depend on the calling process; p_times takes
--- precedence. Timeouts that classes may override are read with runner_type_time: `classes` holds the timeouts of the classes
--- that differ from the first one.
+-- The timeouts of the pool, read here by all statements, so that they do not depend on the calling process; p_times
+-- takes precedence. Timeouts that classes may override are read with runner_type_time: `classes` holds the timeouts of
+-- the classes that differ from the first one.
 create or replace function runner_times(p_times jsonb)
 returns jsonb language sql stable as $$
   select coalesce(b.times, '{}')

@@ -1,7 +1,7 @@
 -- Reconciliation of the table with the provider. Runners with a recent heartbeat are never ended here.
 
--- Assigns instances to runners without one, including ended ones, by their tags: the answers to their launches were lost.
--- p_states: 0 gone, 1 stopping, 2 present.
+-- Assigns instances to runners without one, including ended ones, by their tags: the answers to their launches were
+-- lost. p_states: 0 gone, 1 stopping, 2 present.
 create or replace function runner_adopt(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[], p_states integer[])
 returns void language plpgsql set enable_seqscan = off as $$
 declare
@@ -39,8 +39,8 @@ exception when unique_violation then
   return;
 end $$;
 
--- Records when each unknown instance was first seen, and returns those that were seen doubt_ms before. An instance without
--- tags may belong to a launch that is being retried, so it gets as long as a launch may take.
+-- Records when each unknown instance was first seen, and returns those that were seen doubt_ms before. An instance
+-- without tags may belong to a launch that is being retried, so it gets as long as a launch may take.
 create or replace function runner_find_orphans(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[],
   p_states integer[], p_now timestamptz, p_times jsonb)
 returns text[] language plpgsql set enable_seqscan = off as $$
@@ -69,8 +69,8 @@ begin
     order by o.provider_id);
 end $$;
 
--- Handles runners whose instance is missing: doubted at the first check, ended at a second one doubt_ms later unless they
--- sent a heartbeat since. Ends at most p_limit; returns how many ended.
+-- Handles runners whose instance is missing: doubted at the first check, ended at a second one doubt_ms later unless
+-- they sent a heartbeat since. Ends at most p_limit; returns how many ended.
 create or replace function runner_end_vanished(p_provider text, p_there text[], p_limit integer, p_now timestamptz,
   p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$

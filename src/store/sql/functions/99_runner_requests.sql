@@ -1,8 +1,8 @@
 -- Lifecycle of requests for runners. Uses the settings of 30_claim.sql for the same reason.
 
--- Inserts new requests with ranks that are fair between tenants: the rank of a request is its number of runners plus the
--- higher of the last rank of its tenant and the lowest waiting rank. Ended requests of a task that needs the same attempt
--- again wait again. Returns how many; -1, without any change, if one of the shapes was deleted.
+-- Inserts new requests with ranks that are fair between tenants: the rank of a request is its number of runners plus
+-- the higher of the last rank of its tenant and the lowest waiting rank. Ended requests of a task that needs the same
+-- attempt again wait again. Returns how many; -1, without any change, if one of the shapes was deleted.
 create or replace function runner_ask(p_ids uuid[], p_shapes integer[], p_tenants text[], p_counts integer[],
   p_sources smallint[], p_runs text[], p_attempts integer[], p_expires timestamptz[], p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
@@ -106,9 +106,9 @@ returns jsonb language sql stable as $$
   from runner r join runner_type t on t.id = r.type_id where r.request_id = p_request
 $$;
 
--- Claims idle runners for waiting requests: the given ones, or all that some idle runner may fit. Returns a row for each
--- granted request, in queue order, and for each given request that still waits, with the reason: 0 none of the class is
--- idle, 1 too few fit, 2 candidates were locked by other transactions.
+-- Claims idle runners for waiting requests: the given ones, or all that some idle runner may fit. Returns a row for
+-- each granted request, in queue order, and for each given request that still waits, with the reason: 0 none of the
+-- class is idle, 1 too few fit, 2 candidates were locked by other transactions.
 create or replace function runner_claim_idle(p_limit integer, p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns table (request_id uuid, runners jsonb, exhaustion smallint) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -164,7 +164,8 @@ begin
   end if;
 end $$;
 
--- Waiting requests that an idle runner fits, in queue order, so that requests that cannot be served do not block others.
+-- Waiting requests that an idle runner fits, in queue order, so that requests that cannot be served do not block
+-- others.
 create or replace function runner_servable(p_limit integer, p_now timestamptz)
 returns table (id uuid, lacking integer) language sql as $$
   select h.id, h.lacking
@@ -179,8 +180,8 @@ returns table (id uuid, lacking integer) language sql as $$
 $$;
 
 -- Claims specific runners, all or none: as many as the request lacks, the first of the given ones that can be claimed.
--- Returns an answer for each: claimed; gone, it is not idle or does not fit; silent; barred, it is reserved for an earlier
--- request; settled, it was not needed.
+-- Returns an answer for each: claimed; gone, it is not idle or does not fit; silent; barred, it is reserved for an
+-- earlier request; settled, it was not needed.
 create or replace function runner_claim(p_request uuid, p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns jsonb language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$

@@ -55,8 +55,8 @@ begin
   return runner_orders(v_runner.id, v_now);
 end $$;
 
--- Records a heartbeat. A runner that registered before its launch was recorded becomes available; a runner that was silent
--- may serve waiting requests again.
+-- Records a heartbeat. A runner that registered before its launch was recorded becomes available; a runner that was
+-- silent may serve waiting requests again.
 create or replace function runner_beat(p_id uuid, p_now timestamptz, p_times jsonb)
 returns jsonb language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -84,7 +84,8 @@ begin
   return runner_orders(p_id, v_now);
 end $$;
 
--- Confirms a claim, after which the runner no longer expires. The last runner of a request to confirm makes all of them ready.
+-- Confirms a claim, after which the runner no longer expires. The last runner of a request to confirm makes all of them
+-- ready.
 create or replace function runner_confirm(p_id uuid, p_epoch integer, p_now timestamptz, p_times jsonb)
 returns boolean language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$

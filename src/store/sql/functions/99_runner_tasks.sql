@@ -1,5 +1,5 @@
--- Tasks that need runners: their demand, and their recovery when runners are lost. Uses the settings of 30_claim.sql for the
--- same reason.
+-- Tasks that need runners: their demand, and their recovery when runners are lost. Uses the settings of 30_claim.sql
+-- for the same reason.
 
 -- Whether there is work for tasks that need runners: a single check, since most passes find nothing.
 create or replace function has_runner_tasks(p_now timestamptz)
@@ -14,10 +14,10 @@ begin
         and q.ended_at > coalesce(p_now, clock_timestamp()) - interval '10 minutes');
 end $$;
 
--- Returns the demands of ready tasks without a request, most urgent first, and sets these tasks aside. Ready rows of tasks
--- that are not pending are deleted. Tasks that a concurrency rule would stop move to the lane of its slot and request
--- runners when they get the slot. Returns {seen: rows read, demands: [{task_id, attempt, requirements, tenant}]}, or null if
--- there are none.
+-- Returns the demands of ready tasks without a request, most urgent first, and sets these tasks aside. Ready rows of
+-- tasks that are not pending are deleted. Tasks that a concurrency rule would stop move to the lane of its slot and
+-- request runners when they get the slot. Returns {seen: rows read, demands: [{task_id, attempt, requirements,
+-- tenant}]}, or null if there are none.
 create or replace function demand_of_tasks(p_limit integer, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -87,8 +87,8 @@ begin
     where u.id <> all(v_gone) and t.state + 0 = 1));
 end $$;
 
--- Returns those of these pending tasks (locked by the caller, in queue order) that a concurrency rule would stop if all tasks
--- with requests had started: they wait for the slot, and no runners are launched for them.
+-- Returns those of these pending tasks (locked by the caller, in queue order) that a concurrency rule would stop if all
+-- tasks with requests had started: they wait for the slot, and no runners are launched for them.
 create or replace function hold_back(p_ids uuid[])
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -114,8 +114,8 @@ begin
   return v_held;
 end $$;
 
--- Open attempts whose runners are gone or interrupted; tasks of interrupted runners do not use spot runners again. `worn`: no
--- attempts are left. Runners that ended more than ten minutes ago are left to the expiry of leases.
+-- Open attempts whose runners are gone or interrupted; tasks of interrupted runners do not use spot runners again.
+-- `worn`: no attempts are left. Runners that ended more than ten minutes ago are left to the expiry of leases.
 create or replace function attempts_without_runner(p_limit integer, p_now timestamptz)
 returns table (task_id uuid, attempt integer, reason text, worn boolean) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -147,8 +147,8 @@ begin
     group by t.id, t.attempt limit p_limit;
 end $$;
 
--- Requeues ready rows in the lane of a runner that is not claimed for their task. The functions that end a claim already do
--- this; this is the safety net.
+-- Requeues ready rows in the lane of a runner that is not claimed for their task. The functions that end a claim
+-- already do this; this is the safety net.
 create or replace function recall_strays(p_limit integer)
 returns integer language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$

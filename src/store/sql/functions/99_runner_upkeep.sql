@@ -1,9 +1,9 @@
--- Ends runners by timeout, missed heartbeats and listings of the provider. Any number of servers may run this concurrently:
--- they skip each other's locked rows, lock requests before runners, both by ID, and check every condition again under the
--- lock. p_times: as in the functions that claim, plus silent_ms and doubt_ms.
+-- Ends runners by timeout, missed heartbeats and listings of the provider. Any number of servers may run this
+-- concurrently: they skip each other's locked rows, lock requests before runners, both by ID, and check every condition
+-- again under the lock. p_times: as in the functions that claim, plus silent_ms and doubt_ms.
 
--- Locks runners that are not terminated, with their requests and the other runners of these; returns the locked runners.
--- Skips locked requests and locked runners without a request, but waits for the runners of a locked request.
+-- Locks runners that are not terminated, with their requests and the other runners of these; returns the locked
+-- runners. Skips locked requests and locked runners without a request, but waits for the runners of a locked request.
 create or replace function runner_lock_free(p_ids uuid[])
 returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare
@@ -22,8 +22,8 @@ begin
       order by r.id for update skip locked);
 end $$;
 
--- Returns the locked runners whose heartbeat is being recorded by another transaction: they are not silent. Heartbeats of the
--- others wait until this transaction ends.
+-- Returns the locked runners whose heartbeat is being recorded by another transaction: they are not silent. Heartbeats
+-- of the others wait until this transaction ends.
 create or replace function runner_speaking(p_ids uuid[])
 returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare
@@ -45,8 +45,8 @@ begin
   return (select count(*) from runner_request q where q.id = any(v_requests) and q.state = 0);
 end $$;
 
--- Returns why a runner must end; null if it need not. p_seen: its last heartbeat. A silence must have started before the
--- first check, so that a heartbeat after it always clears the doubt.
+-- Returns why a runner must end; null if it need not. p_seen: its last heartbeat. A silence must have started before
+-- the first check, so that a heartbeat after it always clears the doubt.
 create or replace function runner_fate(p_state smallint, p_launched boolean, p_threshold timestamptz, p_confirm_by timestamptz,
   p_doubted_at timestamptz, p_seen timestamptz, p_silent interval, p_doubt interval, p_now timestamptz)
 returns text language sql immutable as $$
@@ -58,8 +58,8 @@ returns text language sql immutable as $$
   end
 $$;
 
--- Returns those of the given task requests that need no runner any more: their attempt has ended, or will not start as things
--- stand. Canceled attempts count as open until their worker has released them.
+-- Returns those of the given task requests that need no runner any more: their attempt has ended, or will not start as
+-- things stand. Canceled attempts count as open until their worker has released them.
 create or replace function runner_requests_over(p_ids uuid[])
 returns setof uuid language sql stable set enable_seqscan = off as $$
   select q.id
@@ -78,7 +78,8 @@ returns setof uuid language sql stable set enable_seqscan = off as $$
   end
 $$;
 
--- Waiting requests, at most p_limit: the first ones of every shape, so that a shape that cannot be served hides no other.
+-- Waiting requests, at most p_limit: the first ones of every shape, so that a shape that cannot be served hides no
+-- other.
 create or replace function runner_waiting_heads(p_limit integer)
 returns uuid[] language sql stable as $$
   select array(
@@ -88,8 +89,8 @@ returns uuid[] language sql stable as $$
     order by h.place limit p_limit)
 $$;
 
--- Ends requests of tasks that need no runner any more and releases their runners; returns how many. A task that is resumed
--- before its attempt started may request runners again.
+-- Ends requests of tasks that need no runner any more and releases their runners; returns how many. A task that is
+-- resumed before its attempt started may request runners again.
 create or replace function runner_release_over(p_limit integer, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
@@ -117,8 +118,8 @@ begin
   return cardinality(v_runners);
 end $$;
 
--- Ends overdue idle runners, oldest first; those within the minimum get a new threshold. One server at a time, since two
--- concurrent counts would both find one too many. p_keep: [{resource_class, usage_class, count}].
+-- Ends overdue idle runners, oldest first; those within the minimum get a new threshold. One server at a time, since
+-- two concurrent counts would both find one too many. p_keep: [{resource_class, usage_class, count}].
 create or replace function runner_retire_idle(p_limit integer, p_keep jsonb, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
@@ -153,8 +154,8 @@ begin
   return cardinality(v_due);
 end $$;
 
--- Returns runners without a recent heartbeat, at most p_limit of each kind: those to be doubted from now on, and those that
--- this second check ends. Reads all live runners with their heartbeats, which leaves the plan to the planner.
+-- Returns runners without a recent heartbeat, at most p_limit of each kind: those to be doubted from now on, and those
+-- that this second check ends. Reads all live runners with their heartbeats, which leaves the plan to the planner.
 create or replace function runner_find_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamptz,
   out o_doubted uuid[], out o_lost uuid[])
 language plpgsql set enable_seqscan = on as $$
@@ -169,8 +170,8 @@ begin
   into o_doubted, o_lost from silent s;
 end $$;
 
--- Records a first check. Runs last in its transaction: a transaction that locks runners without their requests must not wait
--- for other locks.
+-- Records a first check. Runs last in its transaction: a transaction that locks runners without their requests must not
+-- wait for other locks.
 create or replace function runner_doubt(p_ids uuid[], p_now timestamptz)
 returns void language plpgsql set enable_seqscan = off as $$
 declare

@@ -70,9 +70,9 @@ begin
   return v_forgotten + v_count;
 end $$;
 
--- Deletes unused tenants, shapes and types, at most p_limit of each, if there are more than p_keep: tenants whose rank gives
--- no disadvantage any more, shapes without requests, launches and runners, and types without runners. Returns how many. Must
--- run in its own transaction, since it waits for all transactions that insert requests.
+-- Deletes unused tenants, shapes and types, at most p_limit of each, if there are more than p_keep: tenants whose rank
+-- gives no disadvantage any more, shapes without requests, launches and runners, and types without runners. Returns how
+-- many. Must run in its own transaction, since it waits for all transactions that insert requests.
 create or replace function runner_forget_kinds(p_keep integer, p_limit integer)
 returns integer language plpgsql as $$
 declare

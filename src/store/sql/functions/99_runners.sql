@@ -1,9 +1,9 @@
--- Lock order: requests by ID, runners by ID, ready rows. A transaction that holds a runner and needs a request or another
--- runner skips locked rows.
+-- Lock order: requests by ID, runners by ID, ready rows. A transaction that holds a runner and needs a request or
+-- another runner skips locked rows.
 --
--- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: unlimited. With
--- `quiet`, notifications are not sent but collected in heddle.told until the transaction ends, and the caller sends them
--- after its commit, since PostgreSQL commits transactions that notify one at a time, each with its fsync.
+-- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: unlimited.
+-- With `quiet`, notifications are not sent but collected in heddle.told until the transaction ends, and the caller
+-- sends them after its commit, since PostgreSQL commits transactions that notify one at a time, each with its fsync.
 
 create or replace function after_ms(p_now timestamptz, p_times jsonb, p_name text)
 returns timestamptz language sql stable as $$
@@ -44,8 +44,8 @@ begin
   end if;
 end $$;
 
--- Locks runners, their requests, and the other runners of these. Returns runners that are not terminated; a runner that was
--- claimed meanwhile is left out, since its request is not locked.
+-- Locks runners, their requests, and the other runners of these. Returns runners that are not terminated; a runner that
+-- was claimed meanwhile is left out, since its request is not locked.
 create or replace function runner_lock(p_ids uuid[])
 returns uuid[] language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -131,8 +131,8 @@ begin
   return v_count;
 end $$;
 
--- Claims locked runners for locked waiting requests, one pair per runner; the ready row of a task moves to the lane of the
--- first runner of its request.
+-- Claims locked runners for locked waiting requests, one pair per runner; the ready row of a task moves to the lane of
+-- the first runner of its request.
 create or replace function runner_grants(p_requests uuid[], p_runners uuid[], p_now timestamptz, p_times jsonb)
 returns void language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -181,8 +181,8 @@ returns void language sql as $$
   select runner_grants(array_fill(p_request, array[cardinality(p_runners)]), p_runners, p_now, p_times)
 $$;
 
--- Handles locked runners that became free: each ends if it is drained or used up, is granted to the first waiting request,
--- or becomes idle. Returns how many became idle.
+-- Handles locked runners that became free: each ends if it is drained or used up, is granted to the first waiting
+-- request, or becomes idle. Returns how many became idle.
 create or replace function runner_arrive(p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -218,8 +218,8 @@ begin
   return cardinality(v_left);
 end $$;
 
--- Locked holds that lost runners keep the others while they wait for replacements. A hold that was granted once no longer
--- expires while it waits.
+-- Locked holds that lost runners keep the others while they wait for replacements. A hold that was granted once no
+-- longer expires while it waits.
 create or replace function runner_keep(p_requests uuid[], p_times jsonb)
 returns void language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -232,9 +232,9 @@ begin
   if cardinality(v_kept) > 0 then perform runner_tell(v_kept, p_times); end if;
 end $$;
 
--- Ends runners that runner_lock returned. Their requests wait again at their old rank: a hold keeps its other runners and
--- waits for replacements, the other runners of a task are released. A request of a started attempt ends with its first
--- runner. Returns how many ended.
+-- Ends runners that runner_lock returned. Their requests wait again at their old rank: a hold keeps its other runners
+-- and waits for replacements, the other runners of a task are released. A request of a started attempt ends with its
+-- first runner. Returns how many ended.
 create or replace function runner_end(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
