@@ -95,7 +95,11 @@ export const POOL_SETTING_GROUPS = {
   },
   'Runner pool: times': {
     runnerCreatedMs: time('HEDDLE_POOL_CREATED_SECS', 600_000, 'Timeout from planning a launch to its success'),
-    runnerRegisterMs: time('HEDDLE_POOL_REGISTER_SECS', 180_000, 'Timeout from a launch to the registration of the runner'),
+    runnerRegisterMs: time(
+      'HEDDLE_POOL_REGISTER_SECS',
+      180_000,
+      'Timeout from a launch to the registration of the runner',
+    ),
     runnerConfirmMs: time('HEDDLE_POOL_CONFIRM_SECS', 10_000, 'Timeout from a claim to its confirmation by the runner'),
     runnerClaimMs: time('HEDDLE_POOL_CLAIM_SECS', 300_000, 'Maximum time of a claim that has not started'),
     runnerIdleMs: time('HEDDLE_POOL_IDLE_SECS', 300_000, 'Time after which an unused runner ends'),

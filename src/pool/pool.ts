@@ -206,7 +206,10 @@ export class Pool implements PoolOperations {
   async releaseHold(id: string): Promise<RequestWithRunners> {
     const request = await this.request(id);
     if (request.source !== 'holder') {
-      throw new HeddleError('CONFLICT', `The request ${id} belongs to the task ${request.run}; cancel the task instead`);
+      throw new HeddleError(
+        'CONFLICT',
+        `The request ${id} belongs to the task ${request.run}; cancel the task instead`,
+      );
     }
     if (request.state !== 'ended') {
       await this.#context.store.withdraw([request.id], 'released by its holder');
@@ -273,7 +276,8 @@ function requireWhole(holds: readonly RequestWithRunners[], released: ReadonlySe
 
 function provisioned(runners: readonly Runner[], count: number, max: number): Provisioned {
   const left_out = count - runners.length;
-  const reason = left_out > 0 ? `the pool is at its limit of ${max} runners; drain some, or raise HEDDLE_POOL_MAX_RUNNERS` : null;
+  const reason =
+    left_out > 0 ? `the pool is at its limit of ${max} runners; drain some, or raise HEDDLE_POOL_MAX_RUNNERS` : null;
   return { runner_ids: runners.map(({ id }) => id), left_out, reason };
 }
 
@@ -296,9 +300,7 @@ function idOf(id: string | null | undefined): string | null {
 }
 
 function idsOf(given: readonly string[]): string[] {
-  const details = given.flatMap((id, at) =>
-    isUuid(id) ? [] : [`runner_ids[${at}]: must be a runner ID (a UUID)`],
-  );
+  const details = given.flatMap((id, at) => (isUuid(id) ? [] : [`runner_ids[${at}]: must be a runner ID (a UUID)`]));
   if (given.length > IDS_MAX) details.unshift(`runner_ids: must have at most ${IDS_MAX} items, not ${given.length}`);
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: details.slice(0, 100) });
   return given.map((id) => id.toLowerCase());

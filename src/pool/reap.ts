@@ -76,7 +76,10 @@ export class Reaper {
     const known = new Map(this.#terminating);
     this.#terminating.clear();
     for (const { id, provider_id } of left) {
-      this.#terminating.set(provider_id, known.get(provider_id) ?? { runner_id: id, requestedAt: null, absentSince: null });
+      this.#terminating.set(
+        provider_id,
+        known.get(provider_id) ?? { runner_id: id, requestedAt: null, absentSince: null },
+      );
     }
   }
 

@@ -39,8 +39,7 @@ export async function settlePolicy(database: Queryable, settings: SettingValues,
   if (settings.runnerProvider === 'none') return readPolicy(database, settings);
   const policy = sharedPolicyOf(settings);
   const replaced = await setPolicy(database, rowsOf(policy), true);
-  if (replaced)
-    log.warn({}, 'HEDDLE_POOL_ settings of this server replaced the stored ones for all processes');
+  if (replaced) log.warn({}, 'HEDDLE_POOL_ settings of this server replaced the stored ones for all processes');
   return policy;
 }
 

@@ -57,11 +57,12 @@ export async function startPool(options: StartPoolOptions): Promise<StartedPool>
   const policy = { ...poolPolicyOf(settings), classes: options.classes };
   const store = openRunnerStore(database);
   const changed = await store.refit();
-  if (changed > 0)
-    log.warn({ runners: changed }, 'draining runners that do not match HEDDLE_POOL_CLASSES');
+  if (changed > 0) log.warn({ runners: changed }, 'draining runners that do not match HEDDLE_POOL_CLASSES');
   const onEnded = (id: string, reason: string): void => {
     // If this fails, the next reconciliation finds the runner.
-    store.terminate([id], reason).catch((error: unknown) => log.warn({ err: error, id }, 'could not mark a runner lost'));
+    store
+      .terminate([id], reason)
+      .catch((error: unknown) => log.warn({ err: error, id }, 'could not mark a runner lost'));
   };
   const provider = await openProvider({ ...options, onEnded });
   const backend = backendOf(options, policy, store);

@@ -170,7 +170,10 @@ export class ShardedServing {
     await this.#options.messages
       .requeue(left, 0)
       .catch((error: unknown) =>
-        this.#options.log.debug({ err: error }, 'could not return candidates; they reappear after their visibility timeout'),
+        this.#options.log.debug(
+          { err: error },
+          'could not return candidates; they reappear after their visibility timeout',
+        ),
       );
   }
 }

@@ -36,7 +36,10 @@ export class ClaimWorkers {
       return await this.#serve();
     } catch (error) {
       await this.#giveBack().catch((failure: unknown) =>
-        this.#options.log.debug({ err: failure }, 'could not return candidates; they reappear after their visibility timeout'),
+        this.#options.log.debug(
+          { err: failure },
+          'could not return candidates; they reappear after their visibility timeout',
+        ),
       );
       throw error;
     }

@@ -132,7 +132,9 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     if (requests.length === 0) return;
     const invalid = requests.find(({ source, run }) => source === 'task' && !isUuid(run));
     if (invalid !== undefined) {
-      throw new TypeError(`The request ${invalid.id} has the source task, but its run is not a task ID: ${invalid.run}`);
+      throw new TypeError(
+        `The request ${invalid.id} has the source task, but its run is not a task ID: ${invalid.run}`,
+      );
     }
     if (requests.length === 1) await this.#asks.add(requests[0]!);
     else await this.#askAll(requests);

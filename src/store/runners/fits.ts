@@ -242,7 +242,9 @@ async function addFits(
   const types = rows.map((row) => ({ id: row.id, type: typeOf(row) }));
   const matching = types.filter(({ type }) => faultOf(type, classes.get(type.resource_class)) === null);
   const pairs = shapes.flatMap((shape) =>
-    matching.flatMap(({ id, type }) => (mismatchOf(type, shape.requirements) === null ? [[shape.id, id] as const] : [])),
+    matching.flatMap(({ id, type }) =>
+      mismatchOf(type, shape.requirements) === null ? [[shape.id, id] as const] : [],
+    ),
   );
   if (pairs.length === 0) return;
   await tx.query(ADD_FITS, [numberArray(pairs.map(([shape]) => shape)), numberArray(pairs.map(([, type]) => type))]);

@@ -20,10 +20,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
   test('it is said from the request to the runner', async () => {
     const first = await submit();
     const second = await submit({ requirements: { ...LARGE, count: 2, cpu: 2 } });
-    assert.match(
-      (await explained(first)).summary,
-      /a manager will request from the pool shortly\. If this persists/,
-    );
+    assert.match((await explained(first)).summary, /a manager will request from the pool shortly\. If this persists/);
     await pass(bench);
     assert.equal(
       (await explained(first)).summary,

@@ -46,9 +46,7 @@ export function PoolPage() {
   const [place, go] = usePlace(readPlace, writePlace);
   const change = (part: Partial<Place>): void => go({ ...place, page: 0, runner: null, ...part });
   const { view, resourceClass } = place;
-  const beside = (
-    <Segments label="View" options={VIEWS} chosen={view} onChoose={(name) => change({ view: name })} />
-  );
+  const beside = <Segments label="View" options={VIEWS} chosen={view} onChoose={(name) => change({ view: name })} />;
   const overview = <Overview resourceClass={resourceClass} onClass={(name) => change({ resourceClass: name })} />;
   return view === 'runners' ? (
     <RunnersView place={place} beside={beside} overview={overview} onPlace={change} />

@@ -70,7 +70,8 @@ export function RequestsView({ state, page, beside, overview, onPlace }: Request
   const polled = usePolled(read);
   const operations: Column<PoolRequest> = {
     header: 'Actions',
-    cell: (request) => (request.source === 'holder' ? <ReleaseButton request={request} onDone={polled.reread} /> : null),
+    cell: (request) =>
+      request.source === 'holder' ? <ReleaseButton request={request} onDone={polled.reread} /> : null,
   };
   return (
     <ListPage

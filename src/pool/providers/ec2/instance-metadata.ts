@@ -31,7 +31,8 @@ export class InstanceMetadata {
   /** @throws Error if this is not an EC2 instance */
   async identity(): Promise<InstanceIdentity> {
     const provider_id = await this.#read('/latest/meta-data/instance-id');
-    if (provider_id === null) throw new Error('The metadata service returned no instance ID; run this on an EC2 instance');
+    if (provider_id === null)
+      throw new Error('The metadata service returned no instance ID; run this on an EC2 instance');
     const batch_id = await this.#read(`/latest/meta-data/tags/instance/${BATCH_TAG}`);
     return { provider_id, batch_id, address: await this.#read('/latest/meta-data/local-ipv4') };
   }

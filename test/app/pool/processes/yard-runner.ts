@@ -57,7 +57,14 @@ await database.listen('heddle_runner', (payload) => {
   if (payload === '' || payload === id) agent.wake();
 });
 agent.start();
-isolationLoop({ connection, server: record.server, aloneMs: ALONE_MS, clock: systemClock, log, onIsolated: end }).start();
+isolationLoop({
+  connection,
+  server: record.server,
+  aloneMs: ALONE_MS,
+  clock: systemClock,
+  log,
+  onIsolated: end,
+}).start();
 process.on('SIGTERM', () => {
   void agent.drain('its process was told to stop');
   setTimeout(() => end('the runner was stopped'), 1_000);

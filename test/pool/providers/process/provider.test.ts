@@ -264,7 +264,9 @@ describe('the provider of processes', () => {
     await assert.rejects(
       provider.launch(batchOf(1)),
       (error) =>
-        error instanceof LaunchFailure && error.fault === 'capacity' && /could not start the process/.test(error.message),
+        error instanceof LaunchFailure &&
+        error.fault === 'capacity' &&
+        /could not start the process/.test(error.message),
     );
     rmSync(directory);
     mkdirSync(directory);
