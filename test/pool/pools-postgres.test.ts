@@ -23,7 +23,7 @@ const INTERVALS = {
   ...{ terminate_ms: 50, reap_ms: 200, replenish_ms: 50 },
 };
 
-/** Longer than any machine is too busy to answer within. */
+/** Longer than a busy machine needs to answer. */
 const times = { ...POLICY.times, confirm_ms: 120_000, fresh_ms: 120_000, silent_ms: 240_000 };
 
 let opened: TestDatabase;
@@ -37,7 +37,7 @@ function newStore(): PostgresRunnerStore {
   return new PostgresRunnerStore({ database: opened.database, classes, times, max_uses, now: () => null });
 }
 
-test('several pools over one database serve everybody, launch within bounds, and leave nothing behind', async () => {
+test('several pools over one database serve all requests, launch within limits, and leave nothing behind', async () => {
   const agents: RunnerAgent[] = [];
   const line = newStore();
   const boot = (instance: FakeInstance): void => {

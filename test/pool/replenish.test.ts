@@ -16,25 +16,25 @@ function countAt(moment: string, ...entries: readonly MinIdle[]): number {
   return new IdleTargets(entries).at(Date.parse(moment))[0]?.count ?? 0;
 }
 
-test('a schedule holds for the whole of each of its minutes, in its time zone', () => {
+test('a schedule applies for each whole minute in its time zone', () => {
   const office = entryOf({ schedule: '* 8-17 * * 1-5', time_zone: 'Europe/Berlin' });
   assert.equal(countAt('2026-01-05T06:59:59.999Z', office), 0);
   assert.equal(countAt('2026-01-05T07:00:00.000Z', office), 2);
   assert.equal(countAt('2026-01-05T07:00:59.999Z', office), 2);
   assert.equal(countAt('2026-01-05T16:59:59.999Z', office), 2);
   assert.equal(countAt('2026-01-05T17:00:00.000Z', office), 0);
-  // In summer the clocks there are an hour ahead of those in winter.
+  // In summer, clocks in that zone are an hour ahead of those in winter.
   assert.equal(countAt('2026-07-06T06:00:00.000Z', office), 2);
   assert.equal(countAt('2026-01-04T10:00:00.000Z', office), 0);
 });
 
-test('of entries that hold at once the greatest counts', () => {
+test('of several entries that apply, the highest counts', () => {
   const entries = [entryOf({ count: 1 }), entryOf({ count: 5, schedule: '0 12 * * *' })];
   assert.equal(countAt('2026-01-05T11:59:00Z', ...entries), 1);
   assert.equal(countAt('2026-01-05T12:00:30Z', ...entries), 5);
 });
 
-test('so many stay idle, beyond their time, and those that are taken are made up for', async () => {
+test('the minimum stays idle beyond its timeout, and claimed runners are replaced', async () => {
   const scene = new Scene({ policy: { min_idle: [entryOf()] } });
   const pools = [scene.pool(), scene.pool()];
   for (const pool of pools) pool.start();
@@ -50,7 +50,7 @@ test('so many stay idle, beyond their time, and those that are taken are made up
   await scene.stop();
 });
 
-test('what is on its way to those who wait does not count, and what nobody waits for does', async () => {
+test('runners launched for waiting requests do not count, other launching ones do', async () => {
   const scene = new Scene({ bootMs: 20 * SECOND, policy: { min_idle: [entryOf({ count: 1 })] } });
   const pool = scene.pool();
   await pool.hold(demandOf({ count: 2, allowed_instance_types: ['a.*'] }), HOLD);
@@ -63,7 +63,7 @@ test('what is on its way to those who wait does not count, and what nobody waits
   await scene.stop();
 });
 
-test('those who wait come first where there is little room', async () => {
+test('waiting requests come first if capacity is scarce', async () => {
   const scene = new Scene({ policy: { max_runners: 3, min_idle: [entryOf({ count: 3, resource_class: 'xlarge' })] } });
   const pool = scene.pool();
   const { id } = await pool.hold(demandOf({ count: 2 }), HOLD);
@@ -75,7 +75,7 @@ test('those who wait come first where there is little room', async () => {
   await scene.stop();
 });
 
-test('after launches that failed in a row, one at a time is tried, until one has come', async () => {
+test('after consecutive failed launches, one runner at a time is tried until one registers', async () => {
   const scene = new Scene({ policy: { min_idle: [entryOf({ count: 5 })] }, provider: { capacity: 0 } });
   const pool = scene.pool();
   pool.start();

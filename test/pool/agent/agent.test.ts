@@ -11,18 +11,18 @@ const ID = '018bcfe5-6800-7000-8000-00000000000a';
 const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
 const PULSE_MS = 5_000;
 
-/** A connection that answers with the orders it is given, and notes what was said. */
+/** A connection that answers with preset orders and records calls. */
 class FakeLine implements AgentConnection {
   orders: Orders | null;
   readonly said: string[] = [];
   down = false;
-  /** While set, words are done and their answers are lost. */
+  /** While set, calls are executed and their answers are lost. */
   answersLost = false;
   confirms = true;
-  /** Called at each sign of life, before it is answered. */
+  /** Called at each heartbeat, before the answer. */
   onPulse: () => void = () => undefined;
   onDrain: () => void = () => undefined;
-  /** Whether it is idle, so that a drain ends it at once. */
+  /** Whether the runner is idle, so that a drain ends it at once. */
   isEndedByDrain = false;
 
   constructor(orders: Orders | null) {
@@ -82,7 +82,7 @@ interface Scene {
   clock: VirtualClock;
   connection: FakeLine;
   agent: RunnerAgent;
-  /** What its callbacks were told. */
+  /** Calls of the callbacks. */
   told: string[];
 }
 
@@ -106,12 +106,12 @@ function sceneOf(orders: Orders | null = ordersOf(), more: Partial<RunnerAgentOp
   return { clock, connection, agent, told };
 }
 
-/** Passes that follow each other at once, without time going by. */
+/** Runs passes that follow each other without advancing the clock. */
 async function settled(clock: VirtualClock): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await clock.advance(0);
 }
 
-test('it registers once, and then says every five seconds that it lives', async () => {
+test('it registers once, then sends a heartbeat every five seconds', async () => {
   const { clock, connection, agent } = sceneOf();
   await settled(clock);
   assert.deepEqual(connection.said, ['register']);
@@ -120,7 +120,7 @@ test('it registers once, and then says every five seconds that it lives', async 
   await agent.stop();
 });
 
-test('a claim is confirmed before its work begins, once, and let go of with its epoch', async () => {
+test('a claim is confirmed once before its work starts, and released with its epoch', async () => {
   const { clock, connection, agent, told } = sceneOf();
   await settled(clock);
   connection.orders = claimed(1);
@@ -139,7 +139,7 @@ test('a claim is confirmed before its work begins, once, and let go of with its 
   await agent.stop();
 });
 
-test('what it was handed at once after its release it confirms at once', async () => {
+test('a claim granted at its release is confirmed at once', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
   connection.onPulse = () => {
@@ -152,7 +152,7 @@ test('what it was handed at once after its release it confirms at once', async (
   await agent.stop();
 });
 
-test('a claim that came with the first word is begun without a second one', async () => {
+test('a claim granted at registration starts without another heartbeat', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(4));
   await settled(clock);
   assert.deepEqual(connection.said, ['register', 'confirm 4']);
@@ -160,7 +160,7 @@ test('a claim that came with the first word is begun without a second one', asyn
   await agent.stop();
 });
 
-test('where the confirmation is refused, nothing begins, and newer orders are asked for at once', async () => {
+test('after a refused confirmation nothing starts, and newer orders are fetched at once', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1));
   connection.confirms = false;
   connection.onPulse = () => {
@@ -172,7 +172,7 @@ test('where the confirmation is refused, nothing begins, and newer orders are as
   await agent.stop();
 });
 
-test('a confirmation that is refused again and again is not said without a pause', async () => {
+test('a confirmation that keeps being refused is not repeated without a pause', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1));
   connection.confirms = false;
   await settled(clock);
@@ -183,7 +183,7 @@ test('a confirmation that is refused again and again is not said without a pause
   await agent.stop();
 });
 
-test('a confirmation whose answer was lost begins the work once', async () => {
+test('a confirmation whose answer was lost starts the work once', async () => {
   const { clock, connection, agent, told } = sceneOf();
   await settled(clock);
   connection.orders = claimed(1);
@@ -201,14 +201,14 @@ test('a confirmation whose answer was lost begins the work once', async () => {
   await agent.stop();
 });
 
-test('a claim that was taken from it while it works is revoked, and the next one begins', async () => {
+test('a claim that was taken away during its work is revoked, and the next one starts', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
   connection.orders = claimed(3);
   await clock.advance(PULSE_MS);
   assert.deepEqual(told, ['claimed 1', 'revoked 1', 'claimed 3']);
   assert.equal(agent.working, 3);
-  // What it still does for the old one is no business of the new one.
+  // Finishing the old claim does not affect the new one.
   await agent.finish(1);
   assert.ok(!connection.said.includes('release 1'));
   connection.orders = ordersOf({ epoch: 3 });
@@ -218,7 +218,7 @@ test('a claim that was taken from it while it works is revoked, and the next one
   await agent.stop();
 });
 
-test('a database that is away is outlived, and what could not be said is said when it is back', async () => {
+test('it survives a database outage and then sends pending reports', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
   connection.down = true;
@@ -235,7 +235,7 @@ test('a database that is away is outlived, and what could not be said is said wh
   await agent.stop();
 });
 
-test('a release whose answer was lost is said again', async () => {
+test('a release whose answer was lost is repeated', async () => {
   const { clock, connection, agent } = sceneOf(claimed(1));
   await settled(clock);
   connection.answersLost = true;
@@ -248,7 +248,7 @@ test('a release whose answer was lost is said again', async () => {
   await agent.stop();
 });
 
-test('an answer that never comes is not waited for', async () => {
+test('a call that never answers times out', async () => {
   const { clock, connection, agent } = sceneOf();
   await settled(clock);
   const { pulse } = connection;
@@ -260,7 +260,7 @@ test('an answer that never comes is not waited for', async () => {
   await agent.stop();
 });
 
-test('the first word is said until it is heard, and given up after a while', async () => {
+test('registration is repeated until it is acknowledged, and abandoned after a while', async () => {
   const heard = sceneOf();
   heard.connection.down = true;
   await heard.clock.advance(10 * PULSE_MS);
@@ -280,7 +280,7 @@ test('the first word is said until it is heard, and given up after a while', asy
   assert.equal(unheard.connection.said.length, before);
 });
 
-test('it ends when its orders are over, and says nothing more', async () => {
+test('it ends when its orders end, and makes no more calls', async () => {
   const { clock, connection, agent, told } = sceneOf();
   await settled(clock);
   connection.orders = null;
@@ -293,13 +293,13 @@ test('it ends when its orders are over, and says nothing more', async () => {
   await agent.drain('stopping');
 });
 
-test('one that nobody expects ends at once', async () => {
+test('a runner that is no longer expected ends at once', async () => {
   const { clock, told } = sceneOf(null);
   await settled(clock);
   assert.deepEqual(told, ['end: the runner is no longer expected']);
 });
 
-test('a claim is not confirmed before the work of the one before it has ended', async () => {
+test('a claim is not confirmed before the work of the previous one has ended', async () => {
   let busy = true;
   const { clock, connection, agent, told } = sceneOf(claimed(2), { isBusy: () => busy });
   await settled(clock);
@@ -313,7 +313,7 @@ test('a claim is not confirmed before the work of the one before it has ended', 
   await agent.stop();
 });
 
-test('of several, none begins before all have confirmed, since one of them may still be at earlier work', async () => {
+test('a gang starts only after all runners have confirmed, since one may still be doing earlier work', async () => {
   const peers = [peerOf(7, ID), peerOf(8)];
   const { clock, connection, agent, told } = sceneOf(claimed(2, { peers, ready: false }));
   await settled(clock);
@@ -327,7 +327,7 @@ test('of several, none begins before all have confirmed, since one of them may s
   await agent.stop();
 });
 
-test('of several, each that is lost is told of once, while the claim stands', async () => {
+test('each lost runner of a gang is reported once while the claim lasts', async () => {
   const peers = [peerOf(7, ID), peerOf(8), peerOf(9)];
   const lost: string[] = [];
   const { clock, connection, agent } = sceneOf(claimed(2, { peers }), {
@@ -346,7 +346,7 @@ test('of several, each that is lost is told of once, while the claim stands', as
   await agent.stop();
 });
 
-test('where no server ends it, it ends itself a minute after its threshold by the clock of the database', async () => {
+test('without a server, it ends itself a minute after its threshold by the clock of the database', async () => {
   const threshold = 1_700_000_030_000;
   const { clock, connection, told } = sceneOf(ordersOf({ threshold }));
   connection.isEndedByDrain = true;
@@ -360,7 +360,7 @@ test('where no server ends it, it ends itself a minute after its threshold by th
   assert.deepEqual(told, ['end: the runner was ended']);
 });
 
-test('one that was claimed when it was about to end itself does its work first', async () => {
+test('a runner that is claimed just before it would end itself does the work first', async () => {
   const { clock, connection, agent, told } = sceneOf(ordersOf({ threshold: 0 }));
   connection.onDrain = () => (connection.orders = claimed(1, { draining: true }));
   await settled(clock);
@@ -368,7 +368,7 @@ test('one that was claimed when it was about to end itself does its work first',
   await agent.stop();
 });
 
-test('it ends a minute after its threshold where nobody is heard', async () => {
+test('without a database, it ends itself a minute after its threshold', async () => {
   const { clock, connection, agent, told } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await clock.advance(120_000);
   assert.deepEqual(told, []);
@@ -386,7 +386,7 @@ test('it ends a minute after its threshold where nobody is heard', async () => {
   await agent.stop();
 });
 
-test('work without an end is not ended however long nobody is heard', async () => {
+test('running work without a deadline continues during any database outage', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1, { threshold: Infinity }));
   await settled(clock);
   connection.down = true;
@@ -395,7 +395,7 @@ test('work without an end is not ended however long nobody is heard', async () =
   await agent.stop();
 });
 
-test('an interruption is told on, and the agent hears that it is to take nothing more, once', async () => {
+test('an interruption is reported, and the agent is notified once that it accepts no more claims', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
   connection.down = true;
@@ -416,7 +416,7 @@ test('an interruption is told on, and the agent hears that it is to take nothing
   assert.deepEqual(told.at(-1), 'end: the runner was ended');
 });
 
-test('an interruption before the first word is told on with it', async () => {
+test('an interruption before registration is reported with it', async () => {
   const { clock, connection, agent, told } = sceneOf();
   connection.down = true;
   await settled(clock);
@@ -433,7 +433,7 @@ test('an interruption before the first word is told on with it', async () => {
   await agent.stop();
 });
 
-test('stopped, it begins nothing more, and nobody waits for it in vain', async () => {
+test('after stop, it starts nothing more and no caller waits for it', async () => {
   const { clock, connection, agent, told } = sceneOf(claimed(1));
   await settled(clock);
   connection.down = true;
@@ -447,7 +447,7 @@ test('stopped, it begins nothing more, and nobody waits for it in vain', async (
   assert.deepEqual(told, ['claimed 1']);
 });
 
-test('what is said while a word is under way is heard with the next one, not before', async () => {
+test('a report made during a call is acknowledged by the next call, not by that one', async () => {
   const { clock, connection, agent } = sceneOf(claimed(1));
   await settled(clock);
   const gate = Promise.withResolvers<undefined>();

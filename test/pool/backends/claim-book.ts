@@ -5,13 +5,13 @@ import { shardOf } from '../../../src/pool/backends/shards.ts';
 
 let ids = 0;
 
-/** Ids that grow. */
+/** Ascending IDs. */
 export function nextId(): string {
   ids += 1;
   return `018bcfe5-6800-7000-8000-${ids.toString(16).padStart(12, '0')}`;
 }
 
-/** Far beyond every test. */
+/** Far beyond the end of every test. */
 export const NEVER = Date.UTC(2999, 0, 1);
 
 export function runnerOf(words: Partial<RunnerMessage> = {}): RunnerMessage {
@@ -54,13 +54,13 @@ export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
   };
 }
 
-/** Who has which runner: as much of a store as a backend over queues needs, in a few lines that are plainly right. */
+/** Records which request has which runner: a minimal store for queue backends. */
 export class ClaimBook implements Pick<RunnerStore, 'claim'>, KnownTypes {
   readonly idle = new Map<string, RunnerMessage>();
   readonly silent = new Set<string>();
-  /** Runners that were found silent. */
+  /** Silent runners. */
   readonly wasSilent = new Set<string>();
-  /** Runners that others come first for. */
+  /** Runners that are reserved for earlier requests. */
   readonly barred = new Set<string>();
   /** Requests that have ended. */
   readonly over = new Set<string>();
