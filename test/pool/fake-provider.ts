@@ -29,7 +29,9 @@ export interface FakeProviderOptions {
   readonly name?: string;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Instance type of a runner: by default `a.` and the class, or the first allowed pattern with `*` replaced by `x`. */
+  /**
+   * Instance type of a runner: by default `a.` and the class, or the first allowed pattern with `*` replaced by `x`.
+   */
   typeOf?(batch: LaunchBatch, index: number): string;
   /** Maximum number of running instances. */
   readonly capacity?: number;

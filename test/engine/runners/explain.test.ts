@@ -17,7 +17,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     return (await submitTasks(bench.engine, [needy(extra)])).tasks[0]!.id;
   }
 
-  test('it is said from the request to the runner', async () => {
+  test('is explained from the request to the runner', async () => {
     const first = await submit();
     const second = await submit({ requirements: { ...LARGE, count: 2, cpu: 2 } });
     assert.match((await explained(first)).summary, /a manager will request from the pool shortly\. If this persists/);
@@ -63,10 +63,10 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     assert.match((await explained(first)).summary, /^It waits for a runner/);
   });
 
-  test('behind a rule, the rule comes first', async () => {
+  test('behind a concurrency rule, the rule is explained first', async () => {
     const rule = { type: 'concurrency' as const, matcher: { kind: 'ruled', fields: [] }, max: 1 };
     await submitTasks(bench.engine, [newTask({ kind: 'ruled' })]);
-    // Tasks of the kind are counted from the first rule on.
+    // Tasks of the kind are counted from its first rule on.
     const id = await submit({ kind: 'ruled', rules: [rule] });
     assert.equal((await claimKind(bench.engine, 'ruled')).length, 1);
     await pass(bench);
@@ -78,7 +78,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     assert.ok(obstacles[1]?.type === 'runner' && obstacles[1].stage === 'held_back');
   });
 
-  test('after one that waits for its runner under the same rule', async () => {
+  test('after a task that waits for its runner under the same rule', async () => {
     const rule = { type: 'concurrency' as const, matcher: { kind: 'queue', fields: [] }, max: 1 };
     await submit({ kind: 'queue', rules: [rule] });
     const id = await submit({ kind: 'queue', rules: [rule] });
@@ -86,7 +86,7 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     assert.match((await explained(id)).summary, /but a concurrency rule is at its limit/);
   });
 
-  test('paused, delayed or after a parent, it is not about runners', async () => {
+  test('paused, delayed or behind a parent, runners are not mentioned', async () => {
     const paused = await submit();
     await bench.engine.pause([paused]);
     const delayed = await submit({ delay_ms: 60_000 });

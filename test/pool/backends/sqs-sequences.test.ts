@@ -83,7 +83,7 @@ describe('the calls of sqs-classic', () => {
     assert.deepEqual(calls, [RECEIVE]);
   });
 
-  test("an unfitting runner: requeued with a short delay before its message is deleted", async () => {
+  test('an unfitting runner: requeued with a short delay before its message is deleted', async () => {
     const { backend, queue, calls } = await open('sqs-classic', [runnerOf({ usage_class: 'spot' })]);
     const [served] = await backend.serve([requestOf()]);
     assert.equal(served?.exhaustion, 'local');

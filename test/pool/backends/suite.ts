@@ -280,7 +280,10 @@ function lies(open: Open): void {
   });
 }
 
-/** Backends that search message by message may need several rounds while concurrent searches hide messages from each other. */
+/**
+ * Backends that search message by message may need several rounds while concurrent searches hide messages from each
+ * other.
+ */
 const ROUNDS_MAX = 60;
 const ROUNDS_TOGETHER = 5;
 

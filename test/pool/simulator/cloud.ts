@@ -23,15 +23,15 @@ export interface Instance {
   readonly instance_type: string;
   readonly usage: UsageClass;
   readonly launched_at: number;
-  /** Whether its tags tell its runner, or only its batch. */
+  /** Whether its tags contain its runner, or only its batch. */
   readonly isNamed: boolean;
   state: 'running' | 'stopping' | 'gone';
 }
 
-/** Each a chance. */
+/** Probabilities. */
 export interface CloudTroubles {
   readonly fault: number;
-  /** Everything was started, and nobody was told. */
+  /** Everything was started, but the answer is lost. */
   readonly answerLost: number;
   readonly partial: number;
   readonly listFails: number;
@@ -40,7 +40,7 @@ export interface CloudTroubles {
 
 export const FAIR_WEATHER: CloudTroubles = { fault: 0, answerLost: 0, partial: 0, listFails: 0, terminateFails: 0 };
 
-/** How long a listing may lag behind, and an instance may take to stop; milliseconds. */
+/** Maximum staleness of a listing and stop time of an instance, milliseconds. */
 const LAG_MAX_MS = 5_000;
 const STOP_MAX_MS = 5_000;
 const PAGE = 3;
@@ -49,15 +49,15 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly dice: Dice;
   readonly chronicle: Chronicle;
-  /** Instances that may run at once. */
+  /** Maximum number of running instances. */
   readonly capacity: number;
   troubles(): CloudTroubles;
   onLaunch(instance: Instance): void;
-  /** It was asked for by the pool, and stops from now on. */
+  /** Stops from now on, as requested by the pool. */
   onTerminate(instance: Instance): Promise<void>;
 }
 
-/** A provider that starts some, all or none of what it is asked for, and does not always say so. */
+/** A provider that starts some, all or none of the requested instances, and may lose its answers. */
 export class Cloud implements RunnerProvider {
   readonly name = PROVIDER_NAME;
   readonly instances = new Map<string, Instance>();
@@ -91,7 +91,7 @@ export class Cloud implements RunnerProvider {
 
   async terminate(providerIds: readonly string[]): Promise<void> {
     await Promise.resolve();
-    // A provider that never listens would prove nothing of who calls it.
+    // Some calls succeed, so that retries make progress.
     if (this.#failedTerminations < 2 && this.#options.dice.chance(this.#options.troubles().terminateFails)) {
       this.#failedTerminations += 1;
       throw new Error('too many calls');
@@ -129,13 +129,13 @@ export class Cloud implements RunnerProvider {
     return Promise.resolve();
   }
 
-  /** It does not run any more, whoever wanted that. */
+  /** Ends an instance for any reason. */
   end(providerId: string): void {
     const instance = this.instances.get(providerId);
     if (instance !== undefined) instance.state = 'gone';
   }
 
-  /** An instance that no row knows: of a database that was set back, or of somebody who took the pool's tags. */
+  /** Adds an instance without a runner, as after a restored database or with copied tags. */
   stray(): void {
     const { dice } = this.#options;
     this.#run(dice.uuid(), dice.uuid(), 'on-demand', dice.pick(INSTANCE_TYPES));
@@ -176,7 +176,7 @@ export class Cloud implements RunnerProvider {
   }
 }
 
-/** Listings lag: what was started a moment ago is in some of them only. */
+/** Listings are stale: a new instance is missing from some of them. */
 function isShown({ launched_at, provider_id }: Instance, now: number): boolean {
   return now - launched_at >= (Number(provider_id.slice(2)) * 977) % LAG_MAX_MS;
 }

@@ -11,17 +11,17 @@ interface Task {
   requirements: Requirements;
   attempt: number;
   state: 'waiting' | 'begun' | 'over';
-  /** The runner that runs the attempt, and the claim that it does so by. */
+  /** The runner that executes the attempt, and its claim. */
   runner: { readonly id: string; readonly epoch: number } | null;
 }
 
-/** As much of an engine as the pool has to do with: tasks that need runners, and begin once in each attempt. */
+/** A minimal engine: tasks that need runners, each attempt of which starts once. */
 export class Engine implements TaskStates {
   readonly #tasks = new Map<string, Task>();
   readonly #store: RunnerStore;
   readonly #chronicle: Chronicle;
 
-  /** @param store without perils: a transaction of the engine is one of the store */
+  /** @param store without faults: a transaction of the engine is one of the store */
   constructor(store: RunnerStore, chronicle: Chronicle) {
     this.#store = store;
     this.#chronicle = chronicle;
@@ -45,7 +45,7 @@ export class Engine implements TaskStates {
     return task === undefined || task.state === 'over' || task.attempt > attempt!;
   }
 
-  /** Asks for what tasks need, and takes tasks away from runners that are lost. */
+  /** Requests runners for tasks, and requeues tasks that lost theirs. */
   async tick(): Promise<void> {
     for (const task of this.#tasks.values()) {
       if (task.state === 'begun' && (await this.#isLost(task))) this.#handBack(task);
@@ -54,7 +54,7 @@ export class Engine implements TaskStates {
     if (waiting.length > 0) await this.#store.ask(waiting.map(requestOf));
   }
 
-  /** Whether this runner may run the task now: it stands in its lane, and nobody has begun it. */
+  /** Whether this runner may run the task now: the task is in its lane and has not started. */
   async begin({ runner_id, epoch, request_id, task_id }: Orders): Promise<boolean> {
     const task = this.#tasks.get(task_id ?? '');
     if (task?.state !== 'waiting' || requestOf(task).id !== request_id)
@@ -75,7 +75,7 @@ export class Engine implements TaskStates {
     this.#chronicle.note(`task ${task.id} done by ${runnerId}`);
   }
 
-  /** The runner is about to be taken away: the next attempt is to have one that is not. False where it runs no task. */
+  /** Handles an interruption: the next attempt uses on-demand runners. Returns false if the runner has no task. */
   interrupt(runnerId: string): boolean {
     const task = [...this.#tasks.values()].find(({ state, runner }) => state === 'begun' && runner?.id === runnerId);
     if (task === undefined) return false;

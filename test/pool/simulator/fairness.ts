@@ -4,7 +4,7 @@ import type { Yard } from '../store/fixture.ts';
 const ROUND_MS = 1_000;
 
 /**
- * Every tenant always waits, some with twenty times as many requests as others, and few runners serve them in turn.
+ * Every tenant always waits, some with twenty times as many requests as others, and few runners serve them.
  * Returns how many runners each tenant got.
  */
 export async function shares(
@@ -29,14 +29,14 @@ export async function shares(
     const done = (await store.granted(1_000)).map(({ id }) => id);
     const tenants = done.map((id) => open.get(id)!);
     for (const tenant of tenants) got[tenant]! += 1;
-    // Whoever is served asks anew before its runner is free, so that nobody ever leaves the queue.
+    // A served tenant sends its next request before its runner is free, so that it never leaves the queue.
     await ask(tenants);
     await store.withdraw(done, 'done');
   }
   return got;
 }
 
-/** Jain's index: 1 where all have the same, 1/n where one has all. */
+/** Jain's index: 1 for equal shares, 1/n if one tenant has everything. */
 export function jain(values: readonly number[]): number {
   const sum = values.reduce((total, value) => total + value, 0);
   const squares = values.reduce((total, value) => total + value * value, 0);

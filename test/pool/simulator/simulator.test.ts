@@ -5,7 +5,7 @@ import { runAll, type Run } from './runs.ts';
 import { DRIVERS, type Driver } from './site.ts';
 import { momentsOf } from './world.ts';
 
-/** A run that is to be looked at alone. */
+/** A single run to be reproduced. */
 const ONE = process.env['HEDDLE_POOL_SEED'];
 const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 10_002 : 1_002;
 
@@ -25,7 +25,7 @@ if (ONE !== undefined) {
   });
 } else {
   for (const driver of DRIVERS) {
-    test(`${driver}: no runner is held twice, none is lost, none that lives is ended, nothing runs in vain`, async (t) => {
+    test(`${driver}: no runner is held twice or lost, no live runner is ended, and no instance is left over`, async (t) => {
       const outcomes = await runAll(runsWith(driver));
       const deaths = outcomes.flatMap((outcome) => outcome.deaths);
       const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
@@ -41,7 +41,7 @@ if (ONE !== undefined) {
     });
   }
 
-  test('the same run twice is the same to the last bit', async () => {
+  test('the same run twice has the same events', async () => {
     const runs = [7, 8, 9].map((seed) => ({ seed, driver: driverOf(seed) }));
     assert.deepEqual(await runAll(runs), await runAll(runs));
   });

@@ -25,12 +25,12 @@ export const CLASSES: readonly ResourceClass[] = [
   { name: 'xlarge', cpu: 4, memory_mib: 8_192 },
 ];
 
-/** What a store is opened with; each is asked for anew at every call. */
+/** Settings of a store, read at every call. */
 export interface StoreSettings {
   readonly times: PoolTimes;
   readonly classes: readonly ResourceClass[];
   readonly max_uses: number | null;
-  /** Milliseconds since the epoch: the moment that the store works with. */
+  /** Time of the store, milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -38,7 +38,7 @@ export interface StoreSettings {
 export type OpenStore = (settings: StoreSettings) => Promise<RunnerStore>;
 
 export interface RequestWords extends Partial<Omit<NewRequest, 'id'>> {
-  /** Patterns of types. */
+  /** Patterns of instance types. */
   readonly types?: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export interface RunnerWords {
   readonly resource_class?: string;
 }
 
-/** A store at a virtual moment, with short words for what most cases begin with. */
+/** A store on a virtual clock, with helpers for common setups. */
 export class Yard {
   readonly store: RunnerStore;
   readonly #moment: { now: number };
@@ -83,7 +83,7 @@ export class Yard {
     this.#moment.now += ms;
   }
 
-  /** Ids grow: what was made later has the greater one. */
+  /** Ascending IDs. */
   newId(): string {
     this.#ids += 1;
     return `018bcfe5-6800-7000-8000-${this.#ids.toString(16).padStart(12, '0')}`;
@@ -110,14 +110,14 @@ export class Yard {
     };
   }
 
-  /** Asks once, and returns the id of the request. */
+  /** Adds one request and returns its ID. */
   async ask(words: RequestWords = {}): Promise<string> {
     const request = this.newRequest(words);
     await this.store.ask([request]);
     return request.id;
   }
 
-  /** Plans one batch and returns the ids of its runners. */
+  /** Plans one batch and returns the IDs of its runners. */
   async plan(count = 1, words: RunnerWords & { types?: readonly string[]; id?: string } = {}): Promise<string[]> {
     const resourceClass = CLASSES.find(({ name }) => name === (words.resource_class ?? 'large'))!;
     const runnerIds = Array.from({ length: count }, () => this.newId());
@@ -143,7 +143,7 @@ export class Yard {
     };
   }
 
-  /** A runner that was launched and has not spoken. */
+  /** A runner that was launched but has not registered. */
   async launch(words: RunnerWords = {}): Promise<string> {
     const batch = this.newId();
     const [id] = await this.plan(1, { ...words, id: batch });
@@ -155,16 +155,16 @@ export class Yard {
     return this.store.register({ runner_id: id, batch_id: null, provider_id: providerIdOf(id), address: null });
   }
 
-  /** A runner that has just spoken for the first time: idle, where nobody waits for it. */
+  /** A runner that has just registered: idle if no request waits. */
   async arrive(words: RunnerWords = {}): Promise<string> {
     const id = await this.launch(words);
     await this.register(id);
-    // What arrives later has the later moment, so that no order is left to chance.
+    // Later arrivals get later times, so that the order is deterministic.
     this.pass(1);
     return id;
   }
 
-  /** A runner that runs for a request of its own. */
+  /** A runner that runs for its own request. */
   async running(words: RunnerWords & { request?: RequestWords } = {}): Promise<{ id: string; request: string }> {
     const id = await this.arrive(words);
     const request = await this.ask(words.request);
@@ -179,7 +179,7 @@ export class Yard {
     for (const id of ids) await this.store.pulse(id);
   }
 
-  /** Time passes, and these runners speak every five seconds of it. */
+  /** Advances the clock while these runners send heartbeats every five seconds. */
   async live(ms: number, ...ids: readonly string[]): Promise<void> {
     for (let left = ms; left > 0; left -= 5 * SECOND) {
       this.pass(Math.min(left, 5 * SECOND));
@@ -203,7 +203,7 @@ export class Yard {
     return request;
   }
 
-  /** Runners that are claimed or run for a request. */
+  /** Runners claimed or running for a request. */
   async holdersOf(id: string): Promise<string[]> {
     const { runners } = await this.request(id);
     const held = runners.filter(({ state }) => state === 'claimed' || state === 'running');
@@ -226,7 +226,7 @@ export function providerIdOf(runnerId: string): string {
   return `i-${runnerId}`;
 }
 
-/** A case of the suite: its name, and what it does with a store of its own. */
+/** A case of the suite: its name, and its actions on a separate store. */
 export interface Case {
   readonly name: string;
   readonly settings?: Partial<StoreSettings>;

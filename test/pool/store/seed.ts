@@ -19,7 +19,7 @@ const RUNNERS: Statement = {
     insert into runner_pulse select id, now() + interval '1 hour' from made`,
 };
 
-/** One pool of connections with a store on it, as a process has. */
+/** One connection pool with a store, as in one process. */
 export interface Party {
   readonly database: Database;
   readonly store: PostgresRunnerStore;
@@ -32,7 +32,7 @@ export interface Field {
   readonly database: Database;
 }
 
-/** A database of its own with so many processes on it. */
+/** A new database with several processes. */
 export async function openField(parties = 1, times: Partial<PoolTimes> = {}): Promise<Field> {
   const { url, database } = await createTestDatabase({ maxSize: 4 });
   const databases = [database, ...Array.from({ length: parties - 1 }, () => openTestDatabase(url, { maxSize: 4 }))];

@@ -22,7 +22,7 @@ const note = (entry: object): void => {
   try {
     appendFileSync(`${given.journal}/${process.pid}.jsonl`, `${text}\n`);
   } catch {
-    // The test is over, and its directories are gone.
+    // The test has ended, and its directories are gone.
   }
 };
 const log = createLogger({ level: 'warn' });
@@ -47,7 +47,7 @@ const agent = new RunnerAgent({
   farewell_ms: ALONE_MS,
   onClaimed: ({ epoch, request_id }) => {
     note({ event: 'began', epoch, request: request_id });
-    // Every other claim is kept until it is taken away.
+    // Every other claim is kept until it is revoked.
     if (epoch % 2 === 1) setTimeout(() => void agent.finish(epoch), WORK_MS);
   },
   onRevoked: (epoch) => note({ event: 'revoked', epoch }),
