@@ -142,12 +142,12 @@ export class Pool implements PoolOperations {
     const before = await this.#existing(idsOf(wanted));
     if (before.length > 0) return provisioned(before, count, policy.max_runners);
     await this.#requireUnused(namespace, wanted);
-    const room = policy.max_runners - aliveIn(await store.census());
-    if (room <= 0) {
+    const capacity = policy.max_runners - aliveIn(await store.census());
+    if (capacity <= 0) {
       const remedy = 'drain some runners, or raise HEDDLE_POOL_MAX_RUNNERS';
       throw new HeddleError('CONFLICT', `The pool is at its limit of ${policy.max_runners} runners; ${remedy}`);
     }
-    const batches = plan(Math.min(count, room)) ?? [];
+    const batches = plan(Math.min(count, capacity)) ?? [];
     await store.plan(batches, policy.max_runners);
     this.parts.wake('launch runners');
     const launched = await this.#existing(idsOf(batches));

@@ -13,14 +13,14 @@ const UNCERTAIN_MS = 10_000;
 const SAME_PLAN_MS = 2_000;
 const OBSTACLES_MAX = 100;
 /** Lease of the protection from overtaking that a request waiting for capacity has; each pass renews it. */
-const ROOM_LEASE_MS = 30_000;
+const CAPACITY_LEASE_MS = 30_000;
 /** Grants to later requests, per runner of the limit, after which none overtakes a request that waits for capacity. */
 export const OVERTAKES_FOR_EACH = 2;
 
 /** State of one pass: the remaining capacity, and the runners available to each shape. */
 interface Pass {
   readonly now: number;
-  room: number;
+  capacity: number;
   readonly shapes: Map<number, ShapePlan>;
   readonly obstacles: LaunchObstacle[];
   /** Whether the pass has handled the first request that exceeds the capacity. */
@@ -71,8 +71,8 @@ export class Provisioner {
     const lacking = shortages.filter(({ wanted, coming }) => wanted > coming);
     if (lacking.length === 0) return { planned: 0, evicted: 0 };
     await this.#watch.update(lacking.map(({ requirements }) => requirements));
-    const room = Math.max(0, policy.max_runners - aliveIn(await store.census()));
-    const pass: Pass = { now: clock.now(), room, shapes: new Map(), obstacles: [], isFull: false, evicted: 0 };
+    const capacity = Math.max(0, policy.max_runners - aliveIn(await store.census()));
+    const pass: Pass = { now: clock.now(), capacity, shapes: new Map(), obstacles: [], isFull: false, evicted: 0 };
     const known = new Map(shortages.map((shortage) => [shortage.shape_id, shortage]));
     // Requests whose launches are held back do not block the ones behind them.
     const plannable = lacking.filter(({ requirements }) => !this.#health.holdsBack(requirements));
@@ -94,34 +94,34 @@ export class Provisioner {
     plan.available -= found;
     const missing = lacking - found;
     if (missing === 0) return;
-    if (missing > pass.room && !(await this.#makeRoom(request, missing, plan, pass))) {
+    if (missing > pass.capacity && !(await this.#freeCapacity(request, missing, plan, pass))) {
       this.#reserveCapacity(request, pass);
       return;
     }
-    pass.room -= missing;
+    pass.capacity -= missing;
     if (plan.missing === 0) plan.namespace = request.id;
     plan.missing += missing;
   }
 
   /** Frees capacity for the first request that exceeds it by ending idle runners that fit no earlier request. */
-  async #makeRoom(request: RunnerRequest, missing: number, plan: ShapePlan, pass: Pass): Promise<boolean> {
+  async #freeCapacity(request: RunnerRequest, missing: number, plan: ShapePlan, pass: Pass): Promise<boolean> {
     if (pass.isFull) return false;
     pass.isFull = true;
     const { store, policy } = this.#context;
     const { max_runners } = policy;
     if (request.count > max_runners || (missing > 1 && !this.#reserves(request, pass))) return false;
-    const evicted = await store.makeRoom({
+    const evicted = await store.freeCapacity({
       request_id: request.id,
       // Includes the runners that this pass plans for earlier requests.
       missing: missing + [...pass.shapes.values()].reduce((sum, { missing }) => sum + missing, 0),
       coming: plan.shortage.coming,
       max_runners,
       overtakes: OVERTAKES_FOR_EACH * max_runners,
-      lease_ms: ROOM_LEASE_MS,
+      lease_ms: CAPACITY_LEASE_MS,
     });
     pass.evicted = evicted;
-    pass.room += evicted;
-    return missing <= pass.room;
+    pass.capacity += evicted;
+    return missing <= pass.capacity;
   }
 
   #shapeOf(request: RunnerRequest, shortages: ReadonlyMap<number, Shortage>, pass: Pass): ShapePlan | null {
@@ -160,12 +160,12 @@ export class Provisioner {
   #reserveCapacity(request: RunnerRequest, pass: Pass): void {
     const { max_runners } = this.#context.policy;
     const isPossible = request.count <= max_runners;
-    if (pass.room > 0 && pass.obstacles.length < OBSTACLES_MAX) {
+    if (pass.capacity > 0 && pass.obstacles.length < OBSTACLES_MAX) {
       const remedy = isPossible ? 'end some, or raise HEDDLE_POOL_MAX_RUNNERS' : 'raise HEDDLE_POOL_MAX_RUNNERS';
       const reason = `the pool is limited to ${max_runners} runners, and request ${request.id} asks for ${request.count} of ${request.resource_class}: ${remedy}`;
       pass.obstacles.push({ requirements: null, reason, retry_at: null });
     }
-    if (isPossible && this.#reserves(request, pass)) pass.room = 0;
+    if (isPossible && this.#reserves(request, pass)) pass.capacity = 0;
   }
 
   #reserves({ created_at }: RunnerRequest, { now }: Pass): boolean {
@@ -183,7 +183,7 @@ export class Provisioner {
       const key = `launch ${coming} ${slot}`;
       batches.push(...(batchesOf(this.#context, { requirements, count: missing, namespace, key, coming }) ?? []));
     }
-    if (pass.room === 0 && pass.obstacles.length === 0) pass.obstacles.push(this.#full());
+    if (pass.capacity === 0 && pass.obstacles.length === 0) pass.obstacles.push(this.#full());
     this.#obstacles = pass.obstacles;
     if (batches.length === 0) return 0;
     await this.#context.store.plan(batches, this.#context.policy.max_runners);
@@ -199,8 +199,8 @@ export class Provisioner {
 }
 
 /** Whether no capacity is left, and the first request that exceeds it has been handled. */
-function isDone({ room, isFull }: Pass): boolean {
-  return room === 0 && isFull;
+function isDone({ capacity, isFull }: Pass): boolean {
+  return capacity === 0 && isFull;
 }
 
 /** Whether the request is known to find no idle runner. */

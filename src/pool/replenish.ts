@@ -41,16 +41,16 @@ export class Replenisher {
     const census = await store.census();
     await this.#watch.update(targets.map(requirementsOf));
     // Waiting requests come first: capacity that they need is not used.
-    let room = policy.max_runners - aliveIn(census) - census.reduce((sum, row) => sum + lackOf(row), 0);
+    let capacity = policy.max_runners - aliveIn(census) - census.reduce((sum, row) => sum + lackOf(row), 0);
     const obstacles: LaunchObstacle[] = [];
     const batches: NewBatch[] = [];
     for (const target of targets) {
       const row = census.find((one) => isOf(one, target));
       const wanted = this.#wanted(target, row, obstacles);
-      const count = Math.min(wanted, Math.max(0, room));
+      const count = Math.min(wanted, Math.max(0, capacity));
       if (count < wanted) obstacles.push(this.#noCapacity(target));
       if (count === 0) continue;
-      room -= count;
+      capacity -= count;
       const seen = `${row?.created ?? 0} ${row?.idle ?? 0}`;
       const key = `idle ${target.resource_class} ${target.usage_class} ${seen} ${Math.floor(now / SAME_PLAN_MS)}`;
       const planned = { requirements: requirementsOf(target), count, namespace: WARM_NAMESPACE, key, coming: null };

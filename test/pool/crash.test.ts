@@ -38,10 +38,10 @@ class Mortal {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== 'function') return value;
-        const method = value as (...words: unknown[]) => unknown;
+        const method = value as (...args: unknown[]) => unknown;
         // A listing is fetched page by page; it never ends once the process is dead.
-        if (key === 'list' && name === 'provider') return (...words: unknown[]) => method.apply(target, words);
-        return (...words: unknown[]) => this.#call(`${name}.${String(key)}`, () => method.apply(target, words));
+        if (key === 'list' && name === 'provider') return (...args: unknown[]) => method.apply(target, args);
+        return (...args: unknown[]) => this.#call(`${name}.${String(key)}`, () => method.apply(target, args));
       },
     });
   }
@@ -68,7 +68,7 @@ async function live(scene: Scene, mortal: Mortal): Promise<void> {
   const pool = scene.pool({ intervals: INTERVALS }, portsOf(scene, mortal));
   pool.start();
   const hold = async ({ id, count }: (typeof HOLDS)[number]): Promise<void> => {
-    const options: HoldOptions = { id, holder: 'somebody', tenant: null, wait_ms: null };
+    const options: HoldOptions = { id, holder: 'a client', tenant: null, wait_ms: null };
     await pool.hold(demandOf({ count }), options).catch(() => undefined);
   };
   for (const one of HOLDS) await hold(one);
@@ -99,7 +99,7 @@ async function takeOver(scene: Scene): Promise<void> {
   const pool = scene.pool({ intervals: INTERVALS });
   pool.start();
   for (const { id, count } of HOLDS) {
-    const options: HoldOptions = { id, holder: 'somebody', tenant: null, wait_ms: null };
+    const options: HoldOptions = { id, holder: 'a client', tenant: null, wait_ms: null };
     await pool.hold(demandOf({ count }), options);
   }
   await scene.pass(70 * SECOND);

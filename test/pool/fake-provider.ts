@@ -52,7 +52,7 @@ export class FakeProvider implements RunnerProvider {
   broken: 'list' | 'terminate' | 'refresh' | null = null;
   /** All calls in order, with the batch or instances that they named. */
   readonly calls: { readonly method: string; readonly ids: readonly string[] }[] = [];
-  readonly #answers = new Map<string, { readonly words: string; readonly result: LaunchResult }>();
+  readonly #answers = new Map<string, { readonly parameters: string; readonly result: LaunchResult }>();
   readonly #options: FakeProviderOptions;
   #launched = 0;
 
@@ -74,13 +74,13 @@ export class FakeProvider implements RunnerProvider {
     if (typeof trouble === 'string' && trouble !== 'answer lost') {
       throw new LaunchFailure(trouble, `the launch was met by: ${trouble}`);
     }
-    const words = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
+    const parameters = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
     const before = this.#answers.get(batch.id);
-    if (before !== undefined && before.words !== words) {
+    if (before !== undefined && before.parameters !== parameters) {
       throw new LaunchFailure('refused', 'the client token was used with other parameters');
     }
     const result = before?.result ?? this.#start(batch, typeof trouble === 'object' ? trouble.missing : 0);
-    this.#answers.set(batch.id, { words, result });
+    this.#answers.set(batch.id, { parameters, result });
     if (trouble === 'answer lost') throw new LaunchFailure('unclear', 'the answer was lost');
     return result;
   }
@@ -109,7 +109,7 @@ export class FakeProvider implements RunnerProvider {
     this.calls.push({ method: 'refresh', ids: [] });
     await Promise.resolve();
     this.#failIf('refresh');
-    return ['the template was written anew'];
+    return ['the template was updated'];
   }
 
   async close(): Promise<void> {
@@ -137,8 +137,8 @@ export class FakeProvider implements RunnerProvider {
   }
 
   #start(batch: LaunchBatch, missing: number): LaunchResult {
-    const room = (this.#options.capacity ?? Infinity) - this.running.length;
-    const count = Math.max(0, Math.min(batch.runner_ids.length - missing, room));
+    const free = (this.#options.capacity ?? Infinity) - this.running.length;
+    const count = Math.max(0, Math.min(batch.runner_ids.length - missing, free));
     if (count === 0) throw new LaunchFailure('capacity', 'there are none of these now');
     const launched = batch.runner_ids.slice(0, count).map((runner_id, index): LaunchedRunner => {
       const instance_type = this.#options.typeOf?.(batch, index) ?? typeFor(batch);

@@ -7,7 +7,7 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import type { Trouble } from './fake-provider.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
 for (const trouble of ['throttled', 'unclear', 'answer lost'] as const satisfies readonly Trouble[]) {
   test(`${trouble}: the same call is repeated and starts one runner`, async () => {

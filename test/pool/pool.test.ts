@@ -9,7 +9,7 @@ import type { Logger } from '../../src/runtime/log.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 const ID = '018bcfe5-6800-7000-8000-0000000000aa';
 
 async function refusal(work: Promise<unknown>, code: ErrorCode): Promise<string> {
@@ -233,7 +233,7 @@ test('a refresh completes all possible steps and reports failures', async () => 
   const pool = scene.pool();
   scene.provider.stray();
   const refreshed = await pool.refresh();
-  assert.deepEqual(refreshed.changes, ['the template was written anew']);
+  assert.deepEqual(refreshed.changes, ['the template was updated']);
   assert.deepEqual(refreshed.failures, []);
   scene.provider.broken = 'list';
   const failed = await pool.refresh();

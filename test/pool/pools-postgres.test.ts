@@ -67,7 +67,7 @@ test('several pools over one database serve all requests, launch within limits, 
   const pool = pools[0]!;
   for (const each of pools) each.start();
   try {
-    const hold: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+    const hold: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
     const demands = [...Array.from({ length: SINGLES }, () => demandOf()), demandOf({ count: GANG })];
     const asked = await Promise.all(
       demands.map((demand, at) => pools[at % POOLS]!.hold(demand, { ...hold, id: newId() })),
@@ -78,8 +78,8 @@ test('several pools over one database serve all requests, launch within limits, 
     assert.equal(held.length, SINGLES + GANG);
     assert.equal(new Set(held).size, held.length);
     assert.ok(provider.instances.size <= max_runners, `${provider.instances.size} instances`);
-    const begun = async () => (await pool.runners({ state: 'running' }, { offset: 0, limit: 100 })).length;
-    await eventually(async () => (await begun()) === SINGLES + GANG, 'every runner has begun', 60_000);
+    const running = async () => (await pool.runners({ state: 'running' }, { offset: 0, limit: 100 })).length;
+    await eventually(async () => (await running()) === SINGLES + GANG, 'every runner is running', 60_000);
     await Promise.all(asked.map(({ id }, at) => pools[at % POOLS]!.releaseHold(id)));
     const left = async () => pool.runners({ ended: false }, { offset: 0, limit: 100 });
     await pool.drain((await left()).map(({ id }) => id));

@@ -7,7 +7,7 @@ import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import { newId } from '../../src/runtime/random.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
 test('missing runners are launched in batches with the class and memory of the request', async () => {
   const scene = new Scene({ policy: { batch_max: 3 } });
@@ -209,12 +209,12 @@ test('runners ended before their registration are not failed launches: the next 
 test('runners are planned for requests behind more than ten thousand unservable ones', async () => {
   const scene = new Scene();
   const pool = scene.pool();
-  const words = { tenant: 'one', source: 'holder', run: 'one', attempt: null, expires_at: null } as const;
+  const fields = { tenant: 'one', source: 'holder', run: 'one', attempt: null, expires_at: null } as const;
   const asked = Array.from({ length: 10_500 }, () => {
-    return { ...demandOf({ resource_class: 'removed' }), id: newId(), ...words };
+    return { ...demandOf({ resource_class: 'removed' }), id: newId(), ...fields };
   });
   for (let at = 0; at < asked.length; at += 500) await scene.store.ask(asked.slice(at, at + 500));
-  const last = { ...demandOf(), id: newId(), ...words };
+  const last = { ...demandOf(), id: newId(), ...fields };
   await scene.store.ask([last]);
   await scene.store.noteExhausted([...asked, last].map(({ id }) => ({ request_id: id, exhaustion: 'global' })));
   assert.equal((await pool.parts.provisioner.runOnce()).planned, 1);

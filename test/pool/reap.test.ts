@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
 function terminations(scene: Scene): readonly string[] {
   return scene.provider.calls.filter(({ method }) => method === 'terminate').flatMap(({ ids }) => ids);

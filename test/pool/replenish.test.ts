@@ -6,10 +6,17 @@ import { IdleTargets } from '../../src/pool/min-idle.ts';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
-function entryOf(words: Partial<MinIdle> = {}): MinIdle {
-  return { resource_class: 'large', usage_class: 'on-demand', count: 2, schedule: null, time_zone: 'UTC', ...words };
+function entryOf(overrides: Partial<MinIdle> = {}): MinIdle {
+  return {
+    resource_class: 'large',
+    usage_class: 'on-demand',
+    count: 2,
+    schedule: null,
+    time_zone: 'UTC',
+    ...overrides,
+  };
 }
 
 function countAt(moment: string, ...entries: readonly MinIdle[]): number {

@@ -27,7 +27,7 @@ export const POLICY: PoolPolicy = {
   keep_ms: 24 * 60 * MINUTE,
 };
 
-export function demandOf(words: Partial<Demand> = {}): Demand {
+export function demandOf(overrides: Partial<Demand> = {}): Demand {
   return {
     resource_class: 'large',
     usage_class: 'on-demand',
@@ -35,7 +35,7 @@ export function demandOf(words: Partial<Demand> = {}): Demand {
     cpu: null,
     memory_mib: null,
     count: 1,
-    ...words,
+    ...overrides,
   };
 }
 

@@ -36,7 +36,7 @@ export function isWantedEnd(reason: string | null): boolean {
 
 /** Maps a reason to one of a few kinds, without details such as the one in `its process ended (exit code 1)`. */
 export function endKindOf(reason: string | null, hadInstance: boolean): string {
-  const [words = ''] = (reason ?? '').split(' (', 1);
-  if (KNOWN.has(words)) return words;
+  const [kind = ''] = (reason ?? '').split(' (', 1);
+  if (KNOWN.has(kind)) return kind;
   return hadInstance ? OTHER : LAUNCH_FAILED;
 }

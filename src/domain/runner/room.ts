@@ -1,5 +1,5 @@
 /** Capacity that a waiting request needs in a full pool. */
-export interface RoomWanted {
+export interface CapacityShortage {
   readonly request_id: string;
   /** Runners that it lacks and that are not being launched. */
   readonly missing: number;

@@ -1,10 +1,10 @@
 import type { Demand, Requirements } from '../../domain/runner/requirements.ts';
 import type { Runner, RunnerMessage } from '../../domain/runner/runner.ts';
-import type { RoomWanted } from '../../domain/runner/room.ts';
+import type { CapacityShortage } from '../../domain/runner/room.ts';
 import type { RequestState } from '../../domain/runner/state.ts';
 import type { LaunchBatch, LaunchedRunner, ProviderInstance } from './provider.ts';
 
-export type { RoomWanted } from '../../domain/runner/room.ts';
+export type { CapacityShortage } from '../../domain/runner/room.ts';
 
 /** Timeouts in milliseconds; each is a setting. */
 export interface PoolTimes {
@@ -227,7 +227,7 @@ export interface RunnerStore {
    * many as needed, or none. If there are too few, later requests are barred after a limited number of further grants.
    * Returns how many runners were ended.
    */
-  makeRoom(wanted: RoomWanted): Promise<number>;
+  freeCapacity(wanted: CapacityShortage): Promise<number>;
   /** Returns those of the given batches that exist. */
   knownBatches(ids: readonly string[]): Promise<string[]>;
   /** Leases batches that are due for launch, limited by the launch rate of the provider, in runners. */

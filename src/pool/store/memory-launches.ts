@@ -1,6 +1,6 @@
 import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import type { LaunchBatch, LaunchedRunner } from '../port/provider.ts';
-import type { LaunchRate, NewBatch, RoomWanted, Shortage } from '../port/store.ts';
+import type { LaunchRate, NewBatch, CapacityShortage, Shortage } from '../port/store.ts';
 import type { MemoryMoves } from './memory-moves.ts';
 import { byNumber, byTurn, compareText, lackOf, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
@@ -35,19 +35,19 @@ export class MemoryLaunches {
 
   plan(batches: readonly NewBatch[], maxRunners: number): void {
     const { live } = this.#tables;
-    let room = maxRunners - live.size;
+    let capacity = maxRunners - live.size;
     // All batches of a set are compared with the count before the set.
     const wanted = batches.filter(({ id, requirements, coming }) => {
       const isKnown = this.#tables.batches.has(id);
       return !isKnown && (coming === undefined || coming === this.#tables.shapeOf(requirements).coming);
     });
     for (const batch of wanted) {
-      if (room > 0 && batch.runner_ids.length > 0) this.#write(batch, batch.runner_ids.slice(0, room));
-      room -= batch.runner_ids.length;
+      if (capacity > 0 && batch.runner_ids.length > 0) this.#write(batch, batch.runner_ids.slice(0, capacity));
+      capacity -= batch.runner_ids.length;
     }
   }
 
-  makeRoom({ request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomWanted): number {
+  freeCapacity({ request_id, missing, coming, max_runners, overtakes, lease_ms }: CapacityShortage): number {
     const { live, requests, waiting, grants, now } = this.#tables;
     const request = requests.get(request_id);
     if (request?.state !== 'waiting' || request.shape.coming !== coming) return 0;
@@ -57,7 +57,7 @@ export class MemoryLaunches {
     const wanted = new Set(before.flatMap(({ shape }) => [...shape.types]));
     const idle = [...live].filter(({ state, type }) => state === 'idle' && type !== null && !wanted.has(type));
     if (idle.length < needed) {
-      request.room = { from: request.room?.from ?? grants + overtakes, until: now + lease_ms };
+      request.capacityWait = { from: request.capacityWait?.from ?? grants + overtakes, until: now + lease_ms };
       return 0;
     }
     const oldest = idle.sort((one, other) => one.state_since - other.state_since || compareText(one.id, other.id));
@@ -120,8 +120,10 @@ export class MemoryLaunches {
     for (const runnerId of runnerIds) this.#tables.addRunner(runnerId, batch);
     // Requests that waited for capacity now have it.
     const { singles, gangs } = batch.shape;
-    const waited = [...singles.items, ...gangs.items].filter(({ room }) => (room?.until ?? null) !== null).sort(byTurn);
-    for (const request of waited.slice(0, runnerIds.length)) request.room!.until = null;
+    const waited = [...singles.items, ...gangs.items]
+      .filter(({ capacityWait }) => (capacityWait?.until ?? null) !== null)
+      .sort(byTurn);
+    for (const request of waited.slice(0, runnerIds.length)) request.capacityWait!.until = null;
   }
 
   #due(provider: string, now: number): BatchRow[] {

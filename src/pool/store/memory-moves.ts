@@ -50,7 +50,7 @@ export class MemoryMoves {
     const { now, options } = this.#tables;
     this.#tables.settle(request, 'granted', null);
     this.#tables.grants += 1;
-    request.room = null;
+    request.capacityWait = null;
     options.onGrant?.(request);
     for (const row of runners) {
       this.#tables.move(row, 'claimed', request);
@@ -83,7 +83,7 @@ export class MemoryMoves {
   /** Ends live runners; returns how many requests wait again. */
   end(rows: readonly RunnerRow[], reason: string): number {
     const held = new Set(rows.flatMap((row) => (row.request !== null && isHeld(row.state) ? [row.request] : [])));
-    const broken = [...held].filter((request) => !this.#hasBegun(request) || rows.includes(firstOf(request)));
+    const broken = [...held].filter((request) => !this.#hasStarted(request) || rows.includes(firstOf(request)));
     for (const row of rows) this.#terminate(row, reason);
     // A hold keeps its other runners while it waits for replacements.
     const mates = broken.flatMap(({ source, runners }) => (source === 'holder' ? [] : [...runners]));
@@ -153,9 +153,9 @@ export class MemoryMoves {
     const { waiting, grants, now } = this.#tables;
     return waiting.items.find(
       (request) =>
-        request.room !== null &&
-        (request.room.until ?? 0) > now &&
-        request.room.from <= grants &&
+        request.capacityWait !== null &&
+        (request.capacityWait.until ?? 0) > now &&
+        request.capacityWait.from <= grants &&
         this.isServable(request),
     );
   }
@@ -175,11 +175,11 @@ export class MemoryMoves {
 
   /** A started attempt ends; a request whose attempt has not started waits again. */
   #afterLoss(request: RequestRow, reason: string): ['ended' | 'waiting', string | null] {
-    return this.#hasBegun(request) ? ['ended', reason] : ['waiting', null];
+    return this.#hasStarted(request) ? ['ended', reason] : ['waiting', null];
   }
 
-  #hasBegun(request: RequestRow): boolean {
-    return request.source === 'task' && this.#tables.options.tasks?.hasBegun(request) === true;
+  #hasStarted(request: RequestRow): boolean {
+    return request.source === 'task' && this.#tables.options.tasks?.hasStarted(request) === true;
   }
 }
 

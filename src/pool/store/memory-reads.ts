@@ -12,7 +12,7 @@ export function requestOf({
   runners,
   queue: _,
   ended_at: __,
-  room: ___,
+  capacityWait: ___,
   ...request
 }: RequestRow): RunnerRequest {
   return { ...request, shape_id: shape.id, kept: request.state === 'waiting' ? runners.size : 0 };

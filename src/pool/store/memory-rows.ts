@@ -54,7 +54,7 @@ export interface RequestRow extends Mutable<NewRequest> {
   /** The queue that it waits in. */
   queue: SortedList<RequestRow> | null;
   /** Wait for capacity: no request may overtake it once `grants` reaches `from`, until `until`. */
-  room: { readonly from: number; until: number | null } | null;
+  capacityWait: { readonly from: number; until: number | null } | null;
 }
 
 export interface BatchRow {

@@ -19,9 +19,9 @@ import { SortedList } from './sorted-list.ts';
 /** State of tasks, which this store does not hold. */
 export interface TaskStates {
   /** Whether the attempt of this request is running. */
-  hasBegun(request: NewRequest): boolean;
+  hasStarted(request: NewRequest): boolean;
   /** Whether the attempt of this request has ended, or will never start. */
-  isOver(request: NewRequest): boolean;
+  hasEnded(request: NewRequest): boolean;
 }
 
 export interface MemoryStoreOptions {
@@ -68,12 +68,12 @@ export class MemoryTables {
     return this.options.now();
   }
 
-  shapeOf(words: Requirements): ShapeRow {
-    const key = shapeKeyOf(words);
+  shapeOf(requirements: Requirements): ShapeRow {
+    const key = shapeKeyOf(requirements);
     const known = this.shapes.get(key);
     if (known !== undefined) return known;
-    const { resource_class, usage_class, cpu, memory_mib } = words;
-    const allowed_instance_types = patternsOf(words.allowed_instance_types);
+    const { resource_class, usage_class, cpu, memory_mib } = requirements;
+    const allowed_instance_types = patternsOf(requirements.allowed_instance_types);
     const shape: ShapeRow = {
       id: this.shapes.size + 1,
       requirements: { resource_class, usage_class, allowed_instance_types, cpu, memory_mib },
@@ -126,7 +126,7 @@ export class MemoryTables {
     const row: RequestRow = {
       ...{ ...asked, allowed_instance_types: shape.requirements.allowed_instance_types, shape, rank, state: 'waiting' },
       ...{ created_at: this.now, granted_at: null, ended_at: null, exhaustion: null, reason: null, runners: new Set() },
-      ...{ queue: null, room: null },
+      ...{ queue: null, capacityWait: null },
     };
     this.requests.set(row.id, row);
     this.#index(row);

@@ -22,7 +22,7 @@ export class MemoryUpkeep {
 
   sweep(limit: number, keep: readonly Keep[]): SweepResult {
     const expired = this.#expire(limit);
-    const released = this.#releaseOver(limit);
+    const released = this.#releaseEnded(limit);
     const created = this.#overdue('created');
     const unconfirmed = this.#overdue('claimed');
     const { doubted, lost } = this.#silent();
@@ -59,11 +59,11 @@ export class MemoryUpkeep {
     for (const row of runners.values()) {
       if (row.provider !== provider || row.provider_id === null) continue;
       const state = states.get(row.provider_id);
-      const isLongOver = row.state === 'terminated' && row.state_since + options.times.doubt_ms <= now;
+      const isLongEnded = row.state === 'terminated' && row.state_since + options.times.doubt_ms <= now;
       if (state !== undefined && row.state === 'created') row.doubted_at = null;
       // A listing may be stale: an instance that is listed again is not gone.
       if (state !== undefined && state !== 'stopping') row.gone_at = null;
-      if (state === undefined && isLongOver) row.gone_at ??= now;
+      if (state === undefined && isLongEnded) row.gone_at ??= now;
     }
     return { orphans, vanished: vanished.length };
   }
@@ -83,9 +83,9 @@ export class MemoryUpkeep {
   forget(before: number, limit: number): number {
     const { runners, requests, batches } = this.#tables;
     let left = limit;
-    const forget = <Row>(rows: Map<string, Row>, isOver: (row: Row) => boolean): void => {
+    const forget = <Row>(rows: Map<string, Row>, hasEnded: (row: Row) => boolean): void => {
       for (const [id, row] of rows) {
-        if (left > 0 && isOver(row)) {
+        if (left > 0 && hasEnded(row)) {
           rows.delete(id);
           left -= 1;
         }
@@ -96,8 +96,8 @@ export class MemoryUpkeep {
     });
     forget(requests, ({ state, ended_at }) => state === 'ended' && ended_at! < before);
     forget(batches, (batch) => {
-      const isOver = batch.next_try_at === null && batch.planned_at < before;
-      return isOver && [...batch.runners].every(({ id }) => !runners.has(id));
+      const hasEnded = batch.next_try_at === null && batch.planned_at < before;
+      return hasEnded && [...batch.runners].every(({ id }) => !runners.has(id));
     });
     return limit - left;
   }
@@ -152,13 +152,13 @@ export class MemoryUpkeep {
     for (const row of rows) if (row.state !== 'terminated') row.doubted_at = this.#tables.now;
   }
 
-  #releaseOver(limit: number): number {
+  #releaseEnded(limit: number): number {
     const { tasks } = this.#tables.options;
     if (tasks === undefined) return 0;
     const open = [...this.#tables.requests.values()].filter(
       ({ state, source }) => state !== 'ended' && source === 'task',
     );
-    const over = open.filter((request) => tasks.isOver(request)).slice(0, limit);
+    const over = open.filter((request) => tasks.hasEnded(request)).slice(0, limit);
     const released = over.reduce((sum, { runners }) => sum + runners.size, 0);
     for (const request of over) this.#moves.endRequest(request, 'what it was for is over');
     return released;
@@ -166,10 +166,10 @@ export class MemoryUpkeep {
 
   #expire(limit: number): number {
     const { now, waiting } = this.#tables;
-    const isOver = ({ expires_at }: RequestRow): boolean => expires_at !== null && expires_at <= now;
-    const over = waiting.items.filter(isOver).slice(0, limit);
-    for (const request of over) this.#tables.settle(request, 'ended', 'it got no runner in its time');
-    return over.length;
+    const isExpired = ({ expires_at }: RequestRow): boolean => expires_at !== null && expires_at <= now;
+    const expired = waiting.items.filter(isExpired).slice(0, limit);
+    for (const request of expired) this.#tables.settle(request, 'ended', 'it got no runner in its time');
+    return expired.length;
   }
 
   /** An instance without tags may belong to a launch that is being retried, so it gets as long as a launch may take. */

@@ -11,7 +11,7 @@ import type {
   Orders,
   Registration,
   RequestWithRunners,
-  RoomWanted,
+  CapacityShortage,
   RunnerFilter,
   RunnerRequest,
   RunnerStore,
@@ -183,8 +183,8 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => this.#launches.plan(batches, maxRunners ?? Infinity));
   }
 
-  makeRoom(wanted: RoomWanted): Promise<number> {
-    return answered(() => this.#launches.makeRoom(wanted));
+  freeCapacity(wanted: CapacityShortage): Promise<number> {
+    return answered(() => this.#launches.freeCapacity(wanted));
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {

@@ -8,7 +8,7 @@ import type { Database, Queryable } from '../../store/database.ts';
 import {
   classOfBatch,
   findBatches,
-  makeRoom,
+  freeCapacity,
   recordLaunch,
   recordLaunchFailure,
   planLaunches,
@@ -34,7 +34,7 @@ import type {
   ClassCensus,
   LaunchRate,
   NewBatch,
-  RoomWanted,
+  CapacityShortage,
   RunnerFilter,
   RunnerStore,
   Shortage,
@@ -66,7 +66,7 @@ export type LaunchStore = Pick<
   | 'unoffered'
   | 'shortages'
   | 'plan'
-  | 'makeRoom'
+  | 'freeCapacity'
   | 'knownBatches'
   | 'takeBatches'
   | 'launched'
@@ -127,8 +127,8 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
     });
   }
 
-  makeRoom(wanted: RoomWanted): Promise<number> {
-    return makeRoom(this.#database, wanted, this.#context());
+  freeCapacity(wanted: CapacityShortage): Promise<number> {
+    return freeCapacity(this.#database, wanted, this.#context());
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {

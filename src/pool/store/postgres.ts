@@ -46,7 +46,7 @@ import {
   type Registration,
   type RequestSource,
   type RequestWithRunners,
-  type RoomWanted,
+  type CapacityShortage,
   type RunnerFilter,
   type RunnerRequest,
   type RunnerStore,
@@ -277,8 +277,8 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return this.#launches.plan(batches, maxRunners);
   }
 
-  makeRoom(wanted: RoomWanted): Promise<number> {
-    return this.#launches.makeRoom(wanted);
+  freeCapacity(wanted: CapacityShortage): Promise<number> {
+    return this.#launches.freeCapacity(wanted);
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {

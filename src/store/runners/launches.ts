@@ -1,5 +1,5 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
-import type { RoomWanted } from '../../domain/runner/room.ts';
+import type { CapacityShortage } from '../../domain/runner/room.ts';
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
 import type { StatementContext } from './moment.ts';
@@ -9,7 +9,7 @@ const PLAN: Statement = {
   text: `select runner_plan($1::jsonb, $2, $3::timestamptz, runner_times($4::jsonb)) as planned`,
 };
 
-const MAKE_ROOM: Statement = {
+const FREE_CAPACITY: Statement = {
   name: 'runners.make_room',
   text: `select runner_make_room($1::uuid, $2, $3, $4, $5, $6, $7::timestamptz, runner_times($8::jsonb)) as ended`,
 };
@@ -136,13 +136,13 @@ export async function planLaunches(
 }
 
 /** Frees capacity; returns how many runners were ended. */
-export async function makeRoom(
+export async function freeCapacity(
   queryable: Queryable,
-  { request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomWanted,
+  { request_id, missing, coming, max_runners, overtakes, lease_ms }: CapacityShortage,
   { now, times }: StatementContext,
 ): Promise<number> {
   const values = [request_id, missing, coming, max_runners, overtakes, lease_ms, now, times];
-  return (await queryable.query<{ ended: number }>(MAKE_ROOM, values))[0]!.ended;
+  return (await queryable.query<{ ended: number }>(FREE_CAPACITY, values))[0]!.ended;
 }
 
 /** Returns those of the given batches that exist, in no particular order. */

@@ -89,12 +89,12 @@ describe(`several servers with one database and one machine, killed at random (H
       'every request was served',
       SERVED_MS,
     );
-    const begun = yard.begun();
+    const started = yard.started();
     for (const id of asked) {
       const request = await yard.store.request(id);
       assert.equal(request?.state, 'ended', id);
       // A request that ended while it waited for a replacement runner is no longer known.
-      const wasServed = request.granted_at !== null || givenBack.has(id) || begun.has(id);
+      const wasServed = request.granted_at !== null || givenBack.has(id) || started.has(id);
       assert.ok(wasServed, JSON.stringify(request));
     }
     await Promise.all(servers.map((each) => each.kill()));

@@ -12,9 +12,9 @@ const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
 const PULSE_MS = 5_000;
 
 /** A connection that answers with preset orders and records calls. */
-class FakeLine implements AgentConnection {
+class FakeConnection implements AgentConnection {
   orders: Orders | null;
-  readonly said: string[] = [];
+  readonly calls: string[] = [];
   down = false;
   /** While set, calls are executed and their answers are lost. */
   answersLost = false;
@@ -52,21 +52,21 @@ class FakeLine implements AgentConnection {
       return 1;
     });
 
-  #answer<T>(word: string, act: () => T): Promise<T> {
-    this.said.push(word);
+  #answer<T>(name: string, act: () => T): Promise<T> {
+    this.calls.push(name);
     if (this.down) return Promise.reject(new Error('connection refused'));
     const answer = act();
     return this.answersLost ? Promise.reject(new Error('connection lost')) : Promise.resolve(answer);
   }
 }
 
-function ordersOf(words: Partial<Orders> = {}): Orders {
+function ordersOf(overrides: Partial<Orders> = {}): Orders {
   return {
     ...{ runner_id: ID, number: 7, state: 'idle', epoch: 0, request_id: null, task_id: null, ready: true, peers: [] },
     threshold: 1_700_000_300_000,
     draining: false,
     now: 1_700_000_000_000,
-    ...words,
+    ...overrides,
   };
 }
 
@@ -74,117 +74,117 @@ function peerOf(number: number, id = newId()): GrantedRunner {
   return { id, number, epoch: 2, instance_type: 'a.large', address: null };
 }
 
-function claimed(epoch: number, words: Partial<Orders> = {}): Orders {
-  return ordersOf({ state: 'claimed', epoch, request_id: REQUEST, ...words });
+function claimed(epoch: number, overrides: Partial<Orders> = {}): Orders {
+  return ordersOf({ state: 'claimed', epoch, request_id: REQUEST, ...overrides });
 }
 
 interface Scene {
   clock: VirtualClock;
-  connection: FakeLine;
+  connection: FakeConnection;
   agent: RunnerAgent;
   /** Calls of the callbacks. */
-  told: string[];
+  events: string[];
 }
 
 function sceneOf(orders: Orders | null = ordersOf(), more: Partial<RunnerAgentOptions> = {}): Scene {
   const clock = new VirtualClock();
-  const connection = new FakeLine(orders);
-  const told: string[] = [];
+  const connection = new FakeConnection(orders);
+  const events: string[] = [];
   const agent = new RunnerAgent({
     connection,
     registration: { runner_id: ID, batch_id: null, provider_id: 'i-1', address: null },
     clock,
     log: silentLogger,
     pulse_ms: PULSE_MS,
-    onClaimed: ({ epoch }) => void told.push(`claimed ${epoch}`),
-    onRevoked: (epoch) => void told.push(`revoked ${epoch}`),
-    onDraining: () => void told.push('draining'),
-    onEnd: (reason) => void told.push(`end: ${reason}`),
+    onClaimed: ({ epoch }) => void events.push(`claimed ${epoch}`),
+    onRevoked: (epoch) => void events.push(`revoked ${epoch}`),
+    onDraining: () => void events.push('draining'),
+    onEnd: (reason) => void events.push(`end: ${reason}`),
     ...more,
   });
   agent.start();
-  return { clock, connection, agent, told };
+  return { clock, connection, agent, events };
 }
 
 /** Runs passes that follow each other without advancing the clock. */
 async function settled(clock: VirtualClock): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await clock.advance(0);
+  for (let round = 0; round < 10; round += 1) await clock.advance(0);
 }
 
 test('it registers once, then sends a heartbeat every five seconds', async () => {
   const { clock, connection, agent } = sceneOf();
   await settled(clock);
-  assert.deepEqual(connection.said, ['register']);
+  assert.deepEqual(connection.calls, ['register']);
   await clock.advance(3 * PULSE_MS);
-  assert.deepEqual(connection.said, ['register', 'pulse', 'pulse', 'pulse']);
+  assert.deepEqual(connection.calls, ['register', 'pulse', 'pulse', 'pulse']);
   await agent.stop();
 });
 
 test('a claim is confirmed once before its work starts, and released with its epoch', async () => {
-  const { clock, connection, agent, told } = sceneOf();
+  const { clock, connection, agent, events } = sceneOf();
   await settled(clock);
   connection.orders = claimed(1);
   agent.wake();
   await settled(clock);
-  assert.deepEqual(connection.said, ['register', 'pulse', 'confirm 1']);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(connection.calls, ['register', 'pulse', 'confirm 1']);
+  assert.deepEqual(events, ['claimed 1']);
   assert.equal(agent.working, 1);
   await clock.advance(2 * PULSE_MS);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
   const finished = agent.finish(1);
   await settled(clock);
   await finished;
-  assert.deepEqual(connection.said.slice(-2), ['release 1', 'pulse']);
+  assert.deepEqual(connection.calls.slice(-2), ['release 1', 'pulse']);
   assert.equal(agent.working, null);
   await agent.stop();
 });
 
 test('a claim granted at its release is confirmed at once', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
   connection.onPulse = () => {
     if (connection.orders?.state === 'idle') connection.orders = claimed(2);
   };
   void agent.finish(1);
   await settled(clock);
-  assert.deepEqual(told, ['claimed 1', 'claimed 2']);
-  assert.deepEqual(connection.said.slice(-3), ['release 1', 'pulse', 'confirm 2']);
+  assert.deepEqual(events, ['claimed 1', 'claimed 2']);
+  assert.deepEqual(connection.calls.slice(-3), ['release 1', 'pulse', 'confirm 2']);
   await agent.stop();
 });
 
 test('a claim granted at registration starts without another heartbeat', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(4));
+  const { clock, connection, agent, events } = sceneOf(claimed(4));
   await settled(clock);
-  assert.deepEqual(connection.said, ['register', 'confirm 4']);
-  assert.deepEqual(told, ['claimed 4']);
+  assert.deepEqual(connection.calls, ['register', 'confirm 4']);
+  assert.deepEqual(events, ['claimed 4']);
   await agent.stop();
 });
 
 test('after a refused confirmation nothing starts, and newer orders are fetched at once', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   connection.confirms = false;
   connection.onPulse = () => {
     connection.orders = ordersOf({ epoch: 1 });
   };
   await settled(clock);
-  assert.deepEqual(connection.said, ['register', 'confirm 1', 'pulse']);
-  assert.deepEqual(told, []);
+  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'pulse']);
+  assert.deepEqual(events, []);
   await agent.stop();
 });
 
 test('a confirmation that keeps being refused is not repeated without a pause', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   connection.confirms = false;
   await settled(clock);
-  assert.deepEqual(connection.said, ['register', 'confirm 1', 'pulse', 'confirm 1']);
+  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'pulse', 'confirm 1']);
   await clock.advance(2 * PULSE_MS);
-  assert.equal(connection.said.length, 8);
-  assert.deepEqual(told, []);
+  assert.equal(connection.calls.length, 8);
+  assert.deepEqual(events, []);
   await agent.stop();
 });
 
 test('a confirmation whose answer was lost starts the work once', async () => {
-  const { clock, connection, agent, told } = sceneOf();
+  const { clock, connection, agent, events } = sceneOf();
   await settled(clock);
   connection.orders = claimed(1);
   const confirm = connection.confirm;
@@ -194,44 +194,44 @@ test('a confirmation whose answer was lost starts the work once', async () => {
   };
   agent.wake();
   await settled(clock);
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['claimed 1']);
-  assert.equal(connection.said.filter((word) => word === 'confirm 1').length, 1);
+  assert.deepEqual(events, ['claimed 1']);
+  assert.equal(connection.calls.filter((name) => name === 'confirm 1').length, 1);
   await agent.stop();
 });
 
 test('a claim that was taken away during its work is revoked, and the next one starts', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
   connection.orders = claimed(3);
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['claimed 1', 'revoked 1', 'claimed 3']);
+  assert.deepEqual(events, ['claimed 1', 'revoked 1', 'claimed 3']);
   assert.equal(agent.working, 3);
   // Finishing the old claim does not affect the new one.
   await agent.finish(1);
-  assert.ok(!connection.said.includes('release 1'));
+  assert.ok(!connection.calls.includes('release 1'));
   connection.orders = ordersOf({ epoch: 3 });
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told.at(-1), 'revoked 3');
+  assert.deepEqual(events.at(-1), 'revoked 3');
   assert.equal(agent.working, null);
   await agent.stop();
 });
 
 test('it survives a database outage and then sends pending reports', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
   connection.down = true;
-  let said = false;
-  const finished = agent.finish(1).then(() => (said = true));
+  let isAcknowledged = false;
+  const finished = agent.finish(1).then(() => (isAcknowledged = true));
   await clock.advance(12 * PULSE_MS);
-  assert.equal(said, false);
+  assert.equal(isAcknowledged, false);
   assert.equal(agent.working, 1);
   connection.down = false;
   await clock.advance(PULSE_MS);
   await finished;
   assert.equal(agent.working, null);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
   await agent.stop();
 });
 
@@ -244,7 +244,7 @@ test('a release whose answer was lost is repeated', async () => {
   connection.answersLost = false;
   await clock.advance(PULSE_MS);
   await finished;
-  assert.equal(connection.said.filter((word) => word === 'release 1').length, 2);
+  assert.equal(connection.calls.filter((name) => name === 'release 1').length, 2);
   await agent.stop();
 });
 
@@ -256,7 +256,7 @@ test('a call that never answers times out', async () => {
   await clock.advance(PULSE_MS + 10_000);
   connection.pulse = pulse;
   await clock.advance(PULSE_MS);
-  assert.equal(connection.said.at(-1), 'pulse');
+  assert.equal(connection.calls.at(-1), 'pulse');
   await agent.stop();
 });
 
@@ -272,58 +272,58 @@ test('registration is repeated until it is acknowledged, and abandoned after a w
   const unheard = sceneOf(ordersOf(), { register_ms: 60_000 });
   unheard.connection.down = true;
   await unheard.clock.advance(55_000);
-  assert.deepEqual(unheard.told, []);
+  assert.deepEqual(unheard.events, []);
   await unheard.clock.advance(PULSE_MS);
-  assert.deepEqual(unheard.told, ['end: registration timed out']);
-  const before = unheard.connection.said.length;
+  assert.deepEqual(unheard.events, ['end: registration timed out']);
+  const before = unheard.connection.calls.length;
   await unheard.clock.advance(10 * PULSE_MS);
-  assert.equal(unheard.connection.said.length, before);
+  assert.equal(unheard.connection.calls.length, before);
 });
 
 test('it ends when its orders end, and makes no more calls', async () => {
-  const { clock, connection, agent, told } = sceneOf();
+  const { clock, connection, agent, events } = sceneOf();
   await settled(clock);
   connection.orders = null;
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['end: the runner was ended']);
-  const before = connection.said.length;
+  assert.deepEqual(events, ['end: the runner was ended']);
+  const before = connection.calls.length;
   await clock.advance(10 * PULSE_MS);
-  assert.equal(connection.said.length, before);
+  assert.equal(connection.calls.length, before);
   await agent.finish(1);
   await agent.drain('stopping');
 });
 
 test('a runner that is no longer expected ends at once', async () => {
-  const { clock, told } = sceneOf(null);
+  const { clock, events } = sceneOf(null);
   await settled(clock);
-  assert.deepEqual(told, ['end: the runner is no longer expected']);
+  assert.deepEqual(events, ['end: the runner is no longer expected']);
 });
 
 test('a claim is not confirmed before the work of the previous one has ended', async () => {
   let busy = true;
-  const { clock, connection, agent, told } = sceneOf(claimed(2), { isBusy: () => busy });
+  const { clock, connection, agent, events } = sceneOf(claimed(2), { isBusy: () => busy });
   await settled(clock);
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, []);
-  assert.ok(!connection.said.includes('confirm 2'));
+  assert.deepEqual(events, []);
+  assert.ok(!connection.calls.includes('confirm 2'));
   busy = false;
   agent.wake();
   await settled(clock);
-  assert.deepEqual(told, ['claimed 2']);
+  assert.deepEqual(events, ['claimed 2']);
   await agent.stop();
 });
 
 test('a gang starts only after all runners have confirmed, since one may still be doing earlier work', async () => {
   const peers = [peerOf(7, ID), peerOf(8)];
-  const { clock, connection, agent, told } = sceneOf(claimed(2, { peers, ready: false }));
+  const { clock, connection, agent, events } = sceneOf(claimed(2, { peers, ready: false }));
   await settled(clock);
   await clock.advance(2 * PULSE_MS);
-  assert.equal(connection.said.filter((word) => word === 'confirm 2').length, 1, 'it has confirmed, and waits');
-  assert.deepEqual(told, []);
+  assert.equal(connection.calls.filter((name) => name === 'confirm 2').length, 1, 'it has confirmed, and waits');
+  assert.deepEqual(events, []);
   connection.orders = { ...connection.orders!, ready: true };
   agent.wake();
   await settled(clock);
-  assert.deepEqual(told, ['claimed 2']);
+  assert.deepEqual(events, ['claimed 2']);
   await agent.stop();
 });
 
@@ -348,55 +348,55 @@ test('each lost runner of a gang is reported once while the claim lasts', async 
 
 test('without a server, it ends itself a minute after its threshold by the clock of the database', async () => {
   const threshold = 1_700_000_030_000;
-  const { clock, connection, told } = sceneOf(ordersOf({ threshold }));
+  const { clock, connection, events } = sceneOf(ordersOf({ threshold }));
   connection.isEndedByDrain = true;
   connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 59_999 });
   await clock.advance(4 * PULSE_MS);
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
   connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 60_000 });
   await clock.advance(PULSE_MS);
   await settled(clock);
-  assert.deepEqual(connection.said.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
-  assert.deepEqual(told, ['end: the runner was ended']);
+  assert.deepEqual(connection.calls.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
+  assert.deepEqual(events, ['end: the runner was ended']);
 });
 
 test('a runner that is claimed just before it would end itself does the work first', async () => {
-  const { clock, connection, agent, told } = sceneOf(ordersOf({ threshold: 0 }));
+  const { clock, connection, agent, events } = sceneOf(ordersOf({ threshold: 0 }));
   connection.onDrain = () => (connection.orders = claimed(1, { draining: true }));
   await settled(clock);
-  assert.deepEqual(told, ['draining', 'claimed 1']);
+  assert.deepEqual(events, ['draining', 'claimed 1']);
   await agent.stop();
 });
 
 test('without a database, it ends itself a minute after its threshold', async () => {
-  const { clock, connection, agent, told } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
+  const { clock, connection, agent, events } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await clock.advance(120_000);
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
   connection.down = true;
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['end: the deadline has passed and the database is unreachable']);
+  assert.deepEqual(events, ['end: the deadline has passed and the database is unreachable']);
 
   const early = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await settled(early.clock);
   early.connection.down = true;
   await early.clock.advance(85_000);
-  assert.deepEqual(early.told, []);
+  assert.deepEqual(early.events, []);
   await early.clock.advance(PULSE_MS);
-  assert.deepEqual(early.told, ['end: the deadline has passed and the database is unreachable']);
+  assert.deepEqual(early.events, ['end: the deadline has passed and the database is unreachable']);
   await agent.stop();
 });
 
 test('running work without a deadline continues during any database outage', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1, { threshold: Infinity }));
+  const { clock, connection, agent, events } = sceneOf(claimed(1, { threshold: Infinity }));
   await settled(clock);
   connection.down = true;
   await clock.advance(3_600_000);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
   await agent.stop();
 });
 
 test('an interruption is reported, and the agent is notified once that it accepts no more claims', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
   connection.down = true;
   const drained = agent.drain('interrupted');
@@ -405,36 +405,36 @@ test('an interruption is reported, and the agent is notified once that it accept
   await clock.advance(PULSE_MS);
   await drained;
   await clock.advance(3 * PULSE_MS);
-  assert.deepEqual(told, ['claimed 1', 'draining']);
-  assert.ok(connection.said.includes('drain interrupted'));
+  assert.deepEqual(events, ['claimed 1', 'draining']);
+  assert.ok(connection.calls.includes('drain interrupted'));
   const finished = agent.finish(1);
   connection.onPulse = () => {
     connection.orders = null;
   };
   await settled(clock);
   await finished;
-  assert.deepEqual(told.at(-1), 'end: the runner was ended');
+  assert.deepEqual(events.at(-1), 'end: the runner was ended');
 });
 
 test('an interruption before registration is reported with it', async () => {
-  const { clock, connection, agent, told } = sceneOf();
+  const { clock, connection, agent, events } = sceneOf();
   connection.down = true;
   await settled(clock);
   const drained = agent.drain('interrupted');
   connection.down = false;
   await clock.advance(PULSE_MS);
   await drained;
-  assert.deepEqual(connection.said.slice(connection.said.lastIndexOf('register')).slice(0, 3), [
+  assert.deepEqual(connection.calls.slice(connection.calls.lastIndexOf('register')).slice(0, 3), [
     'register',
     'drain interrupted',
     'pulse',
   ]);
-  assert.deepEqual(told, ['draining']);
+  assert.deepEqual(events, ['draining']);
   await agent.stop();
 });
 
 test('after stop, it starts nothing more and no caller waits for it', async () => {
-  const { clock, connection, agent, told } = sceneOf(claimed(1));
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
   connection.down = true;
   const finished = agent.finish(1);
@@ -444,7 +444,7 @@ test('after stop, it starts nothing more and no caller waits for it', async () =
   connection.down = false;
   connection.orders = claimed(9);
   await clock.advance(10 * PULSE_MS);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
 });
 
 test('a report made during a call is acknowledged by the next call, not by that one', async () => {
@@ -463,9 +463,9 @@ test('a report made during a call is acknowledged by the next call, not by that 
   gate.resolve(undefined);
   await drained;
   assert.equal(heard, false);
-  assert.ok(!connection.said.includes('release 1'));
+  assert.ok(!connection.calls.includes('release 1'));
   await settled(clock);
   await finished;
-  assert.ok(connection.said.includes('release 1'));
+  assert.ok(connection.calls.includes('release 1'));
   await agent.stop();
 });

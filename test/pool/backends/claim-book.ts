@@ -14,7 +14,7 @@ export function nextId(): string {
 /** Far beyond the end of every test. */
 export const NEVER = Date.UTC(2999, 0, 1);
 
-export function runnerOf(words: Partial<RunnerMessage> = {}): RunnerMessage {
+export function runnerOf(overrides: Partial<RunnerMessage> = {}): RunnerMessage {
   return {
     id: nextId(),
     resource_class: 'large',
@@ -23,11 +23,11 @@ export function runnerOf(words: Partial<RunnerMessage> = {}): RunnerMessage {
     cpu: 2,
     memory_mib: 4_096,
     threshold: NEVER,
-    ...words,
+    ...overrides,
   };
 }
 
-export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
+export function requestOf(overrides: Partial<RunnerRequest> = {}): RunnerRequest {
   const id = nextId();
   return {
     id,
@@ -39,7 +39,7 @@ export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
     count: 1,
     tenant: 'acme',
     source: 'holder',
-    run: 'somebody',
+    run: 'a client',
     attempt: null,
     expires_at: null,
     state: 'waiting',
@@ -50,7 +50,7 @@ export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
     granted_at: null,
     exhaustion: null,
     reason: null,
-    ...words,
+    ...overrides,
   };
 }
 

@@ -110,7 +110,7 @@ async function outlive(world: World, runners: readonly RunnerMessage[]): Promise
     await world.clock.advance(3_000);
     await settled(next.serve([requestOf({ usage_class })]), world.clock);
   }
-  assert.equal(world.book.idle.size, 0, 'runners are idle, and nobody finds them');
+  assert.equal(world.book.idle.size, 0, 'idle runners were not found');
 }
 
 for (const driver of QUEUE_DRIVERS) {

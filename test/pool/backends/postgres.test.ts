@@ -34,8 +34,8 @@ const DRIVERS: Readonly<Record<PoolBackend['driver'], Make>> = {
     return () => new SqsClassicBackend({ store, queue, classes: CLASSES, policy, clock, log: silentLogger });
   },
   'sqs-sharded': (store, database, clock, policy) => {
-    const words = { store, queue: new MemoryQueue({ clock: systemClock }), classes: CLASSES, policy, clock };
-    return () => new SqsShardedBackend({ ...words, log: silentLogger, types: new PostgresTypes(database) });
+    const options = { store, queue: new MemoryQueue({ clock: systemClock }), classes: CLASSES, policy, clock };
+    return () => new SqsShardedBackend({ ...options, log: silentLogger, types: new PostgresTypes(database) });
   },
 };
 

@@ -39,8 +39,8 @@ function open(policy: Partial<PickupPolicy> = {}) {
   return { clock, queue, watched, calls: watched.calls, book, backend, metrics, put, serve };
 }
 
-function many(count: number, words: Partial<RunnerMessage> = {}): RunnerMessage[] {
-  return Array.from({ length: count }, () => runnerOf(words));
+function many(count: number, overrides: Partial<RunnerMessage> = {}): RunnerMessage[] {
+  return Array.from({ length: count }, () => runnerOf(overrides));
 }
 
 function typesOf(served: readonly Served[]): (string | null)[] {

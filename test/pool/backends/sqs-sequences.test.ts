@@ -44,7 +44,7 @@ async function open(driver: QueueDriver, runners: readonly RunnerMessage[], numb
     proxy.calls.push(CLAIM);
     return book.claim(request, ids);
   };
-  const words = {
+  const options = {
     store: { claim },
     queue,
     classes: DEFAULT_RESOURCE_CLASSES,
@@ -53,7 +53,7 @@ async function open(driver: QueueDriver, runners: readonly RunnerMessage[], numb
     log: silentLogger,
   };
   const backend =
-    driver === 'sqs-classic' ? new SqsClassicBackend(words) : new SqsShardedBackend({ ...words, types: book });
+    driver === 'sqs-classic' ? new SqsClassicBackend(options) : new SqsShardedBackend({ ...options, types: book });
   const names = driver === 'sqs-classic' ? [LARGE] : runners.map(shardOf);
   // Queues are created on first use, which is not tested here.
   for (const name of names) await queue.receive(name, { max: 1, wait_ms: 0, visibility_ms: 1_000 });

@@ -31,7 +31,7 @@ class Bench extends Yard {
   }
 
   /** Offers all idle runners to the backend. */
-  async tell(): Promise<void> {
+  async offerIdle(): Promise<void> {
     await this.opened.backend.offer(await this.store.unoffered(1_000, this.now + SECOND));
   }
 
@@ -49,15 +49,15 @@ class Bench extends Yard {
     return await this.opened.settle(backend.serve(await this.requests(ids)));
   }
 
-  async askMany(count: number, words: RequestWords = {}): Promise<string[]> {
+  async askMany(count: number, overrides: RequestWords = {}): Promise<string[]> {
     const ids: string[] = [];
-    for (let at = 0; at < count; at += 1) ids.push(await this.ask(words));
+    for (let at = 0; at < count; at += 1) ids.push(await this.ask(overrides));
     return ids;
   }
 
   /** Serves one request, which must get nothing, and returns why. */
-  async failToServe(words: RequestWords): Promise<Served['exhaustion']> {
-    const id = await this.ask(words);
+  async failToServe(overrides: RequestWords): Promise<Served['exhaustion']> {
+    const id = await this.ask(overrides);
     const [served, ...others] = await this.serve([id]);
     assert.deepEqual(others, []);
     assert.equal(served?.request_id, id);
@@ -86,7 +86,7 @@ function grants(open: Open): void {
   test('grants an idle runner to a request that it fits', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const id = await bench.ask();
     const [served] = await bench.serve([id]);
     assert.equal(served?.request_id, id);
@@ -109,7 +109,7 @@ function grants(open: Open): void {
   test('answers each request once', async () => {
     const bench = await open();
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const ids = [await bench.ask(), await bench.ask({ types: ['none'] }), await bench.ask({ usage_class: 'spot' })];
     const served = await bench.serve(ids);
     assert.deepEqual(
@@ -123,7 +123,7 @@ function grants(open: Open): void {
     const bench = await open({ width: 1 });
     await bench.arrive();
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const ids = await bench.askMany(3);
     const served = await bench.serve(ids);
     assert.deepEqual(
@@ -137,7 +137,7 @@ function grants(open: Open): void {
     const runner = await bench.arrive();
     const epochs: number[] = [];
     for (let round = 0; round < 3; round += 1) {
-      await bench.tell();
+      await bench.offerIdle();
       const [served] = await bench.serve([await bench.ask()]);
       const [granted] = served?.grant?.runners ?? [];
       assert.equal(granted?.id, runner);
@@ -151,7 +151,7 @@ function grants(open: Open): void {
   test('grants nothing to a request that has ended', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const id = await bench.ask();
     const requests = await bench.requests([id]);
     await bench.store.withdraw([id], 'over');
@@ -172,14 +172,14 @@ function exhaustions(open: Open): void {
   test('finds a class without idle runners globally exhausted, even if other classes have some', async () => {
     const bench = await open();
     await bench.arrive({ resource_class: 'xlarge' });
-    await bench.tell();
+    await bench.offerIdle();
     assert.equal(await bench.failToServe({}), 'global');
   });
 
   test('finds a pool globally exhausted after its last runner was granted', async () => {
     const bench = await open({ width: 1 });
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const served = await bench.serve(await bench.askMany(2));
     assert.deepEqual(
       served.map(({ exhaustion }) => exhaustion),
@@ -192,12 +192,12 @@ function exhaustions(open: Open): void {
     ['another usage', { usage_class: 'spot' }],
     ['too little memory', { memory_mib: 8_192 }],
   ];
-  for (const [what, words] of strangers) {
+  for (const [what, overrides] of strangers) {
     test(`finds a pool of ${what} locally exhausted, and leaves them to others`, async () => {
       const bench = await open();
       const runner = await bench.arrive({ type: 'a.large' });
-      await bench.tell();
-      assert.equal(await bench.failToServe(words), 'local');
+      await bench.offerIdle();
+      assert.equal(await bench.failToServe(overrides), 'local');
       assert.equal(await bench.stateOf(runner), 'idle');
       await bench.opened.pass(3 * SECOND);
       const [served] = await bench.serve([await bench.ask({ types: ['A.*'] })]);
@@ -210,7 +210,7 @@ function gangs(open: Open): void {
   test('grants a gang all or none', async () => {
     const bench = await open();
     const runners = [await bench.arrive(), await bench.arrive({ type: 'b.large' })];
-    await bench.tell();
+    await bench.offerIdle();
     assert.equal(await bench.failToServe({ count: 3 }), 'local');
     for (const runner of runners) assert.equal(await bench.stateOf(runner), 'idle');
     const pair = await bench.ask({ count: 2 });
@@ -222,7 +222,7 @@ function gangs(open: Open): void {
   test('grants a large number at once', async () => {
     const bench = await open();
     for (let at = 0; at < 25; at += 1) await bench.arrive({ type: at % 2 === 0 ? 'a.large' : 'b.large' });
-    await bench.tell();
+    await bench.offerIdle();
     const [served] = await bench.serve([await bench.ask({ count: 25 })]);
     assert.equal(new Set(served?.grant?.runners.map(({ id }) => id)).size, 25);
   });
@@ -230,7 +230,7 @@ function gangs(open: Open): void {
   test('leaves runners that are too few for a gang to a later request', async () => {
     const bench = await open({ width: 1 });
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const ids = [await bench.ask({ count: 2 }), await bench.ask()];
     const served = await bench.serve(ids);
     assert.equal(served[0]?.grant, null);
@@ -242,7 +242,7 @@ function lies(open: Open): void {
   test('skips a runner that has ended, even if it was offered', async () => {
     const bench = await open();
     const [ended, idle] = [await bench.arrive(), await bench.arrive()];
-    await bench.tell();
+    await bench.offerIdle();
     await bench.store.terminate([ended], 'by hand');
     const served = await bench.serve(await bench.askMany(2));
     const granted = served.flatMap(({ grant }) => grant?.runners.map(({ id }) => id) ?? []);
@@ -252,7 +252,7 @@ function lies(open: Open): void {
   test('grants a runner once, however often it was offered', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    for (let times = 0; times < 4; times += 1) await bench.tell();
+    for (let times = 0; times < 4; times += 1) await bench.offerIdle();
     const ids = await bench.askMany(4);
     const served = await bench.serve(ids);
     const granted = served.flatMap(({ grant }) => grant?.runners.map(({ id }) => id) ?? []);
@@ -262,11 +262,11 @@ function lies(open: Open): void {
   test('grants no silent runner, and grants it again after a heartbeat', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     await bench.opened.pass(TIMES.fresh_ms + SECOND);
     await bench.failToServe({});
     await bench.beat(runner);
-    await bench.tell();
+    await bench.offerIdle();
     const [served] = await bench.serve([await bench.ask()]);
     assert.equal(served?.grant?.runners[0]?.id, runner);
   });
@@ -274,7 +274,7 @@ function lies(open: Open): void {
   test('grants no draining runner', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     await bench.store.drain([runner], 'drained');
     await bench.failToServe({});
   });
@@ -293,7 +293,7 @@ function crowds(open: Open): void {
     const types = ['a.large', 'b.large', 'c.large'];
     const runners: string[] = [];
     for (let at = 0; at < 15; at += 1) runners.push(await bench.arrive({ type: types[at % 3]! }));
-    await bench.tell();
+    await bench.offerIdle();
     const ids: string[] = [];
     for (let at = 0; at < 15; at += 1) ids.push(await bench.ask({ types: [types[at % 3]!] }));
     const holders = new Map<string, string>();
@@ -317,7 +317,7 @@ function crowds(open: Open): void {
     const bench = await open();
     const runners: string[] = [];
     for (let at = 0; at < 20; at += 1) runners.push(await bench.arrive());
-    await bench.tell();
+    await bench.offerIdle();
     const ids = await bench.askMany(20);
     const both = [bench.opened.backend, bench.opened.other];
     let left = ids;
@@ -336,7 +336,7 @@ function crowds(open: Open): void {
   test('counts its operations', async () => {
     const bench = await open();
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const { counts } = bench.opened.backend;
     const before = counts.operations;
     await bench.serve([await bench.ask()]);

@@ -23,7 +23,7 @@ const TYPES = ['a.large', 'b.large', 'c.large'] as const;
 type Event =
   | { readonly kind: 'arrive'; readonly type: number; readonly memory: number; readonly copies: number }
   | { readonly kind: 'end'; readonly which: number }
-  | { readonly kind: 'speak or fall silent'; readonly which: number }
+  | { readonly kind: 'heartbeat or silence'; readonly which: number }
   | { readonly kind: 'serve'; readonly wishes: readonly Wish[]; readonly crash: number; readonly seed: number }
   | { readonly kind: 'pass'; readonly ms: number };
 
@@ -50,7 +50,7 @@ const EVENTS: fc.Arbitrary<Event> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('arrive' as const), type: TYPE, memory: MEMORY, copies: fc.constant(1) }),
   fc.record({ kind: fc.constant('end' as const), which: fc.nat() }),
-  fc.record({ kind: fc.constant('speak or fall silent' as const), which: fc.nat() }),
+  fc.record({ kind: fc.constant('heartbeat or silence' as const), which: fc.nat() }),
   fc.record({
     kind: fc.constant('serve' as const),
     wishes: fc.array(WISH, { minLength: 1, maxLength: 6 }),
@@ -107,7 +107,7 @@ class Theatre {
       case 'end':
         if (idle.length > 0) this.book.idle.delete(idle[event.which % idle.length]!);
         return;
-      case 'speak or fall silent': {
+      case 'heartbeat or silence': {
         const id = idle[event.which % idle.length];
         if (id !== undefined && !this.book.silent.delete(id)) this.book.silent.add(id);
         return;
@@ -159,7 +159,7 @@ class Theatre {
       await clock.advance(3_000);
       await settled(backend.serve([requestOf()]), clock);
     }
-    assert.equal(book.idle.size, 0, 'runners are idle, and nobody finds them');
+    assert.equal(book.idle.size, 0, 'idle runners were not found');
   }
 }
 

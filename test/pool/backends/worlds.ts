@@ -99,11 +99,11 @@ export function openWorld(
   const clock = new ShiftedClock(virtual ?? systemClock);
   const now = (): number => clock.now();
   const store = new MemoryRunnerStore({ times: TIMES, classes: CLASSES, max_uses: null, now });
-  const words = { store, queue, clock, policy: { offer_delay_ms: 0, ...policy } };
+  const options = { store, queue, clock, policy: { offer_delay_ms: 0, ...policy } };
   const { moment } = clock;
   return {
-    backend: newBackend(driver, words),
-    other: newBackend(driver, words),
+    backend: newBackend(driver, options),
+    other: newBackend(driver, options),
     store,
     moment,
     pass: async (ms) => {
@@ -116,12 +116,12 @@ export function openWorld(
 
 /** Awaits a promise, advancing the clock only while it waits for time. */
 export async function settled<T>(promise: Promise<T>, clock: VirtualClock): Promise<T> {
-  const state = { isOver: false };
-  const end = (): void => void (state.isOver = true);
+  const state = { hasSettled: false };
+  const end = (): void => void (state.hasSettled = true);
   promise.then(end, end);
   for (;;) {
     await eventLoopTurn();
-    if (state.isOver) return await promise;
+    if (state.hasSettled) return await promise;
     if (clock.timers > 0) await clock.advance(100);
   }
 }

@@ -35,7 +35,7 @@ export class Audit {
   }
 
   /** @param isCalm whether faults have ended */
-  async look(isCalm: boolean): Promise<void> {
+  async check(isCalm: boolean): Promise<void> {
     const { store, clock } = this.#options;
     // Both are read consistently: the store completes its work before it returns.
     const [live, granted, waiting] = await Promise.all([
@@ -52,8 +52,8 @@ export class Audit {
       if (hasEnd && runner.threshold + OVERDUE_MS < now)
         this.#refuse(`runner ${runner.id}, ${runner.state}, is overdue`);
     }
-    this.#lookForOrphans(live, now);
-    if (isCalm) this.#lookAtOffers(live, now);
+    this.#checkOrphans(live, now);
+    if (isCalm) this.#checkOffers(live, now);
   }
 
   /** Whether the pool asked the provider to terminate it. */
@@ -69,13 +69,13 @@ export class Audit {
     const { store, cloud } = this.#options;
     const [waiting] = await store.waiting(1);
     if (waiting !== undefined)
-      this.#refuse(`request ${waiting.id} waits for ever: ${waiting.exhaustion}, ${waiting.reason}`);
+      this.#refuse(`request ${waiting.id} waits forever: ${waiting.exhaustion}, ${waiting.reason}`);
     const [granted] = await store.granted(1);
-    if (granted !== undefined) this.#refuse(`request ${granted.id} is granted for ever`);
+    if (granted !== undefined) this.#refuse(`request ${granted.id} is granted forever`);
     const [runner] = await store.list({ ended: false }, ALL);
-    if (runner !== undefined) this.#refuse(`runner ${runner.id} is ${runner.state} for ever`);
+    if (runner !== undefined) this.#refuse(`runner ${runner.id} is ${runner.state} forever`);
     const [instance] = cloud.running;
-    if (instance !== undefined) this.#refuse(`the instance ${instance.provider_id} runs for ever`);
+    if (instance !== undefined) this.#refuse(`the instance ${instance.provider_id} runs forever`);
   }
 
   /** A held runner belongs to a request with as many runners as it asks for. */
@@ -116,17 +116,17 @@ export class Audit {
     }
   }
 
-  #lookAtOffers(live: readonly Runner[], now: number): void {
+  #checkOffers(live: readonly Runner[], now: number): void {
     const { offers } = this.#options;
     if (offers === null) return;
     for (const { id, state, state_since, draining } of live) {
       const since = Math.max(state_since, offers.get(id) ?? 0);
       if (state === 'idle' && !draining && now - since > OFFERED_MS)
-        this.#refuse(`runner ${id} is idle, and nobody has told the queue of it for too long`);
+        this.#refuse(`runner ${id} is idle and was not offered for too long`);
     }
   }
 
-  #lookForOrphans(live: readonly Runner[], now: number): void {
+  #checkOrphans(live: readonly Runner[], now: number): void {
     const { cloud, times } = this.#options;
     const before = this.#orphanedAt;
     this.#orphanedAt = new Map();
@@ -136,7 +136,7 @@ export class Audit {
       const since = before.get(provider_id) ?? now;
       this.#orphanedAt.set(provider_id, since);
       if (now - since > times.doubt_ms + ORPHAN_GRACE_MS)
-        this.#refuse(`the instance ${provider_id} runs in vain for too long`);
+        this.#refuse(`the instance ${provider_id} is orphaned for too long`);
     }
   }
 

@@ -233,8 +233,8 @@ class LoadRun {
   async #during(work: Promise<void>): Promise<void> {
     let isDone = false;
     const end = work.finally(() => (isDone = true));
-    const isOver = (): boolean => isDone;
-    while (!isOver()) await this.#clock.advance(TICK_MS);
+    const hasEnded = (): boolean => isDone;
+    while (!hasEnded()) await this.#clock.advance(TICK_MS);
     await end;
   }
 }
@@ -252,11 +252,11 @@ function slow<Target extends object>(
     get: (_, key): unknown => {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function') return value;
-      const method = value as (...words: unknown[]) => unknown;
+      const method = value as (...args: unknown[]) => unknown;
       if (!methods.includes(String(key))) return method.bind(target);
-      return async (...words: unknown[]) => {
+      return async (...args: unknown[]) => {
         await clock.sleep(ms);
-        return await method.apply(target, words);
+        return await method.apply(target, args);
       };
     },
   });
@@ -276,7 +276,7 @@ export function runLoad(load: LoadCase, variant: Variant): Promise<LoadOutcome> 
 }
 
 async function print(): Promise<void> {
-  console.log('| load | backend | served warm | operations a request | found nothing in vain | median wait, ms |');
+  console.log('| load | backend | served warm | operations a request | missed idle runner | median wait, ms |');
   console.log('| --- | --- | ---: | ---: | ---: | ---: |');
   for (const load of LOAD_CASES) {
     for (const variant of VARIANTS) {

@@ -62,7 +62,7 @@ export class Cloud implements RunnerProvider {
   readonly name = PROVIDER_NAME;
   readonly instances = new Map<string, Instance>();
   readonly #options: CloudOptions;
-  readonly #answers = new Map<string, { words: string; result: LaunchResult }>();
+  readonly #answers = new Map<string, { parameters: string; result: LaunchResult }>();
   #failedLists = 0;
   #failedTerminations = 0;
 
@@ -79,12 +79,12 @@ export class Cloud implements RunnerProvider {
     const troubles = this.#options.troubles();
     await Promise.resolve();
     if (dice.chance(troubles.fault)) throw this.#fault();
-    const words = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
+    const parameters = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
     const before = this.#answers.get(batch.id);
-    if (before !== undefined && before.words !== words)
-      throw this.#options.chronicle.violation(`batch ${batch.id} is called in other words`);
+    if (before !== undefined && before.parameters !== parameters)
+      throw this.#options.chronicle.violation(`batch ${batch.id} is called in other parameters`);
     const result = before?.result ?? this.#start(batch, dice.chance(troubles.partial));
-    this.#answers.set(batch.id, { words, result });
+    this.#answers.set(batch.id, { parameters, result });
     if (dice.chance(troubles.answerLost)) throw new LaunchFailure('unclear', 'the answer was lost');
     return result;
   }
@@ -151,8 +151,8 @@ export class Cloud implements RunnerProvider {
     const types = INSTANCE_TYPES.filter((type) => allowsType(batch.requirements.allowed_instance_types, type));
     if (types.length === 0) throw new LaunchFailure('refused', 'there is no such type');
     const asked = batch.runner_ids.length;
-    const room = Math.max(0, capacity - this.running.length);
-    const count = Math.min(room, isPartial ? dice.between(1, asked) : asked);
+    const free = Math.max(0, capacity - this.running.length);
+    const count = Math.min(free, isPartial ? dice.between(1, asked) : asked);
     if (count === 0) throw new LaunchFailure('capacity', 'there are none of these now');
     const launched = batch.runner_ids.slice(0, count).map((id) => this.#add(batch, id, dice.pick(types)));
     return { launched, missing: count < asked ? 'there are no more of these now' : null };

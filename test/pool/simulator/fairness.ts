@@ -9,12 +9,12 @@ const ROUND_MS = 1_000;
  */
 export async function shares(
   yard: Yard,
-  words: { tenants: number; runners: number; rounds: number },
+  options: { tenants: number; runners: number; rounds: number },
 ): Promise<number[]> {
   const { store } = yard;
   const runners: string[] = [];
-  for (let made = 0; made < words.runners; made += 1) runners.push(await yard.arrive());
-  const got = new Array<number>(words.tenants).fill(0);
+  for (let made = 0; made < options.runners; made += 1) runners.push(await yard.arrive());
+  const got = new Array<number>(options.tenants).fill(0);
   const open = new Map<string, number>();
   const ask = async (tenants: readonly number[]): Promise<void> => {
     const asked = tenants.map((tenant): NewRequest => yard.newRequest({ tenant: `tenant ${tenant}` }));
@@ -23,7 +23,7 @@ export async function shares(
   };
   await ask(got.flatMap((_, tenant) => new Array<number>(1 + (tenant % 20)).fill(tenant)));
   await store.claimIdle(1_000);
-  for (let round = 0; round < words.rounds; round += 1) {
+  for (let round = 0; round < options.rounds; round += 1) {
     yard.pass(ROUND_MS);
     await yard.beat(...runners);
     const done = (await store.granted(1_000)).map(({ id }) => id);

@@ -37,8 +37,8 @@ export class Holders {
   async ask(requirements: Requirements, tenant: string, count: number): Promise<void> {
     const { store, clock, dice } = this.#options;
     const expires_at = dice.chance(0.2) ? clock.now() + dice.between(1_000, PATIENCE_MAX_MS) : null;
-    const words = { tenant, count, source: 'holder', run: tenant, attempt: null, expires_at } as const;
-    const request: NewRequest = { ...requirements, ...words, id: dice.uuid() };
+    const fields = { tenant, count, source: 'holder', run: tenant, attempt: null, expires_at } as const;
+    const request: NewRequest = { ...requirements, ...fields, id: dice.uuid() };
     this.#held.set(request.id, { request, until: null, isDone: false });
     await store.ask([request]);
     // Requests whose answer was lost are repeated.
@@ -58,7 +58,7 @@ export class Holders {
         this.#held.delete(id);
       } else if (held.until === null) held.until = clock.now() + dice.between(0, HOLD_MAX_MS);
       else if (held.until <= clock.now()) {
-        chronicle.note(`request ${id} let go of`);
+        chronicle.note(`request ${id} released`);
         held.isDone = true;
         await store.withdraw([id], 'done');
       }

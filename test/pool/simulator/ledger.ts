@@ -18,7 +18,7 @@ export class Ledger {
   readonly #holds = new Map<string, string>();
   readonly #epochs = new Map<string, number>();
   /** Time of the last heartbeat of each runner. */
-  readonly #heard = new Map<string, number>();
+  readonly #heartbeats = new Map<string, number>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -52,7 +52,7 @@ export class Ledger {
   #listen(orders: Orders | null): Orders | null {
     if (orders === null) return null;
     const { runner_id, epoch, request_id } = orders;
-    this.#heard.set(runner_id, this.#options.now());
+    this.#heartbeats.set(runner_id, this.#options.now());
     if (request_id !== null) this.#hold(runner_id, epoch, request_id);
     return orders;
   }
@@ -63,12 +63,12 @@ export class Ledger {
     const found = store.list({ ids: [id] }, { offset: 0, limit: 1 });
     const isHeard = await say();
     if (!isHeard) return false;
-    this.#heard.set(id, now());
+    this.#heartbeats.set(id, now());
     const [before] = await found;
     const meant = this.#holds.get(`${id} ${epoch}`);
     const held = before?.request_id ?? null;
     if (held !== null && held !== meant)
-      throw chronicle.violation(`runner ${id} spoke for ${meant}, and ${held} was heard`);
+      throw chronicle.violation(`runner ${id} sent ${meant}, but ${held} was applied`);
     return true;
   }
 
@@ -115,7 +115,7 @@ export class Ledger {
   /** No live runner is ended. */
   #judge(runner: Runner, reason: string, now: number): void {
     const { times } = this.#options;
-    const quiet = now - (this.#heard.get(runner.id) ?? runner.state_since);
+    const quiet = now - (this.#heartbeats.get(runner.id) ?? runner.state_since);
     const isHeld = runner.state === 'claimed' || runner.state === 'running';
     const wrong = {
       lost: quiet < times.silent_ms,

@@ -50,7 +50,7 @@ export class Machine {
       line: this.#mortal.line(store, 'agent'),
       registration: { runner_id: isNamed ? runner_id : null, batch_id, provider_id, address: null },
       ...{ clock, log: silentLogger },
-      onClaimed: (orders) => this.#begin(orders),
+      onClaimed: (orders) => this.#start(orders),
       onRevoked: (epoch) => this.#end(epoch),
       onEnd: (reason) => this.kill(`by itself: ${reason}`),
     });
@@ -92,7 +92,7 @@ export class Machine {
     return this.#options.clock.now() < this.#cutOffUntil ? { ...perils, failure: 1 } : perils;
   }
 
-  #begin(orders: Orders): void {
+  #start(orders: Orders): void {
     const { chronicle } = this.#options;
     if (this.#mortal.isDead) throw this.#options.chronicle.violation('a dead machine works');
     if (this.#epoch !== null)
@@ -104,7 +104,7 @@ export class Machine {
   async #run(orders: Orders, taskId: string): Promise<void> {
     const { engine, clock, dice } = this.#options;
     // Otherwise the sweep ends the claim, as it does for tasks that wait for other runners.
-    if (!(await engine.begin(orders))) return;
+    if (!(await engine.start(orders))) return;
     await clock.sleep(dice.between(500, WORK_MAX_MS));
     if (this.#mortal.isDead || this.#epoch !== orders.epoch) return;
     engine.finish(taskId, orders.runner_id, orders.epoch);

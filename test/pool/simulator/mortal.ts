@@ -51,8 +51,8 @@ export class Mortal {
       get: (_, key): unknown => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== 'function' || typeof key !== 'string') return value;
-        const method = value as (...words: unknown[]) => unknown;
-        return (...words: unknown[]) => this.call(`${label}.${key}`, () => method.apply(target, words));
+        const method = value as (...args: unknown[]) => unknown;
+        return (...args: unknown[]) => this.call(`${label}.${key}`, () => method.apply(target, args));
       },
     });
   }

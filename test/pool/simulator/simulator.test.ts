@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { runAll, type Run } from './runs.ts';
 import { DRIVERS, type Driver } from './site.ts';
-import { momentsOf } from './world.ts';
+import { killPointsOf } from './world.ts';
 
 /** A single run to be reproduced. */
 const ONE = process.env['HEDDLE_POOL_SEED'];
@@ -30,13 +30,13 @@ if (ONE !== undefined) {
       const deaths = outcomes.flatMap((outcome) => outcome.deaths);
       const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
       const overtaken = Math.max(...outcomes.map((outcome) => outcome.overtaken));
-      t.diagnostic(`${outcomes.length} runs, nobody overtaken more than ${overtaken} times`);
+      t.diagnostic(`${outcomes.length} runs, no request overtaken more than ${overtaken} times`);
       t.diagnostic(`${outcomes.length} runs, ${requests} requests, servers killed ${deaths.length} times`);
       const kept = outcomes.filter((outcome) => outcome.kept === true).length;
       const keeping = outcomes.filter((outcome) => outcome.kept !== null).length;
       assert.ok(kept >= keeping * 0.9, `as many were idle as are to be kept in ${kept} of ${keeping} runs`);
       const seen = new Set(deaths);
-      const spared = momentsOf(driver).filter((moment) => !seen.has(moment));
+      const spared = killPointsOf(driver).filter((point) => !seen.has(point));
       assert.deepEqual(spared, [], 'around every call a server was killed in some run');
     });
   }

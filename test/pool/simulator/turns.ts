@@ -9,7 +9,7 @@ type Granted = Pick<RunnerRequest, 'id' | 'rank'>;
 const UNSEEN_MAX = 6;
 
 /** Counts how often the first request in the queue is overtaken although the provider has capacity for it. */
-export class Turns {
+export class OvertakeMonitor {
   readonly #store: RunnerStore;
   readonly #chronicle: Chronicle;
   readonly #most: number;
@@ -34,7 +34,7 @@ export class Turns {
   }
 
   /** Gangs, requests that cannot be launched now, and requests with launching runners have no bound. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const [first] = await this.#store.waiting(1);
     const created = await this.#store.list({ state: 'created' }, { offset: 0, limit: 100 });
     const isComing = created.some(

@@ -13,7 +13,7 @@ import { Machine } from './machine.ts';
 import { SAFE, type Perils } from './mortal.ts';
 import { Site, type Driver } from './site.ts';
 import { NO_TROUBLE, TroubledQueue } from './troubled-queue.ts';
-import { Turns } from './turns.ts';
+import { OvertakeMonitor } from './turns.ts';
 
 const CLASS = { name: 'small', cpu: 2, memory_mib: 4_096 };
 /** Requested only where the pool is crowded. */
@@ -63,7 +63,7 @@ const SERVER_PERILS: Perils = { crash: 0.002, delay: 0.05, failure: 0.01 };
 const MACHINE_PERILS: Perils = { crash: 0.001, delay: 0.05, failure: 0.02 };
 
 /** Around every call of a server. */
-const MOMENTS: readonly string[] = [
+const KILL_POINTS: readonly string[] = [
   ...[
     'claimIdle',
     'claim',
@@ -82,7 +82,7 @@ const MOMENTS: readonly string[] = [
   .concat(['launch', 'list', 'terminate'].map((method) => `provider.${method}`))
   .flatMap((call) => [`before ${call}`, `after ${call}`]);
 
-const QUEUE_MOMENTS: readonly string[] = ['receive', 'send', 'delete'].flatMap((method) => [
+const QUEUE_KILL_POINTS: readonly string[] = ['receive', 'send', 'delete'].flatMap((method) => [
   `before queue.${method}`,
   `after queue.${method}`,
 ]);
@@ -113,7 +113,7 @@ export class World {
   readonly #machines = new Map<string, Machine>();
   readonly #ledger: Ledger;
   readonly #audit: Audit;
-  readonly #turns: Turns;
+  readonly #overtakes: OvertakeMonitor;
   readonly #start: number;
   readonly #doom: string;
   readonly #policy: PoolPolicy;
@@ -126,21 +126,21 @@ export class World {
     const dice = new Dice(seed);
     this.dice = dice;
     this.#start = clock.now();
-    this.#doom = dice.pick(momentsOf(driver));
+    this.#doom = dice.pick(killPointsOf(driver));
     const policy = policyOf(seed);
     this.#policy = policy;
     // Demands of tasks go through the engine, which needs the store first.
     const tasks: TaskStates = {
-      hasBegun: (request) => this.engine.hasBegun(request),
-      isOver: (request) => this.engine.isOver(request),
+      hasStarted: (request) => this.engine.hasStarted(request),
+      hasEnded: (request) => this.engine.hasEnded(request),
     };
     this.store = new MemoryRunnerStore({
       ...{ times: policy.times, classes: policy.classes, max_uses: policy.max_uses, tasks },
       now: () => clock.now(),
       notify: (runnerId) => this.#notify(runnerId),
-      onGrant: (request) => this.#turns.granted(request),
+      onGrant: (request) => this.#overtakes.granted(request),
     });
-    this.#turns = new Turns(this.store, chronicle, policy);
+    this.#overtakes = new OvertakeMonitor(this.store, chronicle, policy);
     this.engine = new Engine(this.store, chronicle);
     this.cloud = new Cloud({
       ...{ clock, dice, chronicle, capacity: 7 },
@@ -188,24 +188,24 @@ export class World {
   async run(): Promise<Outcome> {
     const { chronicle } = this;
     for (const site of this.#sites) site.start();
-    while (!(await this.#isOver())) {
+    while (!(await this.#hasEnded())) {
       if (this.#isTroubled) await this.#trouble();
       await this.engine.tick();
       await this.#holders.tick();
-      await this.#audit.look(!this.#isTroubled);
-      await this.#turns.look();
+      await this.#audit.check(!this.#isTroubled);
+      await this.#overtakes.check();
       await this.#lookAtKept();
       await this.clock.advance(TICK_MS);
       chronicle.check();
     }
     const unserved = this.engine.open + this.#holders.open;
-    if (unserved > 0) throw chronicle.violation(`${unserved} of those who ask wait for ever`);
+    if (unserved > 0) throw chronicle.violation(`${unserved} requests wait forever`);
     await this.#audit.settled();
     for (const site of this.#sites) await site.stop();
     const { deaths } = this;
     // In a crowded pool, the minimum is evicted.
     const kept = this.#policy === KEPT ? this.#kept : null;
-    const counts = { requests: this.#requests, instances: this.cloud.instances.size, overtaken: this.#turns.seen };
+    const counts = { requests: this.#requests, instances: this.cloud.instances.size, overtaken: this.#overtakes.seen };
     return { digest: chronicle.digest(), deaths, ...counts, kept };
   }
 
@@ -223,7 +223,7 @@ export class World {
     return this.#dooms > 0 ? { ...SERVER_PERILS, doom: this.#doom } : SERVER_PERILS;
   }
 
-  async #isOver(): Promise<boolean> {
+  async #hasEnded(): Promise<boolean> {
     if (this.#elapsed > END_MS + 4 * this.#policy.times.idle_ms) return true;
     if (this.#isTroubled || this.engine.open + this.#holders.open > 0 || this.cloud.running.length > 0) return false;
     const census = await this.store.census();
@@ -321,8 +321,8 @@ export class World {
 }
 
 /** The calls that a server makes with this backend. */
-export function momentsOf(driver: Driver): readonly string[] {
+export function killPointsOf(driver: Driver): readonly string[] {
   if (driver !== 'postgres')
-    return [...MOMENTS.filter((moment) => !moment.endsWith('store.claimIdle')), ...QUEUE_MOMENTS];
-  return MOMENTS.filter((moment) => !/store\.(claim|unoffered)$/.test(moment));
+    return [...KILL_POINTS.filter((point) => !point.endsWith('store.claimIdle')), ...QUEUE_KILL_POINTS];
+  return KILL_POINTS.filter((point) => !/store\.(claim|unoffered)$/.test(point));
 }

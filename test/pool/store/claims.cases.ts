@@ -30,8 +30,8 @@ export const CLAIM_CASES: readonly Case[] = [
     async run(yard) {
       const [batch, runner, provider_id] = [yard.newId(), yard.newId(), 'i-0123456789abcdef0'];
       const requirements = requirementsOf({ resource_class: 'large' });
-      const words = { id: batch, provider: 'ec2', cpu: 2, memory_mib: 4_096, runner_ids: [runner] };
-      await yard.store.plan([{ ...words, requirements }]);
+      const fields = { id: batch, provider: 'ec2', cpu: 2, memory_mib: 4_096, runner_ids: [runner] };
+      await yard.store.plan([{ ...fields, requirements }]);
       const instance = { instance_type: 'a.large', cpu: 2, memory_mib: 4_096 };
       await yard.store.launched(batch, [{ runner_id: runner, provider_id, ...instance }], null);
       await yard.store.register({ runner_id: runner, batch_id: null, provider_id, address: null });

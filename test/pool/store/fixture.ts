@@ -42,13 +42,13 @@ export interface RequestWords extends Partial<Omit<NewRequest, 'id'>> {
   readonly types?: readonly string[];
 }
 
-export function requirementsOf(words: Partial<Requirements> & { types?: readonly string[] } = {}): Requirements {
+export function requirementsOf(overrides: Partial<Requirements> & { types?: readonly string[] } = {}): Requirements {
   return {
-    resource_class: words.resource_class ?? 'large',
-    usage_class: words.usage_class ?? 'on-demand',
-    allowed_instance_types: [...(words.types ?? words.allowed_instance_types ?? [])].sort(),
-    cpu: words.cpu ?? null,
-    memory_mib: words.memory_mib ?? null,
+    resource_class: overrides.resource_class ?? 'large',
+    usage_class: overrides.usage_class ?? 'on-demand',
+    allowed_instance_types: [...(overrides.types ?? overrides.allowed_instance_types ?? [])].sort(),
+    cpu: overrides.cpu ?? null,
+    memory_mib: overrides.memory_mib ?? null,
   };
 }
 
@@ -89,8 +89,8 @@ export class Yard {
     return `018bcfe5-6800-7000-8000-${this.#ids.toString(16).padStart(12, '0')}`;
   }
 
-  newRequest({ types, ...words }: RequestWords = {}): NewRequest {
-    const { resource_class, usage_class, cpu, memory_mib, allowed_instance_types } = words;
+  newRequest({ types, ...overrides }: RequestWords = {}): NewRequest {
+    const { resource_class, usage_class, cpu, memory_mib, allowed_instance_types } = overrides;
     const patterns = types ?? allowed_instance_types;
     return {
       ...requirementsOf({
@@ -101,53 +101,53 @@ export class Yard {
         memory_mib: memory_mib ?? null,
       }),
       id: this.newId(),
-      count: words.count ?? 1,
-      tenant: words.tenant ?? 'acme',
-      source: words.source ?? 'holder',
-      run: words.run ?? 'somebody',
-      attempt: words.attempt ?? null,
-      expires_at: words.expires_at ?? null,
+      count: overrides.count ?? 1,
+      tenant: overrides.tenant ?? 'acme',
+      source: overrides.source ?? 'holder',
+      run: overrides.run ?? 'a client',
+      attempt: overrides.attempt ?? null,
+      expires_at: overrides.expires_at ?? null,
     };
   }
 
   /** Adds one request and returns its ID. */
-  async ask(words: RequestWords = {}): Promise<string> {
-    const request = this.newRequest(words);
+  async ask(overrides: RequestWords = {}): Promise<string> {
+    const request = this.newRequest(overrides);
     await this.store.ask([request]);
     return request.id;
   }
 
   /** Plans one batch and returns the IDs of its runners. */
-  async plan(count = 1, words: RunnerWords & { types?: readonly string[]; id?: string } = {}): Promise<string[]> {
-    const resourceClass = CLASSES.find(({ name }) => name === (words.resource_class ?? 'large'))!;
+  async plan(count = 1, overrides: RunnerWords & { types?: readonly string[]; id?: string } = {}): Promise<string[]> {
+    const resourceClass = CLASSES.find(({ name }) => name === (overrides.resource_class ?? 'large'))!;
     const runnerIds = Array.from({ length: count }, () => this.newId());
     const requirements = requirementsOf({
       resource_class: resourceClass.name,
-      usage_class: words.usage ?? 'on-demand',
-      types: words.types ?? [],
+      usage_class: overrides.usage ?? 'on-demand',
+      types: overrides.types ?? [],
     });
     const { cpu, memory_mib } = resourceClass;
-    const id = words.id ?? this.newId();
+    const id = overrides.id ?? this.newId();
     await this.store.plan([{ id, provider: PROVIDER, requirements, cpu, memory_mib, runner_ids: runnerIds }]);
     return runnerIds;
   }
 
-  launchedAs(runnerId: string, words: RunnerWords = {}) {
-    const resourceClass = CLASSES.find(({ name }) => name === (words.resource_class ?? 'large'))!;
+  launchedAs(runnerId: string, overrides: RunnerWords = {}) {
+    const resourceClass = CLASSES.find(({ name }) => name === (overrides.resource_class ?? 'large'))!;
     return {
       runner_id: runnerId,
       provider_id: providerIdOf(runnerId),
-      instance_type: words.type ?? 'a.large',
+      instance_type: overrides.type ?? 'a.large',
       cpu: resourceClass.cpu,
       memory_mib: resourceClass.memory_mib,
     };
   }
 
   /** A runner that was launched but has not registered. */
-  async launch(words: RunnerWords = {}): Promise<string> {
+  async launch(overrides: RunnerWords = {}): Promise<string> {
     const batch = this.newId();
-    const [id] = await this.plan(1, { ...words, id: batch });
-    await this.store.launched(batch, [this.launchedAs(id!, words)], null);
+    const [id] = await this.plan(1, { ...overrides, id: batch });
+    await this.store.launched(batch, [this.launchedAs(id!, overrides)], null);
     return id!;
   }
 
@@ -156,8 +156,8 @@ export class Yard {
   }
 
   /** A runner that has just registered: idle if no request waits. */
-  async arrive(words: RunnerWords = {}): Promise<string> {
-    const id = await this.launch(words);
+  async arrive(overrides: RunnerWords = {}): Promise<string> {
+    const id = await this.launch(overrides);
     await this.register(id);
     // Later arrivals get later times, so that the order is deterministic.
     this.pass(1);
@@ -165,9 +165,9 @@ export class Yard {
   }
 
   /** A runner that runs for its own request. */
-  async running(words: RunnerWords & { request?: RequestWords } = {}): Promise<{ id: string; request: string }> {
-    const id = await this.arrive(words);
-    const request = await this.ask(words.request);
+  async running(overrides: RunnerWords & { request?: RequestWords } = {}): Promise<{ id: string; request: string }> {
+    const id = await this.arrive(overrides);
+    const request = await this.ask(overrides.request);
     const [grant] = await this.store.claimIdle(1, [request]);
     const [runner] = grant?.runners ?? [];
     if (runner?.id !== id) throw new Error('the only idle runner was not claimed');
@@ -210,14 +210,14 @@ export class Yard {
     return held.map((runner) => runner.id).sort();
   }
 
-  instance(runnerId: string, words: Partial<ProviderInstance> = {}): ProviderInstance {
+  instance(runnerId: string, overrides: Partial<ProviderInstance> = {}): ProviderInstance {
     return {
       provider_id: providerIdOf(runnerId),
       runner_id: runnerId,
       batch_id: null,
       state: 'running',
       launched_at: this.now,
-      ...words,
+      ...overrides,
     };
   }
 }

@@ -30,7 +30,7 @@ describe('shapes and types', () => {
     await store.ask(requests);
     const stays = newRequest({ types: ['stays.*'], tenant: 'stays' });
     await store.ask([stays]);
-    for (const words of [requests[0]!, stays]) await other.ask([{ ...words, id: newRequest().id }]);
+    for (const fields of [requests[0]!, stays]) await other.ask([{ ...fields, id: newRequest().id }]);
     await store.withdraw(
       (await store.waiting(100)).flatMap(({ tenant, id }) => (tenant === 'stays' ? [] : [id])),
       'over',

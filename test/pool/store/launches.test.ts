@@ -199,8 +199,8 @@ test('an agent that registers before the answer keeps its runner, and becomes av
     { ...yard.launchedAs(spare), provider_id: 'i-b' },
   ];
   await yard.store.launched(id, answer, null);
-  const heard = await yard.runner(early.runner_id);
-  assert.deepEqual([heard.state, heard.provider_id], ['idle', 'i-b']);
+  const registered = await yard.runner(early.runner_id);
+  assert.deepEqual([registered.state, registered.provider_id], ['idle', 'i-b']);
   const quiet = await yard.runner(spare);
   assert.deepEqual([quiet.state, quiet.provider_id], ['created', 'i-a']);
 });
@@ -249,8 +249,8 @@ test('an idle runner is offered by one of several concurrent processes', async (
   const ids = await manyIdle(yard, 12);
   const offered = await Promise.all(stores.flatMap((store) => [store.unoffered(4, 0), store.unoffered(4, 0)]));
   const rest = await yard.store.unoffered(100, 0);
-  const told = [...offered.flat(), ...rest].map(({ id }) => id);
-  assert.deepEqual(told.sort(), ids.sort());
+  const offeredIds = [...offered.flat(), ...rest].map(({ id }) => id);
+  assert.deepEqual(offeredIds.sort(), ids.sort());
 });
 
 async function manyIdle(yard: Yard, count: number): Promise<string[]> {

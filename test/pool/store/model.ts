@@ -47,9 +47,9 @@ async function forEach(runners: readonly string[], run: (id: string) => Promise<
 const VERBS = {
   ask: async ({ yard, requests }, { a, b, c }) => {
     const expires_at = c % 5 === 0 ? yard.now + PAUSES[c % PAUSES.length]! : null;
-    const words = { tenant: `tenant ${b % 3}`, count: a % 4 === 0 ? 2 : 1, expires_at };
+    const fields = { tenant: `tenant ${b % 3}`, count: a % 4 === 0 ? 2 : 1, expires_at };
     // One type each: if a request fits several, each store may choose differently.
-    requests.push(await yard.ask({ ...words, types: [TYPES[a % 2]!] }));
+    requests.push(await yard.ask({ ...fields, types: [TYPES[a % 2]!] }));
   },
   arrive: async ({ yard, runners }, { a }) => {
     runners.push(await yard.arrive({ type: TYPES[a % 2]! }));
@@ -132,13 +132,13 @@ const VERBS = {
     if (a % 2 === 0) await yard.store.gone(found.map(({ id }) => id));
     return found;
   },
-  makeRoom: async ({ yard, requests }, { a, b, c }) => {
+  freeCapacity: async ({ yard, requests }, { a, b, c }) => {
     const id = at(requests, a);
     if (id === undefined) return null;
     const { shape_id } = await yard.request(id);
     const coming = (await yard.store.shortages()).find((shortage) => shortage.shape_id === shape_id)?.coming ?? 0;
     const limits = { max_runners: c % 6, overtakes: b % 3, lease_ms: 30 * SECOND };
-    return yard.store.makeRoom({ request_id: id, missing: 1 + (b % 2), coming, ...limits });
+    return yard.store.freeCapacity({ request_id: id, missing: 1 + (b % 2), coming, ...limits });
   },
   pass: ({ yard }, { a }) => {
     yard.pass(PAUSES[a % PAUSES.length]!);

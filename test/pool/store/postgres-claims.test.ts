@@ -218,33 +218,33 @@ test('a task that needs the same attempt again gets a new rank', async () => {
 test('runners are notified of changed orders, and the pool of new requests', async () => {
   const { store, database } = await openField();
   const [runner] = await seedIdle(database, ['a.large']);
-  const told: string[] = [];
+  const notices: string[] = [];
   const pool: string[] = [];
-  await database.listen(RUNNER_CHANNEL, (payload) => told.push(payload));
+  await database.listen(RUNNER_CHANNEL, (payload) => notices.push(payload));
   await database.listen(POOL_CHANNEL, (payload) => pool.push(payload));
-  const heard = (count: number, what: string) =>
-    eventually(() => told.filter((id) => id === runner).length >= count, what);
+  const notified = (count: number, what: string) =>
+    eventually(() => notices.filter((id) => id === runner).length >= count, what);
   const request = newRequest();
   await store.ask([request]);
-  await eventually(() => pool.length > 0, 'the pool is told of the request');
+  await eventually(() => pool.length > 0, 'the pool is notified of the request');
   const [grant] = await store.claimIdle(1);
-  await heard(1, 'the runner is told of its claim');
-  await eventually(() => pool.includes(SETTLED), 'who waits outside is told of the grant');
+  await notified(1, 'the runner is notified of its claim');
+  await eventually(() => pool.includes(SETTLED), 'clients are notified of the grant');
   await store.confirm(runner!, grant!.runners[0]!.epoch);
   await store.drain([runner!], 'drained');
-  await heard(2, 'the runner is told that it is to end');
+  await notified(2, 'the runner is notified of the drain');
   await store.release(runner!, null);
-  await heard(3, 'the runner is told of its end');
+  await notified(3, 'the runner is notified of its end');
   const settled = () => pool.filter((payload) => payload === SETTLED).length;
   const before = settled();
   const other = newRequest();
   await store.ask([other]);
   await store.withdraw([other.id], 'over');
-  await eventually(() => settled() > before, 'who waits outside is told of the end');
+  await eventually(() => settled() > before, 'clients are notified of the end');
 });
 
 test('a task request whose run is not an ID is refused', async () => {
   const { store } = await openField();
   await assert.rejects(store.ask([newRequest({ source: 'task', run: 'a task' })]), /its run is no task's id: a task/);
-  assert.equal(await store.request('nobody'), null);
+  assert.equal(await store.request('unknown'), null);
 });

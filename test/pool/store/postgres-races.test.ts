@@ -54,7 +54,7 @@ async function countIdle(database: Database): Promise<number> {
   return (await database.query<{ n: number }>(IDLE))[0]!.n;
 }
 
-test('concurrent sets of several processes: no request is told that an existing runner does not exist', async () => {
+test('concurrent sets of several processes: no existing runner is reported missing', async () => {
   const { parties, store, database } = await openField(4);
   await seedIdle(
     database,

@@ -29,8 +29,8 @@ async function open(): Promise<PostgresYard & { stores: RunnerStore[] }> {
   return { ...opened, stores: [opened.store, ...others.map((other) => opened.another(other))] };
 }
 
-function stranger(yard: Yard, words: Partial<ProviderInstance> = {}): ProviderInstance {
-  return yard.instance(yard.newId(), { runner_id: null, ...words });
+function stranger(yard: Yard, overrides: Partial<ProviderInstance> = {}): ProviderInstance {
+  return yard.instance(yard.newId(), { runner_id: null, ...overrides });
 }
 
 test('an instance whose answer was lost is assigned to the runner in its tags, or to one of its batch', async () => {
@@ -69,7 +69,7 @@ test('tags of unknown runners, or of runners that have an instance, are ignored'
     yard.instance(known),
     yard.instance(foreign),
     yard.instance(known, { provider_id: 'i-twin' }),
-    stranger(yard, { provider_id: 'i-nobody', runner_id: yard.newId() }),
+    stranger(yard, { provider_id: 'i-unknown', runner_id: yard.newId() }),
     stranger(yard, { provider_id: 'i-batch', batch_id: yard.newId() }),
     stranger(yard, { provider_id: 'i-text', runner_id: "'; drop table runner --", batch_id: '' }),
     stranger(yard, { provider_id: 'i-leaving', state: 'stopping' }),
@@ -77,7 +77,7 @@ test('tags of unknown runners, or of runners that have an instance, are ignored'
   assert.deepEqual(await store.reconcile(PROVIDER, listed), NOTHING);
   await yard.live(TIMES.doubt_ms, known);
   const { orphans, vanished } = await store.reconcile(PROVIDER, listed);
-  assert.deepEqual(orphans.toSorted(), ['i-batch', 'i-nobody', 'i-text', 'i-twin']);
+  assert.deepEqual(orphans.toSorted(), ['i-batch', 'i-unknown', 'i-text', 'i-twin']);
   assert.equal(vanished, 0);
 });
 

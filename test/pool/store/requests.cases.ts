@@ -52,7 +52,7 @@ export const REQUEST_CASES: readonly Case[] = [
       const other = await yard.ask({ tenant: 'two' });
       const second = await yard.ask({ tenant: 'one' });
       const third = await yard.ask({ tenant: 'two' });
-      assert.deepEqual(await turns(yard), [first.id, other, second, third]);
+      assert.deepEqual(await queueOrder(yard), [first.id, other, second, third]);
     },
   },
   {
@@ -70,7 +70,7 @@ export const REQUEST_CASES: readonly Case[] = [
     async run(yard) {
       const asked = Array.from({ length: 20 }, () => yard.newRequest());
       await yard.store.ask(asked.toReversed());
-      assert.deepEqual(await turns(yard), asked.map(({ id }) => id).reverse());
+      assert.deepEqual(await queueOrder(yard), asked.map(({ id }) => id).reverse());
     },
   },
   {
@@ -79,9 +79,9 @@ export const REQUEST_CASES: readonly Case[] = [
       await yard.store.ask(Array.from({ length: 50 }, () => yard.newRequest({ tenant: 'many' })));
       const late = await yard.ask({ tenant: 'late' });
       const later = await yard.ask({ tenant: 'later' });
-      const order = await turns(yard);
-      assert.ok(order.indexOf(late) <= 2, `its turn is ${order.indexOf(late)}`);
-      assert.ok(order.indexOf(later) <= 3, `its turn is ${order.indexOf(later)}`);
+      const order = await queueOrder(yard);
+      assert.ok(order.indexOf(late) <= 2, `its position is ${order.indexOf(late)}`);
+      assert.ok(order.indexOf(later) <= 3, `its position is ${order.indexOf(later)}`);
     },
   },
   {
@@ -106,7 +106,7 @@ export const REQUEST_CASES: readonly Case[] = [
       await yard.ask({ tenant: 'big', count: 10 });
       const small = await yard.ask({ tenant: 'small' });
       const next = await yard.ask({ tenant: 'big' });
-      const order = await turns(yard);
+      const order = await queueOrder(yard);
       assert.ok(order.indexOf(small) < order.indexOf(next));
     },
   },
@@ -204,6 +204,6 @@ export const REQUEST_CASES: readonly Case[] = [
   },
 ];
 
-async function turns(yard: Parameters<Case['run']>[0]): Promise<string[]> {
+async function queueOrder(yard: Parameters<Case['run']>[0]): Promise<string[]> {
   return (await yard.store.waiting(1_000)).map(({ id }) => id);
 }

@@ -74,17 +74,17 @@ export async function seedIdle(database: Database, types: readonly string[]): Pr
   return ids;
 }
 
-export function newRequest({ types, ...words }: RequestWords = {}): NewRequest {
+export function newRequest({ types, ...overrides }: RequestWords = {}): NewRequest {
   return {
     ...requirementsOf(types === undefined ? {} : { types }),
     id: newId(),
     count: 1,
     tenant: 'acme',
     source: 'holder',
-    run: 'somebody',
+    run: 'a client',
     attempt: null,
     expires_at: null,
-    ...words,
+    ...overrides,
   };
 }
 

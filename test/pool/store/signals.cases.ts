@@ -42,7 +42,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'runners of a batch that do not know their own id are told it, each another one',
+    name: 'runners of a batch that register without an id each get a different one',
     async run(yard) {
       const batch = yard.newId();
       const ids = await yard.plan(2, { id: batch });
@@ -53,9 +53,9 @@ export const SIGNAL_CASES: readonly Case[] = [
       );
       const say = (provider_id: string) =>
         yard.store.register({ runner_id: null, batch_id: batch, provider_id, address: 'host:1' });
-      const told = [await say(providerIdOf(ids[1]!)), await say(providerIdOf(ids[0]!))];
+      const registered = [await say(providerIdOf(ids[1]!)), await say(providerIdOf(ids[0]!))];
       assert.deepEqual(
-        told.map((orders) => orders?.runner_id),
+        registered.map((orders) => orders?.runner_id),
         [ids[1], ids[0]],
       );
       assert.equal((await say(providerIdOf(ids[1]!)))?.runner_id, ids[1]);
@@ -70,9 +70,9 @@ export const SIGNAL_CASES: readonly Case[] = [
       const ids = await yard.plan(2, { id: batch });
       const say = async (provider_id: string) =>
         (await yard.store.register({ runner_id: null, batch_id: batch, provider_id, address: null }))?.runner_id;
-      const told = [await say('i-one'), await say('i-two')];
-      assert.deepEqual(told.toSorted(), ids);
-      assert.equal(await say('i-one'), told[0]);
+      const registered = [await say('i-one'), await say('i-two')];
+      assert.deepEqual(registered.toSorted(), ids);
+      assert.equal(await say('i-one'), registered[0]);
       assert.equal(await say('i-three'), undefined);
     },
   },
@@ -287,7 +287,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       const held = await yard.request(request);
       assert.deepEqual([held.state, held.kept, held.expires_at], ['waiting', 2, null]);
       assert.deepEqual(await yard.holdersOf(request), [runners[0], runners[2]]);
-      assert.deepEqual(await yard.store.claimIdle(10), [], 'nobody else gets what it keeps');
+      assert.deepEqual(await yard.store.claimIdle(10), [], 'its remaining runners are not granted to others');
       assert.equal((await yard.request(other)).state, 'waiting');
       const [shortage] = await yard.store.shortages();
       assert.equal(shortage!.wanted, 1 + 2, 'one for the hold, two for who waits behind it');
@@ -306,7 +306,7 @@ export const SIGNAL_CASES: readonly Case[] = [
       await yard.store.terminate([runners[0]!], 'lost');
       assert.equal((await yard.request(request)).kept, 1);
       await yard.arrive();
-      assert.equal((await yard.request(request)).state, 'waiting', 'it lacks two, and gets them at one moment');
+      assert.equal((await yard.request(request)).state, 'waiting', 'it lacks two, and gets both at once');
       await yard.arrive();
       const [grant] = await yard.store.claimIdle(10);
       assert.equal((grant?.runners ?? (await yard.request(request)).runners).length, 3);

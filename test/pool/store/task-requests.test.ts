@@ -51,8 +51,8 @@ async function ask(count = 1): Promise<Asked> {
 
 async function askFor(task: string, count = 1, attempt = 1): Promise<string> {
   const id = derivedId(task, { ordinal: attempt });
-  const words = { ...requirementsOf(), count, tenant: 'acme', source: 'task' as const, run: task, attempt };
-  await store.ask([{ ...words, id, expires_at: null }]);
+  const fields = { ...requirementsOf(), count, tenant: 'acme', source: 'task' as const, run: task, attempt };
+  await store.ask([{ ...fields, id, expires_at: null }]);
   return id;
 }
 
@@ -172,7 +172,7 @@ test('a task paused before its start returns its runner, and gets one when it is
 });
 
 test('a canceled task needs no runner, even behind many requests that cannot be served', async () => {
-  await store.ask(many(120, () => newRequest({ types: ['nobody.has'] })));
+  await store.ask(many(120, () => newRequest({ types: ['unknown.type'] })));
   const waiting = await ask();
   await engine.cancel([waiting.task], 'not wanted');
   await sweep();

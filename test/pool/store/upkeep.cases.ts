@@ -263,8 +263,8 @@ export const VIEW_CASES: readonly Case[] = [
     async run(yard) {
       const idle = [await yard.arrive(), await yard.arrive({ resource_class: 'xlarge' })];
       const created = await yard.launch();
-      const ids = async (...words: Parameters<Yard['store']['list']>) =>
-        (await yard.store.list(...words)).map(({ id }) => id).sort();
+      const ids = async (...args: Parameters<Yard['store']['list']>) =>
+        (await yard.store.list(...args)).map(({ id }) => id).sort();
       const page = { offset: 0, limit: 10 };
       assert.deepEqual(await ids({}, page), [...idle, created].sort());
       assert.deepEqual(await ids({ state: 'idle' }, page), idle);

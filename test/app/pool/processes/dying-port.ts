@@ -18,11 +18,11 @@ export function dyingAt<Port extends object>(port: Port, point: YardPoint | null
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      const call = value.bind(target) as (...words: unknown[]) => unknown;
+      const call = value.bind(target) as (...args: unknown[]) => unknown;
       if (name !== point.method) return call;
-      return (...words: unknown[]) => {
+      return (...args: unknown[]) => {
         if (point.when === 'before') die();
-        const answer = call(...words);
+        const answer = call(...args);
         if (point.when === 'before') return answer;
         if (!(answer instanceof Promise)) return dyingAfter(answer as AsyncIterable<unknown>, die);
         return answer.then((settled: unknown) => {

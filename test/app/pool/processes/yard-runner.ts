@@ -46,7 +46,7 @@ const agent = new RunnerAgent({
   pulse_ms: PULSE_MS,
   farewell_ms: ALONE_MS,
   onClaimed: ({ epoch, request_id }) => {
-    note({ event: 'began', epoch, request: request_id });
+    note({ event: 'started', epoch, request: request_id });
     // Every other claim is kept until it is revoked.
     if (epoch % 2 === 1) setTimeout(() => void agent.finish(epoch), WORK_MS);
   },

@@ -16,7 +16,7 @@ const SCRIPT = join('..', 'app', 'pool', 'processes', 'yard-server.ts');
 const GONE_MS = 60_000;
 
 interface Note {
-  event: 'began' | 'revoked' | 'ended';
+  event: 'started' | 'revoked' | 'ended';
   runner: string;
   pid: number;
   epoch?: number;
@@ -120,8 +120,8 @@ export class Yard {
   }
 
   /** Requests that a runner started. */
-  begun(): Set<string> {
-    return new Set(this.#notes().flatMap(({ event, request }) => (event === 'began' && request ? [request] : [])));
+  started(): Set<string> {
+    return new Set(this.#notes().flatMap(({ event, request }) => (event === 'started' && request ? [request] : [])));
   }
 
   #notes(): Note[] {
@@ -138,15 +138,15 @@ export class Yard {
   #judge(): { claims: number; runners: number } {
     const notes = this.#notes();
     const pids = new Map<string, number>();
-    const begun = new Set<string>();
+    const started = new Set<string>();
     for (const { event, runner, pid, epoch } of notes) {
       assert.equal(pids.get(runner) ?? pid, pid, `the runner ${runner} was two processes`);
       pids.set(runner, pid);
-      if (event !== 'began') continue;
-      assert.ok(!begun.has(`${runner}/${epoch}`), `the claim ${epoch} of ${runner} was begun twice`);
-      begun.add(`${runner}/${epoch}`);
+      if (event !== 'started') continue;
+      assert.ok(!started.has(`${runner}/${epoch}`), `the claim ${epoch} of ${runner} was started twice`);
+      started.add(`${runner}/${epoch}`);
     }
-    return { claims: begun.size, runners: pids.size };
+    return { claims: started.size, runners: pids.size };
   }
 
   async close(): Promise<void> {

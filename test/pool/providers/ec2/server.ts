@@ -56,7 +56,7 @@ export class FakeEc2 {
   chosenType = 'm7i.large';
   hiddenFor = 0;
   pageMax = 1_000;
-  readonly #tokens = new Map<string, { words: string; answer: Xml; action: string }>();
+  readonly #tokens = new Map<string, { parameters: string; answer: Xml; action: string }>();
   readonly #server: Server;
   #made = 0;
 
@@ -99,7 +99,7 @@ export class FakeEc2 {
     try {
       if (trouble?.code === 'hang-up') return void response.destroy();
       if (trouble !== undefined && trouble.code !== 'drop-answer')
-        throw new QueryError(trouble.code, `told to: ${trouble.code}`, trouble.status ?? 400);
+        throw new QueryError(trouble.code, `simulated: ${trouble.code}`, trouble.status ?? 400);
       const answer = this.#once(action, query, body);
       if (trouble?.code === 'drop-answer') return void response.destroy();
       const xml = toXml(`${action}Response`, answer).replace('>', ` xmlns="${NAMESPACE}">`);
@@ -116,19 +116,19 @@ export class FakeEc2 {
   #once(action: string, query: QueryValue, body: string): Xml {
     const token = textAt(query, 'ClientToken');
     if (token === undefined) return this.#answer(action, query);
-    const words = body
+    const parameters = body
       .split('&')
       .filter((part) => !part.startsWith('ClientToken='))
       .sort()
       .join('&');
     const known = this.#tokens.get(token);
     if (known !== undefined) {
-      if (known.words !== words || known.action !== action)
+      if (known.parameters !== parameters || known.action !== action)
         throw new QueryError('IdempotentParameterMismatch', 'The parameters are not those of the first call.');
       return known.answer;
     }
     const answer = this.#answer(action, query);
-    this.#tokens.set(token, { words, answer, action });
+    this.#tokens.set(token, { parameters, answer, action });
     return answer;
   }
 

@@ -116,7 +116,7 @@ describe('the process provider', () => {
     const mark = records.processOf(first!);
     await other.launch(batch);
     assert.deepEqual(records.processOf(first!), mark);
-    assert.equal(becomeRunner(records.homeOf(first!), process.pid), null, 'somebody else is this runner');
+    assert.equal(becomeRunner(records.homeOf(first!), process.pid), null, 'another process is this runner');
     // It is not started again after its end, either.
     await one.terminate([first!]);
     await inState(other, first!, 'gone');
@@ -169,7 +169,7 @@ describe('the process provider', () => {
     for (const id of batch.runner_ids) await inState(provider, id, 'running');
     const records = new RunnerRecords(directory);
     process.kill(records.processOf(batch.runner_ids[0]!)!.pid, 'SIGKILL');
-    await eventually(() => ended.length === 1, 'the end was told');
+    await eventually(() => ended.length === 1, 'the end is reported');
     assert.deepEqual(ended[0], { id: batch.runner_ids[0], reason: 'its process ended (signal SIGKILL)' });
     // A mark whose PID now belongs to another process.
     const id = newId();
@@ -178,14 +178,14 @@ describe('the process provider', () => {
     provider.watch();
     assert.equal(ended.at(-1)?.id, id);
     provider.watch();
-    assert.equal(ended.length, 2, 'each is told once');
+    assert.equal(ended.length, 2, 'each is reported once');
   });
 
   it('reports why a runner failed to start', async () => {
     const provider = open('crash');
     const batch = batchOf(1);
     await provider.launch(batch);
-    await eventually(() => ended.length === 1, 'the end was told');
+    await eventually(() => ended.length === 1, 'the end is reported');
     assert.equal(ended[0]!.reason, 'its process ended (exit code 7)');
     assert.match(new RunnerRecords(directory).tail(batch.runner_ids[0]!, 400), /no such module/);
     assert.deepEqual(
@@ -198,7 +198,7 @@ describe('the process provider', () => {
     const provider = open('crash');
     for (let start = 1; start <= 3; start += 1) {
       await provider.launch(batchOf(1));
-      await eventually(() => ended.length === start, `the end of start ${start} was told`);
+      await eventually(() => ended.length === start, `the end of start ${start} is reported`);
     }
     await assert.rejects(provider.launch(batchOf(1)), (error) => {
       assert.ok(error instanceof LaunchFailure && error.fault === 'capacity');
