@@ -54,7 +54,7 @@ test('without capacity, launches are planned again with growing delays, and requ
   await scene.pass(10 * SECOND);
   assert.equal((await pool.request(id)).reason, 'there are none of these now');
   assert.match(pool.status().obstacles[0]?.reason ?? '', /failed: there are none of these now/);
-  assert.match(warnings[0] ?? '', /allow more instance types, or wait/);
+  assert.match(warnings[0] ?? '', /allow more types, or wait/);
   await scene.pass(30 * MINUTE);
   const calls = scene.launches();
   assert.ok(calls.length >= 8 && calls.length <= 16, `${calls.length} calls`);

@@ -147,7 +147,7 @@ test('warm runners are launched once per id, up to the limit', async () => {
   for (const other of others) {
     assert.match(
       await refusal(pool.provision(demandOf({ count: 3, ...other }), ID), 'IDEMPOTENCY_MISMATCH'),
-      /give another id/,
+      /use another ID/,
     );
   }
   const second = await pool.provision(demandOf({ count: 3 }));
@@ -238,7 +238,7 @@ test('a refresh completes all possible steps and reports failures', async () => 
   scene.provider.broken = 'list';
   const failed = await pool.refresh();
   assert.deepEqual([failed.orphans, failed.vanished], [0, 0]);
-  assert.match(failed.failures.join('\n'), /^the provider could not be listed: .*cannot list/);
+  assert.match(failed.failures.join('\n'), /^could not list the instances of the provider: .*cannot list/);
   scene.provider.broken = null;
   await scene.pass(MINUTE);
   assert.equal((await pool.refresh()).orphans, 1);

@@ -33,7 +33,7 @@ test('no runners beyond the limit are planned, and the status shows why', async 
   for (let count = 0; count < 5; count += 1) ids.push((await pool.hold(demandOf(), HOLD)).id);
   await scene.pass(10 * SECOND);
   assert.equal(scene.provider.instances.size, 3);
-  assert.match(pool.status().obstacles[0]?.reason ?? '', /all 3 runners .*HEDDLE_POOL_MAX_RUNNERS/);
+  assert.match(pool.status().obstacles[0]?.reason ?? '', /limit of 3 runners: .*HEDDLE_POOL_MAX_RUNNERS/);
   await pool.releaseHold(ids[0]!);
   await scene.pass(5 * SECOND);
   const states = await Promise.all(ids.map(async (id) => (await pool.request(id)).state));

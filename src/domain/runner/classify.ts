@@ -30,9 +30,9 @@ export function classify(
 export function faultOf(type: RunnerType, resourceClass: ResourceClass | undefined): string | null {
   if (resourceClass === undefined) return `the resource class ${type.resource_class} is not known`;
   const { name, cpu, memory_mib } = resourceClass;
-  if (type.cpu !== cpu) return `it has ${type.cpu} processors, and the class ${name} ${cpu}`;
+  if (type.cpu !== cpu) return `it has ${type.cpu} processors, but the class ${name} has ${cpu}`;
   if (type.memory_mib < memory_mib)
-    return `it has ${type.memory_mib} MiB of memory, and the class ${name} at least ${memory_mib}`;
+    return `it has ${type.memory_mib} MiB of memory, but the class ${name} has at least ${memory_mib}`;
   return null;
 }
 

@@ -245,6 +245,6 @@ test('runners are notified of changed orders, and the pool of new requests', asy
 
 test('a task request whose run is not an ID is refused', async () => {
   const { store } = await openField();
-  await assert.rejects(store.ask([newRequest({ source: 'task', run: 'a task' })]), /its run is no task's id: a task/);
+  await assert.rejects(store.ask([newRequest({ source: 'task', run: 'a task' })]), /its run is not a task ID: a task/);
   assert.equal(await store.request('unknown'), null);
 });

@@ -85,7 +85,7 @@ test('an expired token is replaced, by its age or after a refusal', async (t) =>
 test('without a metadata service, it is not an EC2 instance', async (t) => {
   const served = await serveMetadata(t);
   served.values.clear();
-  await assert.rejects(new InstanceMetadata(served.url, () => 0).identity(), /is it on EC2/);
+  await assert.rejects(new InstanceMetadata(served.url, () => 0).identity(), /run this on an EC2 instance/);
 });
 
 test('the script exports its variables unchanged, and terminates the instance when the agent ends', async () => {
