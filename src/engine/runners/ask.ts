@@ -21,12 +21,12 @@ const LOST_MAX = 500;
  * Requeues attempts that lost their runners, then requests runners for at most `limit` ready tasks without a request.
  */
 export async function askForRunners(context: EngineContext, desk: RunnerDesk, limit: number): Promise<RunnersAsked> {
-  if (!(await hasRunnerTasks(context.database, context.now()))) return { asked: 0, taken_back: 0, more: false };
-  const taken_back = await requeueLost(context);
+  if (!(await hasRunnerTasks(context.database, context.now()))) return { asked: 0, requeued: 0, more: false };
+  const requeued = await requeueLost(context);
   await recallStrays(context.database, STRAYS_MAX);
   const { seen, demands } = await demandOfTasks(context.database, limit, context.now());
   if (demands.length > 0) await desk.ask(demands.map(taskDemandOf));
-  return { asked: demands.length, taken_back, more: seen >= limit };
+  return { asked: demands.length, requeued, more: seen >= limit };
 }
 
 /** Returns the ID of the runner request of an attempt. */

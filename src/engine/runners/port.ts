@@ -32,7 +32,7 @@ export interface RunnersAsked {
   /** Tasks for which runners were requested. */
   asked: number;
   /** Attempts that were requeued because their runners are gone. */
-  taken_back: number;
+  requeued: number;
   /** Whether the pass reached its limit. */
   more: boolean;
 }

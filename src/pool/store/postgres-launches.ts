@@ -20,7 +20,7 @@ import type { StatementContext } from '../../store/runners/moment.ts';
 import { listRunners, readCensus, readSamples, readTypes } from '../../store/runners/reads.ts';
 import {
   countEnded,
-  forgetRunnerKinds,
+  deleteUnusedShapesAndTypes,
   forgetRunners,
   recordGone,
   readLeaving,
@@ -44,7 +44,7 @@ import type { KnownType, KnownTypes } from '../port/types.ts';
 import { runnerOfRow, usageOf } from './runner-of-row.ts';
 
 /** Returns the IDs of shapes and types, adding new ones together with their fits. */
-export interface RunnerKinds {
+export interface ShapesAndTypes {
   /** Returns one ID per item, in order. */
   shapeIds(tx: Queryable, requirements: readonly Requirements[]): Promise<number[]>;
   /** Returns one ID per item, in order. */
@@ -53,11 +53,11 @@ export interface RunnerKinds {
 
 export interface LaunchStoreOptions {
   readonly database: Database;
-  readonly kinds: RunnerKinds;
+  readonly shapesAndTypes: ShapesAndTypes;
   /** Time and policy for statements. */
   readonly context: () => StatementContext;
   /** Number of unused tenants, shapes and types that are kept. */
-  readonly kindsKept?: number;
+  readonly unusedKept?: number;
 }
 
 /** Store operations for launches, maintenance and status. */
@@ -84,7 +84,7 @@ export type LaunchStore = Pick<
 /** Maximum number of runners that one listing ends; the next listing ends the rest. */
 const VANISHED_MAX = 1_000;
 /** Unused rows are deleted only beyond this number. */
-const KINDS_KEPT = 1_000;
+const UNUSED_KEPT = 1_000;
 /** Maximum number of types that are listed. */
 const TYPES_MAX = 10_000;
 /** Maximum length of a launch failure reason. */
@@ -93,14 +93,14 @@ const INSTANCE_STATES = { gone: 0, stopping: 1, pending: 2, running: 2 } as cons
 
 export class PostgresLaunches implements LaunchStore, PoolHistory {
   readonly #database: Database;
-  readonly #kinds: RunnerKinds;
+  readonly #shapesAndTypes: ShapesAndTypes;
   readonly #context: () => StatementContext;
-  readonly #kindsKept: number;
+  readonly #unusedKept: number;
 
-  constructor({ database, kinds, context, kindsKept = KINDS_KEPT }: LaunchStoreOptions) {
-    this.#kindsKept = kindsKept;
+  constructor({ database, shapesAndTypes, context, unusedKept = UNUSED_KEPT }: LaunchStoreOptions) {
+    this.#unusedKept = unusedKept;
     this.#database = database;
-    this.#kinds = kinds;
+    this.#shapesAndTypes = shapesAndTypes;
     this.#context = context;
   }
 
@@ -116,7 +116,7 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
   async plan(batches: readonly NewBatch[], maxRunners: number | null = null): Promise<void> {
     if (batches.length === 0) return;
     await this.#database.transaction(async (tx) => {
-      const shapeIds = await this.#kinds.shapeIds(
+      const shapeIds = await this.#shapesAndTypes.shapeIds(
         tx,
         batches.map(({ requirements }) => requirements),
       );
@@ -147,7 +147,7 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
       const types = runners.map(({ instance_type, cpu, memory_mib }) => {
         return { resource_class: batch.resource_class, usage_class: usageClass, instance_type, cpu, memory_mib };
       });
-      const typeIds = types.length === 0 ? [] : await this.#kinds.typeIds(tx, types);
+      const typeIds = types.length === 0 ? [] : await this.#shapesAndTypes.typeIds(tx, types);
       const rows = runners.map(({ runner_id, provider_id }, index) => {
         return { runner_id, provider_id, type_id: typeIds[index]! };
       });
@@ -212,7 +212,7 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
 
   async forget(before: number, limit: number): Promise<number> {
     const forgotten = await forgetRunners(this.#database, iso(before), limit);
-    return forgotten + (await forgetRunnerKinds(this.#database, this.#kindsKept, limit));
+    return forgotten + (await deleteUnusedShapesAndTypes(this.#database, this.#unusedKept, limit));
   }
 
   async sample(): Promise<void> {

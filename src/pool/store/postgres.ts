@@ -67,7 +67,7 @@ export interface PostgresStoreOptions {
   /** Time for statements; null: the clock of the database, which is independent of clock skew between servers. */
   readonly now: () => string | null;
   /** Number of unused tenants, shapes and types that are kept (default 1,000). */
-  readonly kinds_kept?: number;
+  readonly unused_kept?: number;
 }
 
 /** The index is the code in the database. */
@@ -91,7 +91,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   readonly #asks: Coalescer<NewRequest, undefined>;
   readonly #claims: Coalescer<string, ServedRow | null>;
 
-  constructor({ database, classes, times, max_uses, now, kinds_kept }: PostgresStoreOptions) {
+  constructor({ database, classes, times, max_uses, now, unused_kept }: PostgresStoreOptions) {
     const timesText = JSON.stringify({ ...times, max_uses });
     const quietText = JSON.stringify({ ...times, max_uses, quiet: true });
     const { notify } = new NoticeQueue(database);
@@ -100,8 +100,8 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     this.#context = () => ({ now: now(), times: quietText, notify });
     const context = (): StatementContext => ({ now: now(), times: timesText });
     this.#launches = new PostgresLaunches({
-      ...{ database, kinds: this.#fits, context },
-      ...(kinds_kept === undefined ? {} : { kindsKept: kinds_kept }),
+      ...{ database, shapesAndTypes: this.#fits, context },
+      ...(unused_kept === undefined ? {} : { unusedKept: unused_kept }),
     });
     this.#asks = new Coalescer({
       flush: async (requests) => {

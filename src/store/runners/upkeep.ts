@@ -30,7 +30,7 @@ const RECONCILE: Statement = {
 
 const FORGET: Statement = { name: 'runners.forget', text: `select runner_forget($1::timestamptz, $2) as n` };
 
-const FORGET_KINDS: Statement = { name: 'runners.forget_kinds', text: `select runner_forget_kinds($1, $2) as n` };
+const DELETE_UNUSED: Statement = { name: 'runners.forget_kinds', text: `select runner_forget_kinds($1, $2) as n` };
 
 const SAMPLE: Statement = { name: 'runners.sample', text: `select runner_take_sample($1::timestamptz)` };
 
@@ -117,8 +117,8 @@ export async function forgetRunners(queryable: Queryable, before: string, limit:
 }
 
 /** Deletes unused tenants, shapes and types if there are more than `keep` of them. */
-export async function forgetRunnerKinds(queryable: Queryable, keep: number, limit: number): Promise<number> {
-  const [row] = await queryable.query<{ n: number }>(FORGET_KINDS, [keep, limit]);
+export async function deleteUnusedShapesAndTypes(queryable: Queryable, keep: number, limit: number): Promise<number> {
+  const [row] = await queryable.query<{ n: number }>(DELETE_UNUSED, [keep, limit]);
   return row!.n;
 }
 

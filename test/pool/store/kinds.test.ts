@@ -24,7 +24,7 @@ describe('shapes and types', () => {
   const counts = async () => (await database.query<{ tenants: number; shapes: number; types: number }>(COUNTS))[0]!;
 
   test('unused ones are deleted, and processes that cached them can still send requests', async () => {
-    const store = storeOn(database, {}, { kinds_kept: 2 });
+    const store = storeOn(database, {}, { unused_kept: 2 });
     const other = storeOn(database);
     const requests = many(12, (at) => newRequest({ types: [`t${at}.*`], tenant: `tenant ${at}` }));
     await store.ask(requests);
@@ -56,7 +56,7 @@ describe('shapes and types', () => {
   });
 
   test('types without runners are deleted with their fits', async () => {
-    const store = storeOn(database, {}, { kinds_kept: 2 });
+    const store = storeOn(database, {}, { unused_kept: 2 });
     await store.ask([newRequest()]);
     await seedIdle(
       database,
