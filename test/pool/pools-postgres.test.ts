@@ -72,7 +72,7 @@ test('several pools over one database serve all requests, launch within limits, 
     const asked = await Promise.all(
       demands.map((demand, at) => pools[at % POOLS]!.hold(demand, { ...hold, id: newId() })),
     );
-    await eventually(async () => (await pool.waiting(100)).length === 0, 'everybody is served', 60_000);
+    await eventually(async () => (await pool.waiting(100)).length === 0, 'every request is served', 60_000);
     const granted = await Promise.all(asked.map(({ id }) => pool.request(id)));
     const held = granted.flatMap(({ runners }) => runners.map(({ id }) => id));
     assert.equal(held.length, SINGLES + GANG);

@@ -342,7 +342,7 @@ test('each lost runner of a gang is reported once while the claim lasts', async 
   assert.deepEqual(lost, ['2: 8', '2: 9']);
   connection.orders = ordersOf({ epoch: 2 });
   await clock.advance(PULSE_MS);
-  assert.equal(lost.length, 2, 'what is over has lost nothing');
+  assert.equal(lost.length, 2, 'a finished claim loses no peers');
   await agent.stop();
 });
 

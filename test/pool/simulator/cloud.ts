@@ -82,7 +82,7 @@ export class Cloud implements RunnerProvider {
     const parameters = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
     const before = this.#answers.get(batch.id);
     if (before !== undefined && before.parameters !== parameters)
-      throw this.#options.chronicle.violation(`batch ${batch.id} is called in other parameters`);
+      throw this.#options.chronicle.violation(`batch ${batch.id} is repeated with other parameters`);
     const result = before?.result ?? this.#start(batch, dice.chance(troubles.partial));
     this.#answers.set(batch.id, { parameters, result });
     if (dice.chance(troubles.answerLost)) throw new LaunchFailure('unclear', 'the answer was lost');
