@@ -39,10 +39,10 @@ function newStore(): PostgresRunnerStore {
 
 test('several pools over one database serve all requests, launch within limits, and leave nothing behind', async () => {
   const agents: RunnerAgent[] = [];
-  const line = newStore();
+  const connection = newStore();
   const boot = (instance: FakeInstance): void => {
     const agent = new RunnerAgent({
-      line,
+      connection,
       registration: { runner_id: instance.runner_id, batch_id: null, provider_id: instance.provider_id, address: null },
       clock: systemClock,
       log: silentLogger,

@@ -129,7 +129,7 @@ export class Scene {
     const { bootMs = 2 * SECOND } = this.#options;
     if (bootMs === null || instance.runner_id === null) return;
     const agent = new RunnerAgent({
-      line: this.store,
+      connection: this.store,
       registration: { runner_id: instance.runner_id, batch_id: null, provider_id: instance.provider_id, address: null },
       clock: this.clock,
       log: silentLogger,

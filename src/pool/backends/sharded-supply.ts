@@ -53,9 +53,9 @@ export class Supply {
   put(candidates: readonly Candidate[]): void {
     for (const candidate of candidates) {
       const shard = shardOf(candidate.runner);
-      const candidates = this.#byShard.get(shard);
-      if (candidates === undefined) this.#byShard.set(shard, [candidate]);
-      else there.push(candidate);
+      const held = this.#byShard.get(shard);
+      if (held === undefined) this.#byShard.set(shard, [candidate]);
+      else held.push(candidate);
     }
   }
 

@@ -47,7 +47,7 @@ export class Machine {
       },
     });
     this.#agent = new RunnerAgent({
-      line: this.#mortal.line(store, 'agent'),
+      connection: this.#mortal.line(store, 'agent'),
       registration: { runner_id: isNamed ? runner_id : null, batch_id, provider_id, address: null },
       ...{ clock, log: silentLogger },
       onClaimed: (orders) => this.#start(orders),
