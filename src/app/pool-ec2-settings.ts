@@ -7,7 +7,7 @@ function named(name: string, fallback: string, description: string): kind.Settin
   return kind.text({ name, fallback, description, ...(fallback === '' ? { fallbackText: '-' } : {}) });
 }
 
-/** Settings of the provider `ec2`. Credentials come from where the AWS SDK finds them. */
+/** Settings of the provider `ec2`. Credentials come from the default chain of the AWS SDK. */
 export const POOL_EC2_SETTING_GROUPS = {
   'Runner pool: EC2': {
     ec2Region: named('HEDDLE_POOL_EC2_REGION', '', 'Region, such as eu-central-1; required with `ec2`'),
@@ -16,44 +16,44 @@ export const POOL_EC2_SETTING_GROUPS = {
       fallback: null,
       fallbackText: 'AWS',
       schemes: ['http', 'https'],
-      description: 'Where the EC2 API answers, where that is not AWS itself',
+      description: 'Endpoint of the EC2 API',
     }),
     ec2Pool: kind.checkedText({
       name: 'HEDDLE_POOL_EC2_POOL',
       fallback: 'heddle',
       allowed: '1 to 100 of A-Z a-z 0-9 . _ -',
       check: (given) => /^[A-Za-z0-9._-]{1,100}$/.test(given),
-      description: 'Names this pool among others of the account: everything that it launches is tagged with it',
+      description: 'Name of this pool, unique in the account; every instance is tagged with it',
     }),
     ec2Template: named(
       'HEDDLE_POOL_EC2_TEMPLATE',
       '',
-      'Launch template that exists: its id or name, and `:VERSION` where it is not the default one',
+      'ID or name of an existing launch template, with `:VERSION` for a version other than the default',
     ),
     ec2Image: named(
       'HEDDLE_POOL_EC2_IMAGE',
       '',
-      'Image of runners, with `heddle` in it; a launch template is made from it and the settings below',
+      'Image with `heddle` installed; a launch template is created from it and the settings below',
     ),
     ec2SecurityGroups: kind.list({
       name: 'HEDDLE_POOL_EC2_SECURITY_GROUPS',
       fallback: [],
       fallbackText: '-',
-      description: 'Ids of security groups, comma-separated',
+      description: 'IDs of security groups, comma-separated',
     }),
     ec2Subnets: kind.list({
       name: 'HEDDLE_POOL_EC2_SUBNETS',
       fallback: [],
-      fallbackText: 'what the template says',
-      description: 'Ids of subnets, comma-separated; the cheapest with room is taken',
+      fallbackText: 'subnet of the template',
+      description: 'IDs of subnets, comma-separated; EC2 picks the cheapest with capacity',
     }),
     ec2InstanceTypes: kind.list({
       name: 'HEDDLE_POOL_EC2_INSTANCE_TYPES',
       fallback: [],
-      fallbackText: 'what EC2 chooses by processors and memory',
+      fallbackText: 'chosen by EC2',
       allowed: 'a comma-separated list of CLASS=TYPE such as large=m7i.large',
       item: (given) => (TYPE.test(given) ? given : null),
-      description: 'Instance types of classes, first choices first: `large=m7i.large,large=m6i.large`',
+      description: 'Instance types of classes, in order of preference: `large=m7i.large,large=m6i.large`',
     }),
     ec2InstanceProfile: named('HEDDLE_POOL_EC2_INSTANCE_PROFILE', '', 'Name or ARN of an instance profile'),
     ec2KeyName: named('HEDDLE_POOL_EC2_KEY_NAME', '', 'Name of a key pair'),
@@ -65,12 +65,12 @@ export const POOL_EC2_SETTING_GROUPS = {
       item: (given) => (VARIABLE.test(given) ? given : null),
       secret: true,
       description:
-        'Variables of the runners’ environment, such as `DATABASE_URL=…`; whoever may read the launch template may read them',
+        'Environment variables of runners, such as `DATABASE_URL=…`; anyone who may read the launch template can read them',
     }),
     ec2UserData: named(
       'HEDDLE_POOL_EC2_USER_DATA',
       '',
-      'File with the script that an instance runs at its start; without one it runs `heddle worker --runner ec2` and shuts down after it',
+      'File with the startup script of an instance; by default it runs `heddle worker --runner ec2` and then shuts down',
     ),
   },
 } as const;

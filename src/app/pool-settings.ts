@@ -3,12 +3,12 @@ import * as kind from './setting.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A time of the pool, in milliseconds here and in seconds where it is set. */
+/** A duration: milliseconds in code, seconds in the setting. */
 function time(name: string, fallback: number, description: string, min = 50, max = DAY_MS): kind.Setting<number> {
   return kind.seconds({ name, fallback, min, max, description });
 }
 
-/** What names a file or holds JSON, or short forms; what is wrong within is told once everything else has been read. */
+/** A file name, JSON or a short form; its content is validated after all settings were read. */
 function structured(name: string, fallbackText: string, description: string): kind.Setting<string> {
   const check = (given: string): boolean => given !== '@';
   return kind.checkedText({
@@ -29,24 +29,24 @@ export const POOL_SETTING_GROUPS = {
       fallback: 'process',
       words: ['process', 'ec2', 'none'],
       description:
-        'What starts runners: `process` (of this machine), `ec2`, or `none`, which leaves it to other servers',
+        'Provider of runners: `process` (on this machine), `ec2`, or `none`, which leaves launching to other servers',
     }),
     runnerBackend: kind.choice({
       name: 'HEDDLE_POOL_BACKEND',
       fallback: 'postgres',
       words: ['postgres', 'sqs-classic', 'sqs-sharded'],
       description:
-        'Where idle runners are looked for: `postgres`, or the queues of `QUEUE_URL`, one for each class, or for each class, usage and type',
+        'Index of idle runners: `postgres`, or queues of `QUEUE_URL`, one per class (`sqs-classic`) or per class, usage and type (`sqs-sharded`)',
     }),
     runnerClasses: structured(
       'HEDDLE_POOL_CLASSES',
       'large, xlarge, 2xl, 4xl, 8xl, 12xl, 16xl',
-      'Resource classes: a JSON array of `{"name", "cpu", "memory_mib"}`, or `@FILE` with one; a class may say `idle_secs`, `register_secs`, `confirm_secs`, `claim_secs` and `max_uses` of its own',
+      'Resource classes: a JSON array of `{"name", "cpu", "memory_mib"}`, or `@FILE` with one; a class may override `idle_secs`, `register_secs`, `confirm_secs`, `claim_secs` and `max_uses`',
     ),
     runnerMinIdle: structured(
       'HEDDLE_POOL_MIN_IDLE',
       '-',
-      'Runners that stay idle: `large=2,xlarge/spot=1`, or a JSON array of `{"class", "usage", "count", "schedule", "time_zone"}`, or `@FILE` with one; `schedule` is a cron expression of the minutes when it holds',
+      'Minimum of idle runners: `large=2,xlarge/spot=1`, or a JSON array of `{"class", "usage", "count", "schedule", "time_zone"}`, or `@FILE` with one; `schedule` is a cron expression of the minutes when it applies',
     ),
     runnersMax: kind.integer({
       name: 'HEDDLE_POOL_MAX_RUNNERS',
@@ -54,28 +54,28 @@ export const POOL_SETTING_GROUPS = {
       fallbackText: '`8` with `process`, else `100`',
       min: 1,
       max: 100_000,
-      description: 'Most runners at once, all classes together',
+      description: 'Maximum number of runners, all classes together',
     }),
     runnerBatchMax: kind.integer({
       name: 'HEDDLE_POOL_BATCH_MAX',
       fallback: 20,
       min: 1,
       max: 1_000,
-      description: 'Most runners of one call to a provider',
+      description: 'Maximum number of runners in one call to a provider',
     }),
     runnerLaunchRate: kind.integer({
       name: 'HEDDLE_POOL_LAUNCH_RATE',
       fallback: 5,
       min: 1,
       max: 10_000,
-      description: 'Runners that all servers together launch in a second, in the long run',
+      description: 'Sustained launch rate of all servers together, runners per second',
     }),
     runnerLaunchBurst: kind.integer({
       name: 'HEDDLE_POOL_LAUNCH_BURST',
       fallback: 20,
       min: 1,
       max: 100_000,
-      description: 'Runners that they may launch at once after a pause; at least `HEDDLE_POOL_BATCH_MAX`',
+      description: 'Runners that may be launched at once after a pause; at least `HEDDLE_POOL_BATCH_MAX`',
     }),
     runnerMaxUses: kind.integer({
       name: 'HEDDLE_POOL_MAX_USES',
@@ -83,67 +83,71 @@ export const POOL_SETTING_GROUPS = {
       fallbackText: 'any number',
       min: 1,
       max: 1_000_000_000,
-      description: 'After so many tasks a runner ends and another takes its place',
+      description: 'Number of tasks after which a runner is replaced',
     }),
     runnerFrequencyTolerance: kind.integer({
       name: 'HEDDLE_POOL_FREQUENCY_TOLERANCE',
       fallback: 5,
       min: 1,
       max: 1_000,
-      description: 'How often a pickup meets one runner that does not fit before it holds its queue for exhausted',
+      description: 'How often a pickup may see the same unfitting runner before the queue counts as exhausted',
     }),
   },
   'Runner pool: times': {
-    runnerCreatedMs: time('HEDDLE_POOL_CREATED_SECS', 600_000, 'From the plan of a launch to its success'),
-    runnerRegisterMs: time('HEDDLE_POOL_REGISTER_SECS', 180_000, 'From a launch to the runner’s first sign of life'),
-    runnerConfirmMs: time('HEDDLE_POOL_CONFIRM_SECS', 10_000, 'From a claim to the runner’s word that it has begun'),
-    runnerClaimMs: time('HEDDLE_POOL_CLAIM_SECS', 300_000, 'Longest that a claim stays without having begun'),
-    runnerIdleMs: time('HEDDLE_POOL_IDLE_SECS', 300_000, 'How long a runner stays that nobody needs'),
-    runnerPulseMs: time('HEDDLE_POOL_PULSE_SECS', 5_000, 'Between two signs of life of a runner'),
+    runnerCreatedMs: time('HEDDLE_POOL_CREATED_SECS', 600_000, 'Timeout from planning a launch to its success'),
+    runnerRegisterMs: time(
+      'HEDDLE_POOL_REGISTER_SECS',
+      180_000,
+      'Timeout from a launch to the registration of the runner',
+    ),
+    runnerConfirmMs: time('HEDDLE_POOL_CONFIRM_SECS', 10_000, 'Timeout from a claim to its confirmation by the runner'),
+    runnerClaimMs: time('HEDDLE_POOL_CLAIM_SECS', 300_000, 'Maximum time of a claim that has not started'),
+    runnerIdleMs: time('HEDDLE_POOL_IDLE_SECS', 300_000, 'Time after which an unused runner ends'),
+    runnerPulseMs: time('HEDDLE_POOL_PULSE_SECS', 5_000, 'Heartbeat interval of a runner'),
     runnerFreshMs: time(
       'HEDDLE_POOL_FRESH_SECS',
       15_000,
-      'How old the last sign of life of a runner may be that is claimed',
+      'Maximum age of the last heartbeat of a runner that is claimed',
     ),
     runnerSilentMs: time(
       'HEDDLE_POOL_SILENT_SECS',
       30_000,
-      'Without a sign of life for so long a runner counts as silent, and as lost where it still is at a second look',
+      'Time without a heartbeat after which a runner counts as silent; it is marked lost if a second check confirms it',
     ),
     runnerDoubtMs: time(
       'HEDDLE_POOL_DOUBT_SECS',
       60_000,
-      'Least time between the two looks after which a runner is given up that its provider does not show, or one ended that nobody knows',
+      'Minimum time between two checks that mark a runner lost whose instance is missing, or terminate an instance without a runner',
     ),
     runnerPatienceMs: time(
       'HEDDLE_POOL_PATIENCE_SECS',
       10_000,
-      'After so long at the head a request for several runners holds back those behind it',
+      'Time at the head of the queue after which a request for several runners holds back those behind it',
     ),
     runnerFarewellMs: time(
       'HEDDLE_POOL_FAREWELL_SECS',
       60_000,
-      'How long after its time a runner that hears of nobody ends itself',
+      'Time after its deadline at which a runner that cannot reach the database ends itself',
     ),
     runnerAloneMs: time(
       'HEDDLE_POOL_ALONE_SECS',
       60_000,
-      'How long a runner of this machine lives on without the database; a sixth of it where the server that started it is gone too',
+      'How long a runner process survives without the database; a sixth of it if the server that started it is gone too',
     ),
     runnerRequeueDelayMs: time(
       'HEDDLE_POOL_REQUEUE_DELAY_SECS',
       3_000,
-      'How long the message of a runner that did not fit stays hidden, with queues',
+      'With queues: how long the message of a runner that did not fit stays hidden',
       0,
       900_000,
     ),
     runnerVisibilityMs: time(
       'HEDDLE_POOL_VISIBILITY_SECS',
       30_000,
-      'How long a message is held while its runner is claimed, with queues',
+      'With queues: how long a message is held while its runner is claimed',
       1_000,
       12 * HOUR_MS,
     ),
-    runnerKeepMs: time('HEDDLE_POOL_KEEP_SECS', DAY_MS, 'How long runners that ended stay listed', 1_000, 365 * DAY_MS),
+    runnerKeepMs: time('HEDDLE_POOL_KEEP_SECS', DAY_MS, 'Retention of ended runners', 1_000, 365 * DAY_MS),
   },
 } as const;

@@ -3,46 +3,46 @@ import { derivedId } from '../runtime/derived-id.ts';
 import type { PoolContext } from './context.ts';
 import type { ClassCensus, NewBatch } from './port/store.ts';
 
-/** Maker of the ids of launches that nobody asked for. */
-export const WARM_MAKER = '018bcfe5-6800-7000-8000-000000000001';
+/** Namespace of the ids of launches that keep runners idle, which no request caused. */
+export const WARM_NAMESPACE = '018bcfe5-6800-7000-8000-000000000001';
 
 export interface Planned {
   readonly requirements: Requirements;
   readonly count: number;
-  /** What the ids are derived from: the same for whoever plans the same, so that it is planned once. */
-  readonly maker: string;
+  /** Namespace that ids are derived from. Processes that make the same plan derive the same ids, so it is made once. */
+  readonly namespace: string;
   readonly key: string;
-  /** Whatever else its runners' ids are derived from: another demand under the same key finds none of its runners. */
+  /** Also part of the runners' ids, so that a different demand under the same key does not match existing runners. */
   readonly demand?: Demand;
-  /** Created runners of the shape that were seen; null: whatever there is. */
+  /** Created runners of the shape that the planner saw; null: any number. */
   readonly coming: number | null;
 }
 
-/** Batches of so many runners; null where the class is not one of this pool. */
+/** Splits a plan into launch batches; null if this pool does not have the class. */
 export function batchesOf({ policy, provider }: PoolContext, planned: Planned): NewBatch[] | null {
-  const { requirements, maker, key, demand, coming } = planned;
+  const { requirements, namespace, key, demand, coming } = planned;
   const resourceClass = policy.classes.find(({ name }) => name === requirements.resource_class);
   if (resourceClass === undefined) return null;
   const batches: NewBatch[] = [];
   for (let left = planned.count; left > 0; left -= policy.batch_max) {
-    const id = derivedId(maker, { key: `${key}/${batches.length}` });
+    const id = derivedId(namespace, { key: `${key}/${batches.length}` });
     const size = Math.min(left, policy.batch_max);
-    const runnerMaker = demand === undefined ? id : derivedId(id, { key: `${demand.count} ${shapeKeyOf(demand)}` });
+    const runnerNamespace = demand === undefined ? id : derivedId(id, { key: `${demand.count} ${shapeKeyOf(demand)}` });
     batches.push({
       id,
       provider: provider.name,
       requirements,
       cpu: resourceClass.cpu,
-      // Whoever asks for more memory than the class has at least needs a type that has it.
+      // A request for more memory than the minimum of the class needs an instance type that has it.
       memory_mib: Math.max(resourceClass.memory_mib, requirements.memory_mib ?? 0),
-      runner_ids: Array.from({ length: size }, (_, ordinal) => derivedId(runnerMaker, { ordinal })),
+      runner_ids: Array.from({ length: size }, (_, ordinal) => derivedId(runnerNamespace, { ordinal })),
       ...(coming === null ? {} : { coming }),
     });
   }
   return batches;
 }
 
-/** Runners that have not ended. */
+/** Counts the runners that have not ended. */
 export function aliveIn(census: readonly ClassCensus[]): number {
   return census.reduce((sum, { created, idle, claimed, running }) => sum + created + idle + claimed + running, 0);
 }

@@ -7,17 +7,17 @@ import type { PoolHistory } from './port/history.ts';
 import type { RunnerProvider } from './port/provider.ts';
 import type { LaunchRate, PoolTimes, RunnerStore } from './port/store.ts';
 
-/** So many idle runners of a class stay there, at the times of a schedule. */
+/** Minimum number of idle runners of a class, at the times of a schedule. */
 export interface MinIdle {
   readonly resource_class: string;
   readonly usage_class: UsageClass;
   readonly count: number;
-  /** Cron expression of the minutes when it holds, with its time zone; null: always. */
+  /** Cron expression of the minutes when the minimum applies, in `time_zone`; null: always. */
   readonly schedule: string | null;
   readonly time_zone: string;
 }
 
-/** What a class may have of its own: times in milliseconds, and the claims after which a runner ends. */
+/** Settings that a class may override: times in milliseconds, and the number of claims after which a runner ends. */
 export interface ClassTimes extends Pick<PoolTimes, 'register_ms' | 'confirm_ms' | 'claim_ms' | 'idle_ms'> {
   /** Null: any number. */
   readonly max_uses: number | null;
@@ -26,17 +26,17 @@ export interface ClassTimes extends Pick<PoolTimes, 'register_ms' | 'confirm_ms'
 export interface PoolPolicy {
   readonly classes: readonly ResourceClass[];
   readonly times: PoolTimes;
-  /** By class, what it has of its own; absent: nothing. */
+  /** Overrides by class; absent: none. */
   readonly class_times?: Readonly<Record<string, Partial<ClassTimes>>>;
-  /** Most runners that are not terminated, all classes together. */
+  /** Maximum number of runners that are not terminated, across all classes. */
   readonly max_runners: number;
-  /** Most runners of one call to a provider. */
+  /** Maximum number of runners in one call to a provider. */
   readonly batch_max: number;
   readonly launch_rate: LaunchRate;
   readonly min_idle: readonly MinIdle[];
-  /** Claims after which a runner ends; null: any number. */
+  /** Number of claims after which a runner ends; null: unlimited. */
   readonly max_uses: number | null;
-  /** How long what ended is kept for people to look at. */
+  /** Retention of ended runners and requests, milliseconds. */
   readonly keep_ms: number;
 }
 
@@ -55,17 +55,17 @@ export interface PoolMetrics {
   reaped(what: 'orphan' | 'vanished', count: number): void;
 }
 
-/** What every part of the pool works with. */
+/** Dependencies shared by all parts of the pool. */
 export interface PoolContext {
   readonly store: RunnerStore;
   readonly backend: PoolBackend;
-  /** Launches go to this one. */
+  /** Provider that launches runners. */
   readonly provider: RunnerProvider;
   readonly policy: PoolPolicy;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: PoolMetrics;
-  /** Where the pool is noted minute by minute. */
+  /** Receives one sample of the pool per minute. */
   readonly history?: PoolHistory;
 }

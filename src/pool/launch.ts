@@ -5,8 +5,8 @@ import type { LaunchHealth } from './launch-health.ts';
 import type { LaunchObstacle } from './pool-port.ts';
 import { LaunchFailure, type LaunchBatch, type LaunchFault, type LaunchResult } from './port/provider.ts';
 
-const BATCHES_A_PASS = 8;
-/** Longer than a call may take, so that two processes do not make the same one at once. */
+const BATCHES_PER_PASS = 8;
+/** Longer than the timeout of a call, so that two processes do not make the same call concurrently. */
 const LEASE_MS = 120_000;
 const CALL_MS = 90_000;
 const THROTTLED_BACKOFF = { base_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0.5 };
@@ -14,11 +14,11 @@ const UNCLEAR_BACKOFF = { base_ms: 500, factor: 2, max_ms: 30_000, jitter: 0.5 }
 const REASON_CHARS_MAX = 500;
 const DELAYED_MAX = 100;
 
-/** Makes the launches that are planned. A call that may have been made before is made again with the same words. */
+/** Executes planned launches. A call that may already have been made is repeated with the same arguments. */
 export class Launcher {
   readonly #context: PoolContext;
   readonly #health: LaunchHealth;
-  /** Launches that this process tries again, by batch. */
+  /** Launches that this process will retry, by batch. */
   readonly #delayed = new Map<string, LaunchObstacle & { readonly retry_at: number }>();
 
   constructor(context: PoolContext, health: LaunchHealth) {
@@ -26,7 +26,7 @@ export class Launcher {
     this.#health = health;
   }
 
-  /** What holds back launches that are planned already. */
+  /** Reasons why planned launches are delayed. */
   get obstacles(): readonly LaunchObstacle[] {
     return [...this.#delayed.values()];
   }
@@ -34,16 +34,16 @@ export class Launcher {
   async runOnce(): Promise<'again' | 'idle'> {
     const { store, provider, policy } = this.#context;
     this.#forgetTaken();
-    const batches = await store.takeBatches(provider.name, BATCHES_A_PASS, LEASE_MS, policy.launch_rate);
+    const batches = await store.takeBatches(provider.name, BATCHES_PER_PASS, LEASE_MS, policy.launch_rate);
     if (batches.length === 0) return 'idle';
     const outcomes = await Promise.allSettled(batches.map((batch) => this.#launch(batch)));
-    // One that could not be written down is made again when its lease is over, and answers the same.
+    // A launch that could not be recorded is repeated when its lease expires, with the same result.
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return 'again';
   }
 
-  /** Another process may have made the try, or found that it is over. */
+  /** Another process may have retried the launch or abandoned it. */
   #forgetTaken(): void {
     const before = this.#context.clock.now() - LEASE_MS;
     for (const [id, { retry_at }] of this.#delayed) if (retry_at < before) this.#delayed.delete(id);
@@ -70,8 +70,8 @@ export class Launcher {
     const { fault, reason } = faultOf(error);
     const retryAt = this.#retryAt(batch, fault);
     const fields = { batch: batch.id, provider: provider.name, fault, tries: batch.tries + 1, err: error };
-    if (retryAt === null) log.warn(fields, `A launch of ${batch.runner_ids.length} runners failed: ${REMEDIES[fault]}`);
-    else log.info(fields, 'A launch is tried again');
+    if (retryAt === null) log.warn(fields, `launch of ${batch.runner_ids.length} runners failed: ${REMEDIES[fault]}`);
+    else log.info(fields, 'launch failed; retrying');
     await store.launchFailed(batch.id, reason, retryAt);
     if (retryAt !== null && this.#delayed.size < DELAYED_MAX)
       this.#delayed.set(batch.id, { requirements: batch.requirements, reason, retry_at: retryAt });
@@ -79,13 +79,13 @@ export class Launcher {
     if (retryAt === null) this.#health.failed(batch.requirements, reason, fault === 'refused' ? 'refused' : 'capacity');
   }
 
-  /** Null: it is given up. */
+  /** Null: the launch is abandoned. */
   #retryAt(batch: LaunchBatch, fault: LaunchFault): number | null {
     const { clock, random, policy } = this.#context;
     if (fault === 'capacity' || fault === 'refused') return null;
     const backoff = fault === 'throttled' ? THROTTLED_BACKOFF : UNCLEAR_BACKOFF;
     const at = clock.now() + backoffMs(backoff, batch.tries + 1, () => random.next());
-    // Its runners are given up then, whatever the provider says.
+    // By then its runners have been ended, whatever the provider answers.
     return at < batch.planned_at + policy.times.created_ms ? at : null;
   }
 
@@ -95,15 +95,15 @@ export class Launcher {
 }
 
 const REMEDIES = {
-  throttled: 'the provider took no more calls; lower HEDDLE_POOL_LAUNCH_RATE',
-  capacity: 'the provider has none of these now; allow more instance types, or wait',
-  refused: 'the provider refuses such launches; see the reason, and mend the settings or the rights of this server',
-  unclear: 'the provider gave no clear answer for too long; see the reason, and look for an outage of it',
+  throttled: 'the provider throttled the calls; lower HEDDLE_POOL_LAUNCH_RATE',
+  capacity: 'the provider has no capacity for these instance types; allow more types, or wait',
+  refused: 'the provider refused the launch; see the reason, then fix the settings or the permissions of this server',
+  unclear: 'the provider gave no definite answer in time; see the reason, and check the provider for an outage',
 } as const satisfies Record<LaunchFault, string>;
 
 function faultOf(error: unknown): { fault: LaunchFault; reason: string } {
   const message = error instanceof Error ? error.message : String(error);
   const reason = message.slice(0, REASON_CHARS_MAX);
-  // What is no answer of the provider leaves open whether it started anything.
+  // Without an answer from the provider, instances may or may not have started.
   return { fault: error instanceof LaunchFailure ? error.fault : 'unclear', reason };
 }

@@ -11,7 +11,7 @@ export interface IdleTarget {
   readonly count: number;
 }
 
-/** How many idle runners of each class and usage stay at a moment: the most that any entry which holds then says. */
+/** Minimum number of idle runners of each class and usage class: the highest of all entries that apply at the time. */
 export class IdleTargets {
   readonly #entries: readonly { readonly entry: MinIdle; readonly cron: Cron | null }[];
 

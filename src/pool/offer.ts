@@ -2,15 +2,15 @@ import type { RunnerMessage } from '../domain/runner/runner.ts';
 import type { PoolContext } from './context.ts';
 
 const PAGE = 500;
-/** An idle runner that nobody has found for so long is offered again: the message about it may be lost. */
+/** An idle runner that was not claimed for this long is offered again, since its message may be lost. */
 const OFFER_AGAIN_MS = 120_000;
 const PAGES_MAX = 100;
 
-/** Tells the backend of idle runners. */
+/** Offers idle runners to the backend. */
 export class Offerer {
   readonly #context: PoolContext;
-  /** Taken from the store as offered, and not told yet. */
-  #untold: readonly RunnerMessage[] = [];
+  /** Marked as offered in the store, but not sent to the backend yet. */
+  #pending: readonly RunnerMessage[] = [];
 
   constructor(context: PoolContext) {
     this.#context = context;
@@ -20,9 +20,9 @@ export class Offerer {
     return (await this.#offer(this.#context.clock.now() - OFFER_AGAIN_MS)) >= PAGE ? 'again' : 'idle';
   }
 
-  /** Tells of every idle runner, whether it was told before or not; returns how many. */
+  /** Offers every idle runner, including those offered before; returns how many. */
   async offerAll(): Promise<number> {
-    // What is offered from now on has been told of meanwhile.
+    // Excludes runners that are offered while this runs.
     const before = this.#context.clock.now();
     let offered = 0;
     for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -35,14 +35,14 @@ export class Offerer {
 
   async #offer(before: number): Promise<number> {
     const { backend, store, clock } = this.#context;
-    // That one looks into the store itself.
+    // The PostgreSQL backend reads the store directly.
     if (backend.driver === 'postgres') return 0;
-    if (this.#untold.length === 0) this.#untold = await store.unoffered(PAGE, before);
-    const count = this.#untold.length;
+    if (this.#pending.length === 0) this.#pending = await store.unoffered(PAGE, before);
+    const count = this.#pending.length;
     const now = clock.now();
-    const fresh = this.#untold.filter(({ threshold }) => threshold > now);
+    const fresh = this.#pending.filter(({ threshold }) => threshold > now);
     if (fresh.length > 0) await backend.offer(fresh);
-    this.#untold = [];
+    this.#pending = [];
     return count;
   }
 }

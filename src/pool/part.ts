@@ -4,17 +4,17 @@ import { Loop } from '../runtime/loop.ts';
 import type { PartStatus } from './pool-port.ts';
 
 export interface PartOptions {
-  /** What it does, as in `the pool could not NAME`. */
+  /** A verb phrase that completes `the pool could not NAME`. */
   readonly name: string;
   readonly intervalMs: number;
-  /** What to do where it fails again and again. */
+  /** What the operator should do if it keeps failing. */
   readonly remedy: string;
   readonly clock: Clock;
   readonly log: Logger;
   runOnce(signal: AbortSignal): Promise<'again' | 'idle'>;
 }
 
-/** A part of the pool that runs by itself: one that fails is told of with its remedy, and keeps no other from running. */
+/** An independent loop of the pool. A failure is logged with its remedy and does not affect other parts. */
 export class Part {
   readonly loop: Loop;
   readonly #options: PartOptions;
@@ -37,7 +37,7 @@ export class Part {
     return { name: this.#options.name, succeeded_at: this.#succeededAt, error: this.#error };
   }
 
-  /** @throws an error whose message says what to do, with what failed as its cause */
+  /** @throws Error with the remedy in its message and the original error as its cause */
   async runOnce(signal: AbortSignal = new AbortController().signal): Promise<'again' | 'idle'> {
     const { name, remedy, clock } = this.#options;
     try {

@@ -11,7 +11,7 @@ import { Replenisher } from './replenish.ts';
 import { Server } from './serve.ts';
 import { forgetOnce, Sweeper } from './sweep.ts';
 
-/** How often each part looks without being woken, milliseconds. */
+/** Interval of each part when it is not woken earlier, milliseconds. */
 export interface PoolIntervals {
   readonly serve_ms: number;
   readonly provision_ms: number;
@@ -38,17 +38,17 @@ export const POOL_INTERVALS: PoolIntervals = {
   sample_ms: 60_000,
 };
 
-const DATABASE = 'it goes on by itself once the database can be reached';
-const QUEUE = 'see that the database and the queue service can be reached';
-const PROVIDER = 'see that the provider can be reached and that this server may use it';
+const DATABASE = 'it resumes as soon as the database is reachable';
+const QUEUE = 'check that the database and the queue service are reachable';
+const PROVIDER = 'check that the provider is reachable and that this server has permission to use it';
 
 export interface PoolOptions {
   readonly intervals?: Partial<PoolIntervals>;
-  /** False: this process launches nothing and ends no instances, which is left to others. True by default. */
+  /** False: this process leaves launching and terminating instances to other processes. Default: true. */
   readonly launches?: boolean;
 }
 
-/** The parts of a pool, and what they wake. */
+/** The parts of a pool, and which parts each of them wakes. */
 export class PoolParts {
   readonly health: LaunchHealth;
   readonly targets: IdleTargets;
@@ -77,12 +77,12 @@ export class PoolParts {
     const every = { ...POOL_INTERVALS, ...intervals };
     this.parts = [
       this.#part('serve requests', every.serve_ms, QUEUE, (signal) => this.server.runOnce(signal)),
-      this.#part('end what is past its time', every.sweep_ms, DATABASE, () => this.#sweep()),
-      this.#part('forget what ended long ago', every.forget_ms, DATABASE, async () =>
+      this.#part('end overdue runners', every.sweep_ms, DATABASE, () => this.#sweep()),
+      this.#part('delete old records', every.forget_ms, DATABASE, async () =>
         (await forgetOnce(context)) ? 'again' : 'idle',
       ),
-      ...this.#noting(every),
-      ...(launches ? this.#launching(every) : []),
+      ...this.#reportingParts(every),
+      ...(launches ? this.#launchingParts(every) : []),
     ];
     this.#byName = new Map(this.parts.map((part) => [part.status.name, part]));
   }
@@ -91,13 +91,13 @@ export class PoolParts {
     for (const name of names) this.#byName.get(name)?.loop.wake();
   }
 
-  #noting(every: PoolIntervals): Part[] {
+  #reportingParts(every: PoolIntervals): Part[] {
     const parts: Part[] = [];
     if (this.#context.backend.driver !== 'postgres')
       parts.push(this.#part('offer idle runners', every.offer_ms, QUEUE, () => this.offerer.runOnce()));
     if (this.#context.history !== undefined)
       parts.push(
-        this.#part('note how it stands', every.sample_ms, DATABASE, async () => {
+        this.#part('record history', every.sample_ms, DATABASE, async () => {
           await sampleOnce(this.#context);
           return 'idle';
         }),
@@ -105,7 +105,7 @@ export class PoolParts {
     return parts;
   }
 
-  #launching(every: PoolIntervals): Part[] {
+  #launchingParts(every: PoolIntervals): Part[] {
     return [
       this.#part('plan launches', every.provision_ms, DATABASE, () => this.#provision()),
       this.#part('keep runners idle', every.replenish_ms, DATABASE, async () => {
@@ -117,7 +117,7 @@ export class PoolParts {
         await this.reaper.terminateLeaving();
         return 'idle';
       }),
-      this.#part('compare the provider with the store', every.reap_ms, PROVIDER, async () => {
+      this.#part('reconcile with the provider', every.reap_ms, PROVIDER, async () => {
         await this.reaper.reconcile();
         return 'idle';
       }),
@@ -125,15 +125,15 @@ export class PoolParts {
   }
 
   async #sweep(): Promise<'again' | 'idle'> {
-    const { ended, stirred, again } = await this.sweeper.runOnce();
-    if (stirred) this.wake('serve requests');
+    const { ended, changed, again } = await this.sweeper.runOnce();
+    if (changed) this.wake('serve requests');
     if (ended > 0) this.wake('end instances', 'keep runners idle');
     return again ? 'again' : 'idle';
   }
 
   async #launch(): Promise<'again' | 'idle'> {
     const outcome = await this.launcher.runOnce();
-    // Runners that ended during their launch have an instance only now.
+    // A runner that ended during its launch gets its instance only now.
     if (outcome === 'again') this.wake('end instances');
     return outcome;
   }
@@ -142,7 +142,7 @@ export class PoolParts {
     const { planned, evicted } = await this.provisioner.runOnce();
     if (planned > 0) this.wake('launch runners');
     if (evicted > 0) this.wake('end instances');
-    // The next one in turn may lack room, too.
+    // The next request in the queue may need evictions, too.
     return evicted > 0 ? 'again' : 'idle';
   }
 
@@ -162,9 +162,9 @@ export type PartName =
   | 'plan launches'
   | 'keep runners idle'
   | 'launch runners'
-  | 'end what is past its time'
+  | 'end overdue runners'
   | 'end instances'
-  | 'compare the provider with the store'
+  | 'reconcile with the provider'
   | 'offer idle runners'
-  | 'forget what ended long ago'
-  | 'note how it stands';
+  | 'delete old records'
+  | 'record history';

@@ -5,27 +5,27 @@ import type { PoolPolicy } from './context.ts';
 import type { PoolSample } from './port/history.ts';
 import type { ClassCensus, RequestWithRunners, RunnerFilter, RunnerRequest } from './port/store.ts';
 
-/** A class, and how many idle runners of it stay now. */
+/** A class with its current minimum of idle runners. */
 export interface PoolClass extends ResourceClass {
   readonly min_idle: readonly { readonly usage_class: UsageClass; readonly count: number }[];
 }
 
-/** What holds back launches, as this process knows it. */
+/** A reason why launches are held back, as far as this process knows. */
 export interface LaunchObstacle {
-  /** Null: it concerns all launches. */
+  /** Null: applies to all launches. */
   readonly requirements: Requirements | null;
-  /** One sentence with its remedy. */
+  /** One sentence that includes the remedy. */
   readonly reason: string;
-  /** Milliseconds since the epoch; null: when something changes. */
+  /** Milliseconds since the epoch; null: not before something changes. */
   readonly retry_at: number | null;
 }
 
-/** One of the parts that this process runs. */
+/** Status of one part of the pool in this process. */
 export interface PartStatus {
   readonly name: string;
-  /** Milliseconds since the epoch of its last pass that did not fail; null before the first. */
+  /** Milliseconds since the epoch of its last successful pass; null before the first. */
   readonly succeeded_at: number | null;
-  /** What its last pass failed of; null where it did not. */
+  /** Error of the last pass; null if it succeeded. */
   readonly error: string | null;
 }
 
@@ -33,84 +33,84 @@ export interface PoolStatus {
   readonly backend: string;
   readonly provider: string;
   readonly max_runners: number;
-  /** What this process goes by. */
+  /** Policy in effect in this process. */
   readonly policy: PoolPolicy;
   readonly parts: readonly PartStatus[];
   readonly obstacles: readonly LaunchObstacle[];
 }
 
 export interface HoldOptions {
-  /** A UUID; the same one asks for the same request again. Null: a new one. */
+  /** A UUID that makes the call idempotent; null: a new request. */
   readonly id: string | null;
-  /** What the holder calls itself, 1 to 200 characters. */
+  /** Name of the holder, 1 to 200 characters. */
   readonly holder: string;
-  /** Whom it is fair to; null: the holder. */
+  /** Tenant that fairness applies to; null: the holder. */
   readonly tenant: string | null;
-  /** How long it waits, milliseconds; null: as long as it takes. */
+  /** Maximum wait, milliseconds; null: unlimited. */
   readonly wait_ms: number | null;
 }
 
 export interface Provisioned {
-  /** They are to be launched, and idle once they have come. */
+  /** Runners that will be launched; they become idle when they register. */
   readonly runner_ids: readonly string[];
-  /** How many of those asked for are left out. */
+  /** Number of requested runners that are not launched. */
   readonly left_out: number;
-  /** Why; null where none is. */
+  /** Why runners were left out; null if none were. */
   readonly reason: string | null;
 }
 
 export interface Refreshed {
-  /** What the provider changed of what launches need, one line each. */
+  /** Changes that the provider made to its launch configuration, one line each. */
   readonly changes: readonly string[];
-  /** Runners that were ended since their time was over. */
+  /** Overdue runners that were ended. */
   readonly ended: number;
-  /** Runners that the provider was told to end. */
+  /** Runners whose instances the provider was asked to terminate. */
   readonly terminated: number;
-  /** Instances without a runner that were ended. */
+  /** Instances without a runner that were terminated. */
   readonly orphans: number;
   /** Runners without an instance that were ended. */
   readonly vanished: number;
-  /** Idle runners that the backend was told of again. */
+  /** Idle runners that were offered to the backend again. */
   readonly offered: number;
-  /** What failed, each with its remedy; the rest was done. */
+  /** Steps that failed, each with its remedy; the other steps were completed. */
   readonly failures: readonly string[];
 }
 
 /**
- * What people and programs may ask of the pool. Every method throws HeddleError for what its caller can mend
+ * Operations of the pool for users and API clients. Every method throws HeddleError for errors that the caller can fix
  * (VALIDATION_FAILED, NOT_FOUND, CONFLICT, IDEMPOTENCY_MISMATCH).
  */
 export interface PoolOperations {
   classes(): readonly PoolClass[];
   status(): PoolStatus;
   census(): Promise<ClassCensus[]>;
-  /** @param page at most 1,000 at once */
+  /** @param page at most 1,000 runners */
   runners(filter: RunnerFilter, page: { offset: number; limit: number }): Promise<Runner[]>;
-  /** Requests that wait, in the order of their turn, at most 1,000. */
+  /** Returns the waiting requests in queue order, at most 1,000. */
   waiting(limit: number): Promise<RunnerRequest[]>;
-  /** Requests that have their runners, the latest grant first, at most 1,000. */
+  /** Returns the granted requests, the latest grant first, at most 1,000. */
   granted(limit: number): Promise<RunnerRequest[]>;
   /** @throws HeddleError NOT_FOUND */
   request(id: string): Promise<RequestWithRunners>;
-  /** Those of these requests that there are, at most 1,000. */
+  /** Returns those of the given requests that exist, at most 1,000. */
   requests(ids: readonly string[]): Promise<RequestWithRunners[]>;
-  /** Runs `ring` whenever requests of holders may have been settled; returns how to stop that. */
+  /** Calls `ring` whenever holds may have been settled; returns a function that unsubscribes. */
   onSettled(ring: () => void): () => void;
-  /** Samples of the last so many milliseconds, oldest first; empty where none are taken. */
+  /** Returns the samples of the last `sinceMs` milliseconds, oldest first; empty if no history is recorded. */
   history(sinceMs: number): Promise<PoolSample[]>;
 
-  /** Launches runners that nobody waits for. With an id, asking again launches nothing more. */
+  /** Launches runners in advance. Repeating a call with the same id launches nothing more. */
   provision(demand: Demand, id?: string): Promise<Provisioned>;
-  /** Asks for runners; answers at once, granted or waiting. `request` tells how it goes on. */
+  /** Requests runners and returns at once, granted or waiting; poll `request` for progress. */
   hold(demand: Demand, options: HoldOptions): Promise<RequestWithRunners>;
-  /** Ends a holder's request, waiting or granted; its runners are free again. */
+  /** Ends a hold, waiting or granted, and frees its runners. */
   releaseHold(id: string): Promise<RequestWithRunners>;
-  /** Ends the holders' requests that these runners were claimed for; returns how many runners were. */
+  /** Ends the holds that these runners were claimed for; returns how many of the runners were claimed. */
   release(runnerIds: readonly string[]): Promise<number>;
-  /** Runners that end as soon as they are free; returns how many. */
+  /** Ends each runner as soon as it is free; returns how many runners were marked. */
   drain(runnerIds: readonly string[]): Promise<number>;
-  /** Runners that end now, whatever they do; returns how many. */
+  /** Ends runners now, even if they are working; returns how many. */
   terminate(runnerIds: readonly string[]): Promise<number>;
-  /** Brings launches up to date, ends what is over, and tells the backend of every idle runner again. */
+  /** Updates the launch configuration, ends overdue runners, and offers every idle runner again. */
   refresh(): Promise<Refreshed>;
 }

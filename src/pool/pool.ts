@@ -16,12 +16,12 @@ import { refresh } from './refresh.ts';
 const HOLDER_CHARS_MAX = 200;
 const IDS_MAX = 1_000;
 const PAGE_MAX = 1_000;
-/** How long whoever asks for runners waits for a backend that looks for idle ones. */
+/** How long a call to `hold` waits for a backend to find idle runners. */
 const ANSWER_MS = 1_000;
 
 /**
- * The pool of one process: its parts, each in a loop of its own, and what people may ask of it. Any number of processes
- * may have one over the same store.
+ * The pool of one process: its parts, each with its own loop, and the operations on them. Any number of processes may
+ * run a pool over the same store.
  */
 export class Pool implements PoolOperations {
   readonly parts: PoolParts;
@@ -45,17 +45,17 @@ export class Pool implements PoolOperations {
     for (const { loop } of this.parts.parts) loop.start();
   }
 
-  /** Resolves when the passes under way have ended; what they left undone, any other process goes on with. */
+  /** Resolves when the running passes have ended; other processes continue any unfinished work. */
   async stop(): Promise<void> {
     await Promise.all(this.parts.parts.map(({ loop }) => loop.stop()));
   }
 
-  /** Somebody asks, or a runner is free while others wait. */
+  /** Wakes the pool after a new request, or when a runner becomes free while requests wait. */
   wake(): void {
     this.parts.wake('serve requests', 'offer idle runners', 'launch runners');
   }
 
-  /** Requests of holders were settled, by whichever process. */
+  /** Notifies subscribers that some process settled holds. */
   ring(): void {
     for (const ring of this.#rings) ring();
   }
@@ -111,7 +111,7 @@ export class Pool implements PoolOperations {
 
   async request(id: string): Promise<RequestWithRunners> {
     const request = isUuid(id) ? await this.#context.store.request(id.toLowerCase()) : null;
-    if (request === null) throw new HeddleError('NOT_FOUND', `No request of the pool has the id ${id.slice(0, 60)}`);
+    if (request === null) throw new HeddleError('NOT_FOUND', `No pool request has the ID ${id.slice(0, 60)}`);
     return request;
   }
 
@@ -127,40 +127,40 @@ export class Pool implements PoolOperations {
     if (!this.#launches) {
       throw new HeddleError(
         'CONFLICT',
-        'This server launches no runners; set HEDDLE_POOL_PROVIDER, or ask another one',
+        'This server does not launch runners; set HEDDLE_POOL_PROVIDER, or use another server',
       );
     }
     const { store, policy } = this.#context;
-    const maker = idOf(id) ?? this.#newId();
+    const namespace = idOf(id) ?? this.#newId();
     const { count, ...requirements } = demand;
     const plan = (size: number) =>
-      batchesOf(this.#context, { requirements, count: size, maker, key: 'warm', demand, coming: null });
+      batchesOf(this.#context, { requirements, count: size, namespace, key: 'warm', demand, coming: null });
     const wanted = plan(count);
     if (wanted === null) throw this.#unknownClass(demand.resource_class);
     const idsOf = (batches: typeof wanted): string[] => batches.flatMap(({ runner_ids }) => runner_ids);
-    // Asked again, it answers as it did before.
+    // A repeated call returns the same answer.
     const before = await this.#existing(idsOf(wanted));
     if (before.length > 0) return provisioned(before, count, policy.max_runners);
-    await this.#requireUnknown(maker, wanted);
-    const room = policy.max_runners - aliveIn(await store.census());
-    if (room <= 0) {
-      const remedy = 'drain some, or raise HEDDLE_POOL_MAX_RUNNERS';
-      throw new HeddleError('CONFLICT', `All ${policy.max_runners} runners that may exist do; ${remedy}`);
+    await this.#requireUnused(namespace, wanted);
+    const capacity = policy.max_runners - aliveIn(await store.census());
+    if (capacity <= 0) {
+      const remedy = 'drain some runners, or raise HEDDLE_POOL_MAX_RUNNERS';
+      throw new HeddleError('CONFLICT', `The pool is at its limit of ${policy.max_runners} runners; ${remedy}`);
     }
-    const batches = plan(Math.min(count, room)) ?? [];
+    const batches = plan(Math.min(count, capacity)) ?? [];
     await store.plan(batches, policy.max_runners);
     this.parts.wake('launch runners');
     const launched = await this.#existing(idsOf(batches));
-    // Another call with the same id may have come first.
-    if (launched.length === 0) await this.#requireUnknown(maker, wanted);
+    // A concurrent call with the same id may have won.
+    if (launched.length === 0) await this.#requireUnused(namespace, wanted);
     return provisioned(launched, count, policy.max_runners);
   }
 
-  /** @throws HeddleError IDEMPOTENCY_MISMATCH where these batches, none of whose runners exist, were planned for another demand */
-  async #requireUnknown(id: string, batches: readonly NewBatch[]): Promise<void> {
+  /** @throws HeddleError IDEMPOTENCY_MISMATCH if these batches were already planned for a different demand */
+  async #requireUnused(id: string, batches: readonly NewBatch[]): Promise<void> {
     const known = await this.#context.store.knownBatches(batches.slice(0, 1).map((batch) => batch.id));
     if (known.length > 0)
-      throw new HeddleError('IDEMPOTENCY_MISMATCH', `The id ${id} provisioned something else; give another id`);
+      throw new HeddleError('IDEMPOTENCY_MISMATCH', `The ID ${id} was used for a different demand; use another ID`);
   }
 
   async hold(demand: Demand, options: HoldOptions): Promise<RequestWithRunners> {
@@ -170,8 +170,8 @@ export class Pool implements PoolOperations {
       throw this.#unknownClass(demand.resource_class);
     }
     if (demand.count > policy.max_runners) {
-      const why = `at most ${policy.max_runners} runners may exist; raise HEDDLE_POOL_MAX_RUNNERS`;
-      details.push(`count: must be at most ${policy.max_runners}, not ${demand.count}: ${why}`);
+      const remedy = 'to allow more runners, raise HEDDLE_POOL_MAX_RUNNERS';
+      details.push(`count: must be at most ${policy.max_runners}, not ${demand.count}: ${remedy}`);
     }
     if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
     const { holder, tenant, wait_ms } = options;
@@ -184,27 +184,32 @@ export class Pool implements PoolOperations {
     const isSame =
       known.source === 'holder' && known.count === demand.count && shapeKeyOf(known) === shapeKeyOf(demand);
     if (!isSame) {
-      throw new HeddleError('IDEMPOTENCY_MISMATCH', `The request ${id} asks for something else; give another id`);
+      throw new HeddleError('IDEMPOTENCY_MISMATCH', `The request ${id} has a different demand; use another ID`);
     }
     if (known.state !== 'waiting') return known;
     await this.#serveNow(known);
     return this.request(id);
   }
 
-  /** Serves a request where that takes a moment; a pickup that goes through queues goes on, and its caller waits no longer. */
+  /**
+   * Tries to serve a request within a second; a pickup through queues that takes longer continues in the background.
+   */
   async #serveNow(request: RunnerRequest): Promise<void> {
     const { backend, clock } = this.#context;
     const serving = this.parts.server.serve([request]);
-    // One statement of the store takes as long as it takes.
+    // The PostgreSQL backend needs a single statement, so it has no deadline.
     const answer = backend.driver === 'postgres' ? serving : within(clock, ANSWER_MS, 'the backend', serving);
-    // What fails here, the part that serves tells of.
+    // The part that serves requests reports failures.
     await answer.catch(() => undefined);
   }
 
   async releaseHold(id: string): Promise<RequestWithRunners> {
     const request = await this.request(id);
     if (request.source !== 'holder') {
-      throw new HeddleError('CONFLICT', `The request ${id} is of the task ${request.run}; cancel the task instead`);
+      throw new HeddleError(
+        'CONFLICT',
+        `The request ${id} belongs to the task ${request.run}; cancel the task instead`,
+      );
     }
     if (request.state !== 'ended') {
       await this.#context.store.withdraw([request.id], 'released by its holder');
@@ -220,11 +225,11 @@ export class Pool implements PoolOperations {
     const tasks = known.filter(({ source }) => source === 'task');
     if (tasks.length > 0) {
       const runs = tasks.slice(0, 10).map(({ run }) => run);
-      const remedy = 'cancel the task, or terminate the runner, and the task gets another one';
-      throw new HeddleError('CONFLICT', `Runners work for the tasks ${runs.join(', ')}; ${remedy}`);
+      const remedy = 'cancel the task, or terminate the runner, which gives the task another one';
+      throw new HeddleError('CONFLICT', `Runners are working on the tasks ${runs.join(', ')}; ${remedy}`);
     }
     requireWhole(known, new Set(held.map(({ id }) => id)));
-    // The request ends, so that it is not served again in place of who took its runners away.
+    // The requests end, so that they do not wait for runners again.
     if (requests.length > 0) await this.#context.store.withdraw(requests, 'released by hand');
     this.wake();
     return held.length;
@@ -255,33 +260,34 @@ export class Pool implements PoolOperations {
 
   #unknownClass(name: string): HeddleError {
     const known = this.#context.policy.classes.map((one) => one.name).join(', ');
-    const detail = `resource_class: must be a class of the pool, not ${JSON.stringify(name.slice(0, 64))}; known are ${known}`;
+    const detail = `resource_class: must be a class of the pool, not ${JSON.stringify(name.slice(0, 64))}; known classes: ${known}`;
     return new HeddleError('VALIDATION_FAILED', undefined, { details: [detail] });
   }
 }
 
-/** @throws HeddleError CONFLICT where a hold has other runners, too: it is all or nothing until it is released */
+/** @throws HeddleError CONFLICT if a hold also has other runners: a hold is released as a whole */
 function requireWhole(holds: readonly RequestWithRunners[], released: ReadonlySet<string>): void {
-  const parted = holds.find(({ runners }) => runners.some(({ id }) => !released.has(id)));
-  if (parted === undefined) return;
-  const { id, run, runners } = parted;
-  const what = `The hold ${id} of ${run} has ${runners.length} runners, which are released together`;
-  throw new HeddleError('CONFLICT', `${what}; to release all of them: heddle pool let-go ${id}`);
+  const partial = holds.find(({ runners }) => runners.some(({ id }) => !released.has(id)));
+  if (partial === undefined) return;
+  const { id, run, runners } = partial;
+  const fault = `The hold ${id} of ${run} has ${runners.length} runners, which can only be released together`;
+  throw new HeddleError('CONFLICT', `${fault}; to release all of them, run: heddle pool let-go ${id}`);
 }
 
 function provisioned(runners: readonly Runner[], count: number, max: number): Provisioned {
   const left_out = count - runners.length;
-  const reason = left_out > 0 ? `at most ${max} runners may exist; drain some, or raise HEDDLE_POOL_MAX_RUNNERS` : null;
+  const reason =
+    left_out > 0 ? `the pool is at its limit of ${max} runners; drain some, or raise HEDDLE_POOL_MAX_RUNNERS` : null;
   return { runner_ids: runners.map(({ id }) => id), left_out, reason };
 }
 
 function holdFaults({ id, holder, tenant, wait_ms }: HoldOptions): string[] {
   const details: string[] = [];
   const isName = (text: string): boolean => text.length > 0 && text.length <= HOLDER_CHARS_MAX && !text.includes('\0');
-  if (id !== null && !isUuid(id)) details.push('id: must be a UUID; leave it out for a new request');
+  if (id !== null && !isUuid(id)) details.push('id: must be a UUID; omit it for a new request');
   if (!isName(holder)) details.push(`holder: must have 1 to ${HOLDER_CHARS_MAX} characters`);
   if (tenant !== null && !isName(tenant)) details.push(`tenant: must have 1 to ${HOLDER_CHARS_MAX} characters`);
-  if (wait_ms !== null && !(wait_ms > 0)) details.push('wait_ms: must be more than 0; leave it out to wait for ever');
+  if (wait_ms !== null && !(wait_ms > 0)) details.push('wait_ms: must be more than 0; omit it to wait without a limit');
   return details;
 }
 
@@ -289,15 +295,13 @@ function idOf(id: string | null | undefined): string | null {
   if (id === null || id === undefined) return null;
   if (isUuid(id)) return id.toLowerCase();
   throw new HeddleError('VALIDATION_FAILED', undefined, {
-    details: ['id: must be a UUID; leave it out for a new one'],
+    details: ['id: must be a UUID; omit it to get a new one'],
   });
 }
 
 function idsOf(given: readonly string[]): string[] {
-  const details = given.flatMap((id, at) =>
-    isUuid(id) ? [] : [`runner_ids[${at}]: must be the id of a runner, a UUID`],
-  );
-  if (given.length > IDS_MAX) details.unshift(`runner_ids: must be at most ${IDS_MAX}, not ${given.length}`);
+  const details = given.flatMap((id, at) => (isUuid(id) ? [] : [`runner_ids[${at}]: must be a runner ID (a UUID)`]));
+  if (given.length > IDS_MAX) details.unshift(`runner_ids: must have at most ${IDS_MAX} items, not ${given.length}`);
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: details.slice(0, 100) });
   return given.map((id) => id.toLowerCase());
 }

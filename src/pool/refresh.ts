@@ -3,9 +3,8 @@ import type { PoolParts } from './parts.ts';
 import type { Refreshed } from './pool-port.ts';
 
 /**
- * Brings launches up to date, ends what is past its time (first in the store, then at the provider), holds the provider
- * against the store, and tells the backend of every idle runner. What fails is named, and keeps nothing else from being
- * done.
+ * Updates the launch configuration, ends overdue runners (in the store, then at the provider), reconciles the provider
+ * with the store, and offers every idle runner to the backend. A failed step is reported and does not stop the others.
  */
 export async function refresh(
   { provider }: PoolContext,
@@ -13,27 +12,27 @@ export async function refresh(
   launches: boolean,
 ): Promise<Refreshed> {
   const failures: string[] = [];
-  const attempt = async <T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> => {
+  const attempt = async <T>(fault: string, fallback: T, work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-      return otherwise;
+      failures.push(`${fault}: ${error instanceof Error ? error.message : String(error)}`);
+      return fallback;
     }
   };
   const none = { orphans: 0, vanished: 0 };
   const changes = launches
-    ? await attempt('the provider could not be brought up to date', [], () => provider.refresh())
+    ? await attempt('could not update the launch configuration', [], () => provider.refresh())
     : [];
-  const ended = await attempt('runners past their time could not be ended', 0, async () => {
+  const ended = await attempt('could not end overdue runners', 0, async () => {
     const swept = await sweeper.runOnce();
     return swept.ended;
   });
-  const terminated = launches ? await attempt('instances could not be ended', 0, () => reaper.terminateLeaving()) : 0;
+  const terminated = launches ? await attempt('could not terminate instances', 0, () => reaper.terminateLeaving()) : 0;
   const { orphans, vanished } = launches
-    ? await attempt('the provider could not be listed', none, () => reaper.reconcile())
+    ? await attempt('could not list the instances of the provider', none, () => reaper.reconcile())
     : none;
   health.clear();
-  const offered = await attempt('the backend could not be told of idle runners', 0, () => offerer.offerAll());
+  const offered = await attempt('could not offer idle runners to the backend', 0, () => offerer.offerAll());
   return { changes, ended, terminated, orphans, vanished, offered, failures };
 }

@@ -1,5 +1,5 @@
 import type { Requirements } from '../domain/runner/requirements.ts';
-import { aliveIn, batchesOf, WARM_MAKER } from './batches.ts';
+import { aliveIn, batchesOf, WARM_NAMESPACE } from './batches.ts';
 import type { PoolContext } from './context.ts';
 import type { LaunchHealth } from './launch-health.ts';
 import type { IdleTarget, IdleTargets } from './min-idle.ts';
@@ -7,12 +7,12 @@ import { PlanWatch } from './plan-watch.ts';
 import type { LaunchObstacle } from './pool-port.ts';
 import type { ClassCensus, NewBatch } from './port/store.ts';
 
-/** So many launches in a row that came to nothing open the breaker; then one runner at a time is tried. */
+/** Consecutive failed launches that open the breaker; then one runner at a time is tried. */
 const FAILURES_MAX = 3;
-/** Who plans the same within so long plans it once. */
+/** Processes that make the same plan within this time launch it only once. */
 const SAME_PLAN_MS = 5_000;
 
-/** Keeps so many runners of each class idle as the policy says for this minute. */
+/** Maintains the minimum of idle runners that the policy sets for the current minute. */
 export class Replenisher {
   readonly #context: PoolContext;
   readonly #health: LaunchHealth;
@@ -39,50 +39,50 @@ export class Replenisher {
     this.#obstacles = [];
     if (targets.length === 0) return 0;
     const census = await store.census();
-    await this.#watch.learn(targets.map(requirementsOf));
-    // Those who wait come first: what they lack is not taken from them.
-    let room = policy.max_runners - aliveIn(census) - census.reduce((sum, row) => sum + lackOf(row), 0);
+    await this.#watch.update(targets.map(requirementsOf));
+    // Waiting requests come first: capacity that they need is not used.
+    let capacity = policy.max_runners - aliveIn(census) - census.reduce((sum, row) => sum + lackOf(row), 0);
     const obstacles: LaunchObstacle[] = [];
     const batches: NewBatch[] = [];
     for (const target of targets) {
       const row = census.find((one) => isOf(one, target));
       const wanted = this.#wanted(target, row, obstacles);
-      const count = Math.min(wanted, Math.max(0, room));
-      if (count < wanted) obstacles.push(this.#crowdedOut(target));
+      const count = Math.min(wanted, Math.max(0, capacity));
+      if (count < wanted) obstacles.push(this.#noCapacity(target));
       if (count === 0) continue;
-      room -= count;
+      capacity -= count;
       const seen = `${row?.created ?? 0} ${row?.idle ?? 0}`;
       const key = `idle ${target.resource_class} ${target.usage_class} ${seen} ${Math.floor(now / SAME_PLAN_MS)}`;
-      const planned = { requirements: requirementsOf(target), count, maker: WARM_MAKER, key, coming: null };
+      const planned = { requirements: requirementsOf(target), count, namespace: WARM_NAMESPACE, key, coming: null };
       batches.push(...(batchesOf(this.#context, planned) ?? []));
     }
     this.#obstacles = obstacles;
     if (batches.length === 0) return 0;
     await store.plan(batches, policy.max_runners);
-    this.#watch.note(batches);
+    this.#watch.follow(batches);
     return batches.reduce((sum, { runner_ids }) => sum + runner_ids.length, 0);
   }
 
-  /** What is missing; nothing while the breaker is open, one runner when it lets a try through. */
+  /** Returns the number of missing runners: 0 while the breaker is open, 1 while it is half-open. */
   #wanted(target: IdleTarget, row: ClassCensus | undefined, obstacles: LaunchObstacle[]): number {
     const coming = Math.max(0, (row?.created ?? 0) - (row?.waiting ?? 0));
     const missing = target.count - (row?.idle ?? 0) - coming;
     if (missing <= 0) return 0;
     const requirements = requirementsOf(target);
-    const ailing = this.#health.of(requirements);
-    if (ailing === null) return missing;
+    const failing = this.#health.of(requirements);
+    if (failing === null) return missing;
     if (!this.#health.holdsBack(requirements)) {
-      // The one that is tried must have come before the next.
-      if (ailing.failures < FAILURES_MAX) return missing;
+      // The trial runner must have registered before the next launch.
+      if (failing.failures < FAILURES_MAX) return missing;
       return coming > 0 ? 0 : 1;
     }
-    const { reason, failures, retry_at } = ailing;
-    obstacles.push({ requirements, reason: `${failures} launches in a row failed: ${reason}`, retry_at });
+    const { reason, failures, retry_at } = failing;
+    obstacles.push({ requirements, reason: `the last ${failures} launches failed: ${reason}`, retry_at });
     return 0;
   }
 
-  #crowdedOut({ resource_class, usage_class, count }: IdleTarget): LaunchObstacle {
-    const reason = `${count} idle runners of ${resource_class} (${usage_class}) do not fit into the ${this.#context.policy.max_runners} that may exist: end some, raise HEDDLE_POOL_MAX_RUNNERS or lower HEDDLE_POOL_MIN_IDLE`;
+  #noCapacity({ resource_class, usage_class, count }: IdleTarget): LaunchObstacle {
+    const reason = `${count} idle runners of ${resource_class} (${usage_class}) exceed the limit of ${this.#context.policy.max_runners} runners: end some, raise HEDDLE_POOL_MAX_RUNNERS or lower HEDDLE_POOL_MIN_IDLE`;
     return { requirements: null, reason, retry_at: null };
   }
 }
@@ -91,7 +91,7 @@ export function requirementsOf({ resource_class, usage_class }: IdleTarget): Req
   return { resource_class, usage_class, allowed_instance_types: [], cpu: null, memory_mib: null };
 }
 
-/** Runners that those who wait lack still. */
+/** Returns the number of runners that waiting requests still lack. */
 function lackOf({ waiting, created }: ClassCensus): number {
   return Math.max(0, waiting - created);
 }

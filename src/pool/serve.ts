@@ -6,18 +6,18 @@ import { waitingPages } from './waiting-pages.ts';
 
 const PAGE = 500;
 const PAGES_MAX = 20;
-/** What nobody idle could serve is looked for again after this; until then what arrives is handed over by the store. */
-const LOOK_AGAIN_MS = 2_000;
+/** Time until an exhausted shape is tried again; meanwhile the store grants the runners that arrive. */
+const RETRY_MS = 2_000;
 
 /** Finds idle runners for requests that wait. */
 export class Server {
   readonly #context: PoolContext;
   readonly #onExhausted: () => void;
   readonly #handovers: Handovers;
-  /** Shapes that found nothing, with the moment at which they are looked for again. */
-  #lookAgainAt = new Map<number, number>();
+  /** Shapes that found no idle runner, with the time of the next try. */
+  #retryAt = new Map<number, number>();
 
-  /** @param onExhausted told where requests were found that no idle runner can serve */
+  /** @param onExhausted called when no idle runner can serve some of the requests */
   constructor(context: PoolContext, onExhausted: () => void = () => undefined) {
     this.#context = context;
     this.#onExhausted = onExhausted;
@@ -26,8 +26,8 @@ export class Server {
 
   async runOnce(signal?: AbortSignal): Promise<'idle'> {
     const now = this.#context.clock.now();
-    // Shapes that nobody asks for any more must not gather here.
-    this.#lookAgainAt = new Map([...this.#lookAgainAt].filter(([, at]) => at > now));
+    // Drops shapes that are no longer requested.
+    this.#retryAt = new Map([...this.#retryAt].filter(([, at]) => at > now));
     const { followed } = this.#handovers;
     const waiting = new Set<string>();
     for await (const page of waitingPages(this.#context.store, PAGE, PAGES_MAX)) {
@@ -42,10 +42,10 @@ export class Server {
 
   #isDue({ exhaustion, shape_id }: RunnerRequest): boolean {
     if (exhaustion === null || exhaustion === 'uncertain') return true;
-    return !this.#lookAgainAt.has(shape_id);
+    return !this.#retryAt.has(shape_id);
   }
 
-  /** Serves these now, whether they were looked at before or not. */
+  /** Serves these requests now, even if their shapes were tried recently. */
   async serve(requests: readonly RunnerRequest[]): Promise<void> {
     const { backend, store } = this.#context;
     const served = await backend.serve(requests);
@@ -71,7 +71,7 @@ export class Server {
   }
 
   #postpone({ shape_id }: RunnerRequest): void {
-    this.#lookAgainAt.set(shape_id, this.#context.clock.now() + LOOK_AGAIN_MS);
+    this.#retryAt.set(shape_id, this.#context.clock.now() + RETRY_MS);
   }
 
   #count({ resource_class, created_at }: RunnerRequest): void {

@@ -4,15 +4,15 @@ import type { IdleTargets } from './min-idle.ts';
 const LIMIT = 1_000;
 
 export interface Swept {
-  /** Runners. */
+  /** Number of runners. */
   readonly ended: number;
-  /** Whether something changed that others of the pool can go on with. */
-  readonly stirred: boolean;
-  /** Whether more is to be swept at once. */
+  /** Whether something changed that other parts of the pool can act on. */
+  readonly changed: boolean;
+  /** Whether more work is left. */
   readonly again: boolean;
 }
 
-/** Ends what is past its time, and counts what has ended. */
+/** Ends overdue runners and requests, and counts ended runners. */
 export class Sweeper {
   readonly #context: PoolContext;
   readonly #targets: IdleTargets;
@@ -26,13 +26,13 @@ export class Sweeper {
     const { store, clock, log } = this.#context;
     const { ended, requeued, expired, released } = await store.sweep(LIMIT, this.#targets.at(clock.now()));
     const count = Object.values(ended).reduce((sum, ones) => sum + ones, 0);
-    if (count > 0) log.info({ ended, requeued }, 'Runners whose time was over were ended');
+    if (count > 0) log.info({ ended, requeued }, 'overdue runners ended');
     const touched = count + expired + released;
     const counted = await this.#count();
-    return { ended: count, stirred: touched + requeued > 0, again: touched >= LIMIT || counted >= LIMIT };
+    return { ended: count, changed: touched + requeued > 0, again: touched >= LIMIT || counted >= LIMIT };
   }
 
-  /** Counts what ended since the last look, whoever ended it: agents, people, launches and other servers among them. */
+  /** Counts all runners that ended since the last pass, including those ended by agents, users and other servers. */
   async #count(): Promise<number> {
     const { store, metrics } = this.#context;
     if (metrics === undefined) return 0;
@@ -42,7 +42,7 @@ export class Sweeper {
   }
 }
 
-/** Removes what ended longer ago than it is kept; whether there is more. */
+/** Deletes records past their retention; returns whether more are left. */
 export async function forgetOnce({ store, clock, policy }: PoolContext): Promise<boolean> {
   return (await store.forget(clock.now() - policy.keep_ms, LIMIT)) >= LIMIT;
 }

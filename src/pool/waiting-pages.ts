@@ -1,6 +1,6 @@
 import type { RunnerRequest, RunnerStore } from './port/store.ts';
 
-/** Requests that wait, of any shape or of these, page by page in the order of their turn; at most so many pages. */
+/** Yields waiting requests in queue order, page by page, at most `pagesMax` pages; optionally only of these shapes. */
 export async function* waitingPages(
   store: Pick<RunnerStore, 'waiting'>,
   pageSize: number,

@@ -109,7 +109,7 @@ describe('requirements', () => {
   for (const { name, url, at, body } of PLACES) {
     test(`${name}: an unknown class is refused, with those that are known`, async () => {
       assert.deepEqual(await refused(url, body({ resource_class: 'lagre' })), [
-        `${at}.resource_class: must be a class of the pool, not "lagre"; known are ${KNOWN}; did you mean "large"?`,
+        `${at}.resource_class: must be a class of the pool, not "lagre"; known classes: ${KNOWN}; did you mean "large"?`,
       ]);
     });
 
@@ -117,7 +117,7 @@ describe('requirements', () => {
       const on_start = { kind: 'Webhook', params: { url: 'https://example.com/', verb: 'Post' } };
       const details = await refused(url, body({ resource_class: 'large' }, { on_start }));
       assert.equal(details.length, 1);
-      assert.ok(details[0]!.startsWith(`${at}: cannot be met beside on_start`), details[0]);
+      assert.ok(details[0]!.startsWith(`${at}: must not be combined with on_start`), details[0]);
     });
 
     test(`${name}: each fault is named by its field`, async () => {
@@ -143,7 +143,7 @@ describe('requirements', () => {
       const [amount] = await refused(url, body({ resource_class: 'large', memory: '4 lots' }));
       assert.ok(amount!.startsWith(`${at}.memory: must be an amount such as "4GiB"`), amount);
       assert.deepEqual(await refused(url, body({ resource_class: 'large', memory: '4GiB', memory_mib: 1 })), [
-        `${at}.memory: says the same as memory_mib; leave out one of the two`,
+        `${at}.memory: must not be combined with memory_mib; remove one of the two`,
       ]);
     });
 
@@ -217,7 +217,7 @@ describe('requirements', () => {
     const children = (nodes: object[]) => ({ attempt: generator!.attempt, nodes });
     const url = `/v1/work/${generator!.id}/children`;
     assert.deepEqual(await refused(url, children([{ kind: 'made', requirements: { resource_class: 'huge' } }])), [
-      `nodes[0].requirements.resource_class: must be a class of the pool, not "huge"; known are ${KNOWN}`,
+      `nodes[0].requirements.resource_class: must be a class of the pool, not "huge"; known classes: ${KNOWN}`,
     ]);
     const id = newId();
     const created = await call(
@@ -267,7 +267,7 @@ describe('requirements', () => {
     const unasked = await call<ExplanationDto>('GET', `/v1/tasks/${id}/explain`);
     assert.match(
       unasked.body.summary,
-      /^It needs a runner of the class large \(spot, m7i\.\*\), which a manager is about to ask the pool for/,
+      /^It needs a runner of the class large \(spot, m7i\.\*\), which a manager will request from the pool shortly/,
     );
     assert.equal(unasked.body.obstacles[0]!.type, 'runner');
   });

@@ -16,7 +16,7 @@ const RUNNERS = 5;
 
 type Where = 'before' | 'after';
 
-/** The calls of one process to its ports, of which one is its last. */
+/** The calls of one process to its ports; the process dies at one of them. */
 class Mortal {
   calls = 0;
   readonly names: string[] = [];
@@ -32,16 +32,16 @@ class Mortal {
     return this.calls >= this.#last;
   }
 
-  /** The same port, whose methods do nothing any more once the process is dead. */
+  /** Wraps a port so that its methods never return once the process is dead. */
   of<T extends object>(port: T, name: string): T {
     return new Proxy(port, {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== 'function') return value;
-        const method = value as (...words: unknown[]) => unknown;
-        // A listing is asked for page by page; its end is that of the process whose reconciliation never comes.
-        if (key === 'list' && name === 'provider') return (...words: unknown[]) => method.apply(target, words);
-        return (...words: unknown[]) => this.#call(`${name}.${String(key)}`, () => method.apply(target, words));
+        const method = value as (...args: unknown[]) => unknown;
+        // A listing is fetched page by page; it never ends once the process is dead.
+        if (key === 'list' && name === 'provider') return (...args: unknown[]) => method.apply(target, args);
+        return (...args: unknown[]) => this.#call(`${name}.${String(key)}`, () => method.apply(target, args));
       },
     });
   }
@@ -63,12 +63,12 @@ function portsOf(scene: Scene, mortal: Mortal): Pick<PoolContext, 'store' | 'pro
   return { store, provider: mortal.of(scene.provider, 'provider'), backend: new PostgresBackend(store) };
 }
 
-/** Works until it dies: asks, is served, lets go, and ends everything. */
+/** Works until it dies: requests runners, uses them, releases them, and ends everything. */
 async function live(scene: Scene, mortal: Mortal): Promise<void> {
   const pool = scene.pool({ intervals: INTERVALS }, portsOf(scene, mortal));
   pool.start();
   const hold = async ({ id, count }: (typeof HOLDS)[number]): Promise<void> => {
-    const options: HoldOptions = { id, holder: 'somebody', tenant: null, wait_ms: null };
+    const options: HoldOptions = { id, holder: 'a client', tenant: null, wait_ms: null };
     await pool.hold(demandOf({ count }), options).catch(() => undefined);
   };
   for (const one of HOLDS) await hold(one);
@@ -80,7 +80,7 @@ async function live(scene: Scene, mortal: Mortal): Promise<void> {
   await pool.stop();
 }
 
-/** Nobody is held twice, and whoever has what it asked for has all of it. */
+/** Asserts that no runner is held twice and that granted requests are complete. */
 async function assertSound(scene: Scene): Promise<void> {
   const held = (await scene.runners()).filter(({ state }) => state === 'claimed' || state === 'running');
   const byRequest = Map.groupBy(held, ({ request_id }) => request_id);
@@ -94,12 +94,12 @@ async function assertSound(scene: Scene): Promise<void> {
   assert.equal(new Set(names).size, names.length);
 }
 
-/** Another process takes over: everybody is served, and when nobody wants anything, nothing is left. */
+/** Lets another process take over: all requests are served, and nothing is left once no runner is needed. */
 async function takeOver(scene: Scene): Promise<void> {
   const pool = scene.pool({ intervals: INTERVALS });
   pool.start();
   for (const { id, count } of HOLDS) {
-    const options: HoldOptions = { id, holder: 'somebody', tenant: null, wait_ms: null };
+    const options: HoldOptions = { id, holder: 'a client', tenant: null, wait_ms: null };
     await pool.hold(demandOf({ count }), options);
   }
   await scene.pass(70 * SECOND);
@@ -124,7 +124,7 @@ async function takeOver(scene: Scene): Promise<void> {
   await scene.stop();
 }
 
-/** Shorter times than usual, so that a death is over sooner. */
+/** Shorter timeouts than usual, so that recovery from a crash is fast. */
 function sceneOf(bootMs: number | null = 2 * SECOND): Scene {
   const times = {
     ...TIMES,
@@ -136,7 +136,7 @@ function sceneOf(bootMs: number | null = 2 * SECOND): Scene {
 
 const INTERVALS = { terminate_ms: 2 * SECOND, reap_ms: 5 * SECOND };
 
-/** How many calls a life without a death makes. */
+/** Number of calls in a life without a crash. */
 async function callsOfALife(): Promise<{ calls: number; names: readonly string[] }> {
   const scene = sceneOf();
   const mortal = new Mortal(Infinity, 'after');
@@ -156,7 +156,7 @@ test('a life makes every kind of call', () => {
 });
 
 for (const where of ['before', 'after'] as const) {
-  test(`a process that dies ${where} any one of its ${calls} calls leaves nothing undone, and nothing is done twice`, async () => {
+  test(`a process that dies ${where} any of its ${calls} calls leaves nothing undone and nothing done twice`, async () => {
     for (let last = 1; last <= calls; last += 1) {
       const scene = sceneOf();
       const mortal = new Mortal(last, where);
@@ -164,7 +164,7 @@ for (const where of ['before', 'after'] as const) {
         await live(scene, mortal);
         await assertSound(scene);
         await takeOver(scene);
-        // Those who ask get theirs; what a death between a launch and its word left over is bounded by one batch more.
+        // All requests are served; a crash between a launch and its result leaves at most one extra batch.
         assert.ok(scene.provider.instances.size <= RUNNERS * 2, `${scene.provider.instances.size} instances`);
       } catch (error) {
         throw new Error(`dead ${where} call ${last}, ${mortal.names.at(-1)}`, { cause: error });
@@ -173,7 +173,7 @@ for (const where of ['before', 'after'] as const) {
   });
 }
 
-test('instances whose agents never speak, and so never end themselves, are ended wherever a process died', async () => {
+test('instances whose agents never register are terminated wherever a process dies', async () => {
   for (let last = 1; last <= calls; last += 2) {
     const scene = sceneOf(null);
     const mortal = new Mortal(last, 'after');
@@ -193,7 +193,7 @@ test('instances whose agents never speak, and so never end themselves, are ended
   }
 });
 
-test('two processes of which one dies at any moment serve everybody all the same', async () => {
+test('two processes, one of which dies at any time, serve all requests', async () => {
   for (let last = 1; last <= calls; last += 3) {
     const scene = sceneOf();
     const mortal = new Mortal(last, 'after');

@@ -14,14 +14,14 @@ export interface FakeInstance {
   readonly batch_id: string | null;
   readonly instance_type: string;
   readonly launched_at: number;
-  /** Milliseconds since the epoch: listings of before do not show it. */
+  /** Milliseconds since the epoch; earlier listings do not include the instance. */
   readonly listed_from: number;
   state: ProviderInstance['state'];
 }
 
 /**
- * What the next call of `launch` meets: a fault before anything is started, an answer that is lost after everything was
- * started, or so many runners less than asked for.
+ * Trouble of the next call of `launch`: a fault before anything starts, a response lost after everything started, or
+ * a number of runners that are missing.
  */
 export type Trouble = LaunchFault | 'answer lost' | { readonly missing: number };
 
@@ -29,28 +29,30 @@ export interface FakeProviderOptions {
   readonly name?: string;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** The type of a runner; `a.` and the class by default, or the first allowed one with `*` as `x`. */
+  /**
+   * Instance type of a runner: by default `a.` and the class, or the first allowed pattern with `*` replaced by `x`.
+   */
   typeOf?(batch: LaunchBatch, index: number): string;
-  /** Instances that may run at once. */
+  /** Maximum number of running instances. */
   readonly capacity?: number;
   readonly pageSize?: number;
-  /** How long after its launch an instance is not in any listing. */
+  /** Time after its launch during which an instance is missing from listings. */
   readonly listLagMs?: number;
   onLaunched?(instance: FakeInstance): void;
   onTerminated?(instance: FakeInstance): void;
 }
 
-/** A provider in memory that keeps its client tokens, and fails as it is told to. */
+/** An in-memory provider that remembers client tokens and fails on demand. */
 export class FakeProvider implements RunnerProvider {
   readonly name: string;
   readonly instances = new Map<string, FakeInstance>();
-  /** Taken by the next calls of `launch`, one each. */
+  /** Each call of `launch` takes one. */
   readonly troubles: Trouble[] = [];
   /** While set, the method of this name throws. */
   broken: 'list' | 'terminate' | 'refresh' | null = null;
-  /** Every call, in order, with the batch or the instances that it named. */
+  /** All calls in order, with the batch or instances that they named. */
   readonly calls: { readonly method: string; readonly ids: readonly string[] }[] = [];
-  readonly #answers = new Map<string, { readonly words: string; readonly result: LaunchResult }>();
+  readonly #answers = new Map<string, { readonly parameters: string; readonly result: LaunchResult }>();
   readonly #options: FakeProviderOptions;
   #launched = 0;
 
@@ -59,12 +61,12 @@ export class FakeProvider implements RunnerProvider {
     this.name = options.name ?? 'fake';
   }
 
-  /** Instances that run, whether a listing shows them or not. */
+  /** Running instances, including those missing from listings. */
   get running(): FakeInstance[] {
     return [...this.instances.values()].filter(({ state }) => state === 'running');
   }
 
-  // Each method waits for a turn, so that whoever forgets to await it is found out.
+  // Every method yields first, so that a missing await is detected.
   async launch(batch: LaunchBatch): Promise<LaunchResult> {
     this.calls.push({ method: 'launch', ids: [batch.id] });
     await Promise.resolve();
@@ -72,13 +74,13 @@ export class FakeProvider implements RunnerProvider {
     if (typeof trouble === 'string' && trouble !== 'answer lost') {
       throw new LaunchFailure(trouble, `the launch was met by: ${trouble}`);
     }
-    const words = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
+    const parameters = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
     const before = this.#answers.get(batch.id);
-    if (before !== undefined && before.words !== words) {
+    if (before !== undefined && before.parameters !== parameters) {
       throw new LaunchFailure('refused', 'the client token was used with other parameters');
     }
     const result = before?.result ?? this.#start(batch, typeof trouble === 'object' ? trouble.missing : 0);
-    this.#answers.set(batch.id, { words, result });
+    this.#answers.set(batch.id, { parameters, result });
     if (trouble === 'answer lost') throw new LaunchFailure('unclear', 'the answer was lost');
     return result;
   }
@@ -107,14 +109,14 @@ export class FakeProvider implements RunnerProvider {
     this.calls.push({ method: 'refresh', ids: [] });
     await Promise.resolve();
     this.#failIf('refresh');
-    return ['the template was written anew'];
+    return ['the template was updated'];
   }
 
   async close(): Promise<void> {
     await Promise.resolve();
   }
 
-  /** An instance ends without anybody's order, or by one. */
+  /** Ends an instance, ordered or not. */
   vanish(providerId: string): void {
     const instance = this.instances.get(providerId);
     if (instance === undefined || instance.state === 'gone') return;
@@ -122,21 +124,21 @@ export class FakeProvider implements RunnerProvider {
     this.#options.onTerminated?.({ ...instance });
   }
 
-  /** Ended instances are not shown any more. */
+  /** Listings no longer include ended instances. */
   forget(): void {
     for (const { provider_id, state } of [...this.instances.values()]) {
       if (state === 'gone') this.instances.delete(provider_id);
     }
   }
 
-  /** An instance that no row knows. */
+  /** Adds an instance that belongs to no runner. */
   stray(): FakeInstance {
     return this.#add(null, null, 'a.large');
   }
 
   #start(batch: LaunchBatch, missing: number): LaunchResult {
-    const room = (this.#options.capacity ?? Infinity) - this.running.length;
-    const count = Math.max(0, Math.min(batch.runner_ids.length - missing, room));
+    const free = (this.#options.capacity ?? Infinity) - this.running.length;
+    const count = Math.max(0, Math.min(batch.runner_ids.length - missing, free));
     if (count === 0) throw new LaunchFailure('capacity', 'there are none of these now');
     const launched = batch.runner_ids.slice(0, count).map((runner_id, index): LaunchedRunner => {
       const instance_type = this.#options.typeOf?.(batch, index) ?? typeFor(batch);

@@ -7,10 +7,10 @@ import { silentLogger } from '../../src/runtime/log.ts';
 import type { Trouble } from './fake-provider.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
 for (const trouble of ['throttled', 'unclear', 'answer lost'] as const satisfies readonly Trouble[]) {
-  test(`${trouble}: the same call again, and one runner in the end`, async () => {
+  test(`${trouble}: the same call is repeated and starts one runner`, async () => {
     const scene = new Scene();
     const pool = scene.pool();
     scene.provider.troubles.push(trouble, trouble);
@@ -27,7 +27,7 @@ for (const trouble of ['throttled', 'unclear', 'answer lost'] as const satisfies
   });
 }
 
-test('a call that never answers is made again with the same words', async () => {
+test('a call that times out is repeated with the same arguments', async () => {
   const scene = new Scene();
   const { provider } = scene;
   let hangs = true;
@@ -44,7 +44,7 @@ test('a call that never answers is made again with the same words', async () => 
   await scene.stop();
 });
 
-test('without capacity it is planned anew, later and later, and those who wait are told why', async () => {
+test('without capacity, launches are planned again with growing delays, and requests show the reason', async () => {
   const warnings: string[] = [];
   const log: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
   const scene = new Scene({ log, provider: { capacity: 0 } });
@@ -54,7 +54,7 @@ test('without capacity it is planned anew, later and later, and those who wait a
   await scene.pass(10 * SECOND);
   assert.equal((await pool.request(id)).reason, 'there are none of these now');
   assert.match(pool.status().obstacles[0]?.reason ?? '', /failed: there are none of these now/);
-  assert.match(warnings[0] ?? '', /allow more instance types, or wait/);
+  assert.match(warnings[0] ?? '', /allow more types, or wait/);
   await scene.pass(30 * MINUTE);
   const calls = scene.launches();
   assert.ok(calls.length >= 8 && calls.length <= 16, `${calls.length} calls`);
@@ -62,7 +62,7 @@ test('without capacity it is planned anew, later and later, and those who wait a
   await scene.stop();
 });
 
-test('two processes, of which one plans and the other launches, wait between launches that fail all the same', async () => {
+test('a process that plans and another that launches both back off after failures', async () => {
   const scene = new Scene({ provider: { capacity: 0 } });
   const [planner, launcher] = [scene.pool(), scene.pool()];
   const { id } = await planner.hold(demandOf(), HOLD);
@@ -77,7 +77,7 @@ test('two processes, of which one plans and the other launches, wait between lau
   await scene.stop();
 });
 
-test('runners that come up and never speak are not launched over and over', async () => {
+test('runners that start but never register are not launched repeatedly', async () => {
   const scene = new Scene({ bootMs: null });
   const pool = scene.pool();
   pool.start();
@@ -88,7 +88,7 @@ test('runners that come up and never speak are not launched over and over', asyn
   await scene.stop();
 });
 
-test('what is refused waits longer than what is not there', async () => {
+test('a refused launch backs off longer than missing capacity', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   scene.provider.troubles.push('refused', 'refused');
@@ -102,7 +102,7 @@ test('what is refused waits longer than what is not there', async () => {
   await scene.stop();
 });
 
-test('a launch that the provider throttles stands among what holds launches back, until it is made', async () => {
+test('a throttled launch is listed as an obstacle until it succeeds', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   scene.provider.troubles.push('throttled', 'throttled', 'throttled', 'throttled');
@@ -119,7 +119,7 @@ test('a launch that the provider throttles stands among what holds launches back
   await scene.stop();
 });
 
-test('a refresh lets what failed be launched at once', async () => {
+test('a refresh retries failed launches at once', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   scene.provider.troubles.push(...Array.from({ length: 5 }, () => 'refused' as const));
@@ -136,7 +136,7 @@ test('a refresh lets what failed be launched at once', async () => {
   await scene.stop();
 });
 
-test('of a launch that brought fewer, what came is used, and the rest is planned anew', async () => {
+test('an incomplete launch is used, and the missing runners are planned again', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   scene.provider.troubles.push({ missing: 2 });
@@ -152,7 +152,7 @@ test('of a launch that brought fewer, what came is used, and the rest is planned
   await scene.stop();
 });
 
-test('no more runners are launched in a second than the rate allows, whoever launches', async () => {
+test('all processes together keep to the launch rate', async () => {
   const scene = new Scene({ policy: { launch_rate: { per_second: 1, burst: 4 }, batch_max: 2 } });
   const pools = [scene.pool(), scene.pool()];
   for (const pool of pools) pool.start();
@@ -164,7 +164,7 @@ test('no more runners are launched in a second than the rate allows, whoever lau
   await scene.stop();
 });
 
-test('a surplus is idle: what was launched for somebody who was served meanwhile serves the next', async () => {
+test('a surplus runner becomes idle and serves the next request', async () => {
   const scene = new Scene({ bootMs: 10 * SECOND });
   const pool = scene.pool();
   pool.start();

@@ -26,7 +26,7 @@ function fakeBackend(): FakeBackend {
   };
 }
 
-test('an idle runner is offered once, and again when nobody has found it for two minutes', async () => {
+test('an idle runner is offered once, and again if it was not claimed for two minutes', async () => {
   const scene = new Scene();
   const backend = fakeBackend();
   const pool = scene.pool({}, { backend });
@@ -40,7 +40,7 @@ test('an idle runner is offered once, and again when nobody has found it for two
   await scene.stop();
 });
 
-test('what could not be told is told when the queue is back', async () => {
+test('failed offers are repeated when the queue is back', async () => {
   const scene = new Scene();
   const backend = fakeBackend();
   backend.broken = true;
@@ -57,7 +57,7 @@ test('what could not be told is told when the queue is back', async () => {
   await scene.stop();
 });
 
-test('a refresh offers every idle runner, whether it was offered before or not', async () => {
+test('a refresh offers every idle runner again', async () => {
   const scene = new Scene();
   const backend = fakeBackend();
   const pool = scene.pool({}, { backend });
@@ -70,7 +70,7 @@ test('a refresh offers every idle runner, whether it was offered before or not',
   await scene.stop();
 });
 
-test('how the pool stands is noted each minute, and read for as long as is asked', async () => {
+test('the pool records a sample per minute and returns the requested period', async () => {
   const taken: number[] = [];
   const asked: { from: number; limit: number }[] = [];
   const sample: PoolSample = {

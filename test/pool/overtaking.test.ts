@@ -7,7 +7,7 @@ import { newId } from '../../src/runtime/random.ts';
 import { demandOf, Scene, SECOND } from './scene.ts';
 
 const MAX = 3;
-/** Granted before a server has looked for the first time. */
+/** Grants before the first check of a server. */
 const UNSEEN = 3;
 
 function idleOf(count: number): MinIdle[] {
@@ -21,7 +21,7 @@ async function hold(scene: Scene, resource_class: string): Promise<string> {
   return id;
 }
 
-test('idle runners of another class make way in a full pool, the one that was idle for longest first', async () => {
+test('a full pool evicts idle runners of another class, the longest idle first', async () => {
   const scene = new Scene({ policy: { max_runners: MAX, min_idle: idleOf(MAX) } });
   const pool = scene.pool();
   pool.start();
@@ -38,7 +38,7 @@ test('idle runners of another class make way in a full pool, the one that was id
   await scene.stop();
 });
 
-test('a request of a class without runners is overtaken a bounded number of times where others never cease to ask', async () => {
+test('a request of a class without runners is overtaken only a bounded number of times by an endless stream of others', async () => {
   const scene = new Scene({ policy: { max_runners: MAX } });
   const pool = scene.pool();
   pool.start();

@@ -9,7 +9,7 @@ import type { Logger } from '../../src/runtime/log.ts';
 import { silentLogger } from '../../src/runtime/log.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 const ID = '018bcfe5-6800-7000-8000-0000000000aa';
 
 async function refusal(work: Promise<unknown>, code: ErrorCode): Promise<string> {
@@ -22,7 +22,7 @@ async function refusal(work: Promise<unknown>, code: ErrorCode): Promise<string>
   return [error.message, ...error.details].join('\n');
 }
 
-test('a request gets a new runner, the next one the same, and what nobody wants ages out', async () => {
+test('a request gets a new runner, the next request reuses it, and an unused runner times out', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   pool.start();
@@ -53,7 +53,7 @@ test('a request gets a new runner, the next one the same, and what nobody wants 
   await scene.stop();
 });
 
-test('a request that waited for what another one had counts as no launch', async () => {
+test('a request served by a released runner does not count as a launch', async () => {
   const scene = new Scene({ policy: { max_runners: 1 } });
   const pool = scene.pool();
   pool.start();
@@ -83,7 +83,7 @@ test('two pools over one store launch each runner once', async () => {
   await scene.stop();
 });
 
-test('asked twice by one id, it is one request; asked for something else, it is refused', async () => {
+test('a repeated id returns the same request; with a different demand it is refused', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   const hold = { ...HOLD, id: ID };
@@ -94,7 +94,7 @@ test('asked twice by one id, it is one request; asked for something else, it is 
   await refusal(pool.hold(demandOf({ usage_class: 'spot' }), hold), 'IDEMPOTENCY_MISMATCH');
 });
 
-test('a request that waits no longer than it may expires', async () => {
+test('a request expires after its maximum wait', async () => {
   const scene = new Scene({ bootMs: null });
   const pool = scene.pool();
   pool.start();
@@ -104,7 +104,7 @@ test('a request that waits no longer than it may expires', async () => {
   await scene.stop();
 });
 
-test('what cannot be is refused with its remedy', async () => {
+test('invalid calls are refused with the remedy', async () => {
   const scene = new Scene({ policy: { max_runners: 4 } });
   const pool = scene.pool();
   assert.match(
@@ -113,7 +113,7 @@ test('what cannot be is refused with its remedy', async () => {
   );
   assert.match(
     await refusal(pool.hold(demandOf({ resource_class: 'tiny' }), HOLD), 'VALIDATION_FAILED'),
-    /"tiny"; known are large, xlarge/,
+    /"tiny"; known classes: large, xlarge/,
   );
   assert.match(
     await refusal(pool.hold(demandOf(), { ...HOLD, id: 'x', holder: '', wait_ms: 0 }), 'VALIDATION_FAILED'),
@@ -121,7 +121,7 @@ test('what cannot be is refused with its remedy', async () => {
   );
   assert.match(
     await refusal(pool.provision(demandOf({ resource_class: 'tiny' })), 'VALIDATION_FAILED'),
-    /known are large, xlarge/,
+    /known classes: large, xlarge/,
   );
   await refusal(pool.request('x'), 'NOT_FOUND');
   await refusal(pool.request(ID), 'NOT_FOUND');
@@ -130,7 +130,7 @@ test('what cannot be is refused with its remedy', async () => {
   await refusal(pool.drain(Array.from({ length: 1_001 }, () => ID)), 'VALIDATION_FAILED');
 });
 
-test('warm runners are launched once for an id, as many as there is room for', async () => {
+test('warm runners are launched once per id, up to the limit', async () => {
   const scene = new Scene({ policy: { max_runners: 5, batch_max: 2 } });
   const pool = scene.pool();
   pool.start();
@@ -147,7 +147,7 @@ test('warm runners are launched once for an id, as many as there is room for', a
   for (const other of others) {
     assert.match(
       await refusal(pool.provision(demandOf({ count: 3, ...other }), ID), 'IDEMPOTENCY_MISMATCH'),
-      /give another id/,
+      /use another ID/,
     );
   }
   const second = await pool.provision(demandOf({ count: 3 }));
@@ -160,7 +160,7 @@ test('warm runners are launched once for an id, as many as there is room for', a
   await scene.stop();
 });
 
-test('a process that launches nothing says so, and leaves it to others', async () => {
+test('a process that does not launch refuses to provision', async () => {
   const scene = new Scene();
   const pool = scene.pool({ launches: false });
   pool.start();
@@ -174,7 +174,7 @@ test('a process that launches nothing says so, and leaves it to others', async (
   await scene.stop();
 });
 
-test('runners are drained, ended and taken back by hand', async () => {
+test('runners are drained, terminated and released by hand', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   pool.start();
@@ -202,7 +202,7 @@ test('runners are drained, ended and taken back by hand', async () => {
   await scene.stop();
 });
 
-test('one runner of a hold of several is not released alone, and all of them are', async () => {
+test('a hold of several runners is released only as a whole', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   pool.start();
@@ -216,7 +216,7 @@ test('one runner of a hold of several is not released alone, and all of them are
   await scene.stop();
 });
 
-test('who asks is answered while a backend still looks through its queue', async () => {
+test('hold returns while a backend is still searching its queue', async () => {
   const scene = new Scene();
   const looks = Promise.withResolvers<Served[]>();
   const backend = { ...scene.context().backend, driver: 'sqs-classic', serve: () => looks.promise } as const;
@@ -228,24 +228,24 @@ test('who asks is answered while a backend still looks through its queue', async
   await scene.stop();
 });
 
-test('a refresh does all that can be done, and names what failed', async () => {
+test('a refresh completes all possible steps and reports failures', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   scene.provider.stray();
   const refreshed = await pool.refresh();
-  assert.deepEqual(refreshed.changes, ['the template was written anew']);
+  assert.deepEqual(refreshed.changes, ['the template was updated']);
   assert.deepEqual(refreshed.failures, []);
   scene.provider.broken = 'list';
   const failed = await pool.refresh();
   assert.deepEqual([failed.orphans, failed.vanished], [0, 0]);
-  assert.match(failed.failures.join('\n'), /^the provider could not be listed: .*cannot list/);
+  assert.match(failed.failures.join('\n'), /^could not list the instances of the provider: .*cannot list/);
   scene.provider.broken = null;
   await scene.pass(MINUTE);
   assert.equal((await pool.refresh()).orphans, 1);
   assert.deepEqual(scene.provider.running, []);
 });
 
-test('classes tell how many stay idle now', async () => {
+test('classes include their current minimum of idle runners', async () => {
   const entry = { resource_class: 'large', usage_class: 'spot' as const, schedule: null, time_zone: 'UTC' };
   const scene = new Scene({
     policy: {
@@ -268,7 +268,7 @@ test('classes tell how many stay idle now', async () => {
   await scene.stop();
 });
 
-test('a part that fails is told of with its remedy, and keeps no other from its work', async () => {
+test('a failing part reports its remedy and does not affect other parts', async () => {
   const lines: { fields: { loop?: string; err?: Error }; message: string }[] = [];
   const log: Logger = { ...silentLogger, error: (fields, message) => void lines.push({ fields, message }) };
   const scene = new Scene({ log });
@@ -282,13 +282,13 @@ test('a part that fails is told of with its remedy, and keeps no other from its 
   for (const { fields } of lines) {
     assert.match(
       fields.err?.message ?? '',
-      /^the pool could not compare the provider with the store: .*cannot list now; see that the provider/,
+      /^the pool could not reconcile with the provider: .*cannot list now; check that the provider/,
     );
   }
   const failing = pool.status().parts.filter(({ error }) => error !== null);
   assert.deepEqual(
     failing.map(({ name }) => name),
-    ['compare the provider with the store'],
+    ['reconcile with the provider'],
   );
   scene.provider.broken = null;
   await scene.pass(MINUTE);

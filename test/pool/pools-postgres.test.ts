@@ -23,7 +23,7 @@ const INTERVALS = {
   ...{ terminate_ms: 50, reap_ms: 200, replenish_ms: 50 },
 };
 
-/** Longer than any machine is too busy to answer within. */
+/** Longer than a busy machine needs to answer. */
 const times = { ...POLICY.times, confirm_ms: 120_000, fresh_ms: 120_000, silent_ms: 240_000 };
 
 let opened: TestDatabase;
@@ -37,12 +37,12 @@ function newStore(): PostgresRunnerStore {
   return new PostgresRunnerStore({ database: opened.database, classes, times, max_uses, now: () => null });
 }
 
-test('several pools over one database serve everybody, launch within bounds, and leave nothing behind', async () => {
+test('several pools over one database serve all requests, launch within limits, and leave nothing behind', async () => {
   const agents: RunnerAgent[] = [];
-  const line = newStore();
+  const connection = newStore();
   const boot = (instance: FakeInstance): void => {
     const agent = new RunnerAgent({
-      line,
+      connection,
       registration: { runner_id: instance.runner_id, batch_id: null, provider_id: instance.provider_id, address: null },
       clock: systemClock,
       log: silentLogger,
@@ -67,19 +67,19 @@ test('several pools over one database serve everybody, launch within bounds, and
   const pool = pools[0]!;
   for (const each of pools) each.start();
   try {
-    const hold: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+    const hold: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
     const demands = [...Array.from({ length: SINGLES }, () => demandOf()), demandOf({ count: GANG })];
     const asked = await Promise.all(
       demands.map((demand, at) => pools[at % POOLS]!.hold(demand, { ...hold, id: newId() })),
     );
-    await eventually(async () => (await pool.waiting(100)).length === 0, 'everybody is served', 60_000);
+    await eventually(async () => (await pool.waiting(100)).length === 0, 'every request is served', 60_000);
     const granted = await Promise.all(asked.map(({ id }) => pool.request(id)));
     const held = granted.flatMap(({ runners }) => runners.map(({ id }) => id));
     assert.equal(held.length, SINGLES + GANG);
     assert.equal(new Set(held).size, held.length);
     assert.ok(provider.instances.size <= max_runners, `${provider.instances.size} instances`);
-    const begun = async () => (await pool.runners({ state: 'running' }, { offset: 0, limit: 100 })).length;
-    await eventually(async () => (await begun()) === SINGLES + GANG, 'every runner has begun', 60_000);
+    const running = async () => (await pool.runners({ state: 'running' }, { offset: 0, limit: 100 })).length;
+    await eventually(async () => (await running()) === SINGLES + GANG, 'every runner is running', 60_000);
     await Promise.all(asked.map(({ id }, at) => pools[at % POOLS]!.releaseHold(id)));
     const left = async () => pool.runners({ ended: false }, { offset: 0, limit: 100 });
     await pool.drain((await left()).map(({ id }) => id));

@@ -7,9 +7,9 @@ import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import { newId } from '../../src/runtime/random.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
-test('runners come in batches, each of its class and memory, as many as are lacking', async () => {
+test('missing runners are launched in batches with the class and memory of the request', async () => {
   const scene = new Scene({ policy: { batch_max: 3 } });
   const pool = scene.pool();
   pool.start();
@@ -25,7 +25,7 @@ test('runners come in batches, each of its class and memory, as many as are lack
   await scene.stop();
 });
 
-test('no more runners than may exist are planned, and the status says so', async () => {
+test('no runners beyond the limit are planned, and the status shows why', async () => {
   const scene = new Scene({ policy: { max_runners: 3 } });
   const pool = scene.pool();
   pool.start();
@@ -33,7 +33,7 @@ test('no more runners than may exist are planned, and the status says so', async
   for (let count = 0; count < 5; count += 1) ids.push((await pool.hold(demandOf(), HOLD)).id);
   await scene.pass(10 * SECOND);
   assert.equal(scene.provider.instances.size, 3);
-  assert.match(pool.status().obstacles[0]?.reason ?? '', /all 3 runners .*HEDDLE_POOL_MAX_RUNNERS/);
+  assert.match(pool.status().obstacles[0]?.reason ?? '', /limit of 3 runners: .*HEDDLE_POOL_MAX_RUNNERS/);
   await pool.releaseHold(ids[0]!);
   await scene.pass(5 * SECOND);
   const states = await Promise.all(ids.map(async (id) => (await pool.request(id)).state));
@@ -42,7 +42,7 @@ test('no more runners than may exist are planned, and the status says so', async
   await scene.stop();
 });
 
-test('several at once that do not fit hold back the room for a while, and not for ever', async () => {
+test('a gang that does not fit reserves capacity for a limited time', async () => {
   const scene = new Scene({ policy: { max_runners: 4 } });
   const pool = scene.pool();
   pool.start();
@@ -60,13 +60,13 @@ test('several at once that do not fit hold back the room for a while, and not fo
   assert.equal((await pool.request(gang.id)).state, 'waiting');
   await pool.releaseHold(busy.id);
   await pool.releaseHold(late.id);
-  // What was let go of ages out, and makes room; what suits stays and counts.
+  // Released runners time out and free capacity; fitting ones stay and count.
   await scene.pass(7 * MINUTE);
   assert.equal((await pool.request(gang.id)).state, 'granted');
   await scene.stop();
 });
 
-test('idle ones that suit count for several at once: only what is missing is launched', async () => {
+test('fitting idle runners count for a gang: only the missing ones are launched', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   pool.start();
@@ -79,7 +79,7 @@ test('idle ones that suit count for several at once: only what is missing is lau
   await scene.stop();
 });
 
-/** A backend that says of every request what it is told to, without looking. */
+/** A backend that returns a preset answer for every request. */
 function answering(exhaustion: () => 'uncertain' | 'global'): PoolBackend {
   return {
     driver: 'sqs-classic',
@@ -90,7 +90,7 @@ function answering(exhaustion: () => 'uncertain' | 'global'): PoolBackend {
   };
 }
 
-test('nothing is launched while a warm one might still be found, until that has taken too long', async () => {
+test('nothing is launched while the search for an idle runner is inconclusive, until a timeout', async () => {
   const scene = new Scene();
   const pool = scene.pool({}, { backend: answering(() => 'uncertain') });
   pool.start();
@@ -103,7 +103,7 @@ test('nothing is launched while a warm one might still be found, until that has 
   await scene.stop();
 });
 
-test('as soon as it is settled that nobody idle suits, a runner is launched', async () => {
+test('a runner is launched as soon as no idle runner is known to fit', async () => {
   const scene = new Scene();
   let exhaustion: 'uncertain' | 'global' = 'uncertain';
   const pool = scene.pool({}, { backend: answering(() => exhaustion) });
@@ -117,7 +117,7 @@ test('as soon as it is settled that nobody idle suits, a runner is launched', as
   await scene.stop();
 });
 
-test('where the backend fails for long, runners are launched all the same', async () => {
+test('runners are launched even if the backend keeps failing', async () => {
   const scene = new Scene();
   const backend = { ...answering(() => 'global'), serve: () => Promise.reject(new Error('no queue')) };
   const pool = scene.pool({}, { backend });
@@ -129,7 +129,7 @@ test('where the backend fails for long, runners are launched all the same', asyn
   await scene.stop();
 });
 
-test('what waits behind many that cannot be served is served all the same', async () => {
+test('requests behind many unservable ones are served', async () => {
   const scene = new Scene({ bootMs: null, policy: { max_runners: 1 } });
   const pool = scene.pool();
   await scene.store.ask(
@@ -161,7 +161,7 @@ test('what waits behind many that cannot be served is served all the same', asyn
   await scene.stop();
 });
 
-test('what was found exhausted is not looked for at every pass', async () => {
+test('exhausted requests are not searched in every pass', async () => {
   const scene = new Scene({ policy: { max_runners: 1 } });
   const looks: number[] = [];
   const real = new PostgresBackend(scene.store);
@@ -189,7 +189,7 @@ test('what was found exhausted is not looked for at every pass', async () => {
   await scene.stop();
 });
 
-test('runners that somebody ends before they have spoken are no failed launch: the next one follows at once', async () => {
+test('runners ended before their registration are not failed launches: the next one is launched at once', async () => {
   const scene = new Scene({ bootMs: null });
   const pool = scene.pool();
   pool.start();
@@ -206,22 +206,22 @@ test('runners that somebody ends before they have spoken are no failed launch: t
   await scene.stop();
 });
 
-test('those behind more than ten thousand that get nothing have their runners planned', async () => {
+test('runners are planned for requests behind more than ten thousand unservable ones', async () => {
   const scene = new Scene();
   const pool = scene.pool();
-  const words = { tenant: 'one', source: 'holder', run: 'one', attempt: null, expires_at: null } as const;
+  const fields = { tenant: 'one', source: 'holder', run: 'one', attempt: null, expires_at: null } as const;
   const asked = Array.from({ length: 10_500 }, () => {
-    return { ...demandOf({ resource_class: 'removed' }), id: newId(), ...words };
+    return { ...demandOf({ resource_class: 'removed' }), id: newId(), ...fields };
   });
   for (let at = 0; at < asked.length; at += 500) await scene.store.ask(asked.slice(at, at + 500));
-  const last = { ...demandOf(), id: newId(), ...words };
+  const last = { ...demandOf(), id: newId(), ...fields };
   await scene.store.ask([last]);
   await scene.store.noteExhausted([...asked, last].map(({ id }) => ({ request_id: id, exhaustion: 'global' })));
   assert.equal((await pool.parts.provisioner.runOnce()).planned, 1);
   await scene.stop();
 });
 
-test('a class that is none of this pool is no launch, and the status says so', async () => {
+test('a request for a class unknown to the pool is not launched, and the status shows why', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   pool.start();
@@ -235,6 +235,6 @@ test('a class that is none of this pool is no launch, and the status says so', a
   await pool.hold(demandOf(), HOLD);
   await scene.pass(5 * SECOND);
   assert.equal(scene.provider.instances.size, 1);
-  assert.match(pool.status().obstacles[0]?.reason ?? '', /class removed is none of this pool: add it/);
+  assert.match(pool.status().obstacles[0]?.reason ?? '', /the pool has no class removed: add it/);
   await scene.stop();
 });

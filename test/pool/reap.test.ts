@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
 function terminations(scene: Scene): readonly string[] {
   return scene.provider.calls.filter(({ method }) => method === 'terminate').flatMap(({ ids }) => ids);
 }
 
-test('an instance that no runner knows is ended within two minutes, and not before a minute has gone by', async () => {
+test('an instance without a runner is terminated within two minutes, but not within the first one', async () => {
   const scene = new Scene();
   const stray = scene.provider.stray();
   const pool = scene.pool();
@@ -24,7 +24,7 @@ test('an instance that no runner knows is ended within two minutes, and not befo
   await scene.stop();
 });
 
-test('nothing is concluded from a listing that fails, however far it came', async () => {
+test('a failed listing changes nothing, however many pages it returned', async () => {
   const scene = new Scene();
   for (let count = 0; count < 5; count += 1) scene.provider.stray();
   const pool = scene.pool();
@@ -38,7 +38,7 @@ test('nothing is concluded from a listing that fails, however far it came', asyn
   await scene.stop();
 });
 
-test('a runner that works and speaks is left alone, although its provider does not list it', async () => {
+test('a running runner with heartbeats survives missing from listings', async () => {
   const scene = new Scene({ provider: { listLagMs: 10 * MINUTE } });
   const pool = scene.pool();
   const { id } = await pool.hold(demandOf(), HOLD);
@@ -66,7 +66,7 @@ test('a runner whose instance vanished ends, and its request gets another one', 
   await scene.stop();
 });
 
-test('an ended runner is told to its provider until it is gone there', async () => {
+test('the provider is asked to terminate the instance of an ended runner until it is gone', async () => {
   const scene = new Scene();
   const pool = scene.pool();
   await pool.provision(demandOf());
@@ -75,7 +75,7 @@ test('an ended runner is told to its provider until it is gone there', async () 
   const [runner] = await scene.runners('idle');
   scene.provider.broken = 'terminate';
   await pool.terminate([runner!.id]);
-  // The agent hears that it is over, and would end its machine itself.
+  // The agent would end its machine itself once notified.
   for (const agent of scene.agents.values()) await agent.stop();
   await scene.pass(20 * SECOND);
   assert.equal(scene.provider.running.length, 1);
@@ -87,11 +87,11 @@ test('an ended runner is told to its provider until it is gone there', async () 
   await scene.stop();
 });
 
-test('an instance that its provider does not know of yet is not taken for one that is gone', async () => {
+test('an instance that its provider does not list yet is not taken for gone', async () => {
   const scene = new Scene({ bootMs: null, provider: { listLagMs: 40 * SECOND } });
   const { provider, clock } = scene;
   const terminate = provider.terminate.bind(provider);
-  // What it does not know of is no error to it, and goes on.
+  // Terminating an unknown instance is not an error.
   provider.terminate = (ids) =>
     terminate(ids.filter((id) => (provider.instances.get(id)?.listed_from ?? Infinity) <= clock.now()));
   const pool = scene.pool();
@@ -115,7 +115,7 @@ test('an instance that its provider does not know of yet is not taken for one th
   await scene.stop();
 });
 
-test('an instance that no listing shows is gone at the second look, a minute after it was told to end', async () => {
+test('an unlisted instance is gone at the second check, a minute after its termination was requested', async () => {
   const scene = new Scene({ bootMs: null });
   const pool = scene.pool();
   const { reaper } = pool.parts;
@@ -131,7 +131,7 @@ test('an instance that no listing shows is gone at the second look, a minute aft
   await scene.stop();
 });
 
-test('instances that refuse to end keep no others from it', async () => {
+test('instances that cannot be terminated do not affect others', async () => {
   const scene = new Scene({
     bootMs: null,
     policy: { max_runners: 200, batch_max: 200, launch_rate: { per_second: 200, burst: 200 } },
@@ -154,7 +154,7 @@ test('instances that refuse to end keep no others from it', async () => {
   await scene.stop();
 });
 
-test('what ended long ago is forgotten', async () => {
+test('old runners are deleted', async () => {
   const scene = new Scene({ policy: { keep_ms: 10 * MINUTE } });
   const pool = scene.pool();
   await pool.provision(demandOf());

@@ -6,35 +6,42 @@ import { IdleTargets } from '../../src/pool/min-idle.ts';
 import type { HoldOptions } from '../../src/pool/pool-port.ts';
 import { demandOf, MINUTE, Scene, SECOND } from './scene.ts';
 
-const HOLD: HoldOptions = { id: null, holder: 'somebody', tenant: null, wait_ms: null };
+const HOLD: HoldOptions = { id: null, holder: 'a client', tenant: null, wait_ms: null };
 
-function entryOf(words: Partial<MinIdle> = {}): MinIdle {
-  return { resource_class: 'large', usage_class: 'on-demand', count: 2, schedule: null, time_zone: 'UTC', ...words };
+function entryOf(overrides: Partial<MinIdle> = {}): MinIdle {
+  return {
+    resource_class: 'large',
+    usage_class: 'on-demand',
+    count: 2,
+    schedule: null,
+    time_zone: 'UTC',
+    ...overrides,
+  };
 }
 
 function countAt(moment: string, ...entries: readonly MinIdle[]): number {
   return new IdleTargets(entries).at(Date.parse(moment))[0]?.count ?? 0;
 }
 
-test('a schedule holds for the whole of each of its minutes, in its time zone', () => {
+test('a schedule applies for each whole minute in its time zone', () => {
   const office = entryOf({ schedule: '* 8-17 * * 1-5', time_zone: 'Europe/Berlin' });
   assert.equal(countAt('2026-01-05T06:59:59.999Z', office), 0);
   assert.equal(countAt('2026-01-05T07:00:00.000Z', office), 2);
   assert.equal(countAt('2026-01-05T07:00:59.999Z', office), 2);
   assert.equal(countAt('2026-01-05T16:59:59.999Z', office), 2);
   assert.equal(countAt('2026-01-05T17:00:00.000Z', office), 0);
-  // In summer the clocks there are an hour ahead of those in winter.
+  // In summer, clocks in that zone are an hour ahead of those in winter.
   assert.equal(countAt('2026-07-06T06:00:00.000Z', office), 2);
   assert.equal(countAt('2026-01-04T10:00:00.000Z', office), 0);
 });
 
-test('of entries that hold at once the greatest counts', () => {
+test('of several entries that apply, the highest counts', () => {
   const entries = [entryOf({ count: 1 }), entryOf({ count: 5, schedule: '0 12 * * *' })];
   assert.equal(countAt('2026-01-05T11:59:00Z', ...entries), 1);
   assert.equal(countAt('2026-01-05T12:00:30Z', ...entries), 5);
 });
 
-test('so many stay idle, beyond their time, and those that are taken are made up for', async () => {
+test('the minimum stays idle beyond its timeout, and claimed runners are replaced', async () => {
   const scene = new Scene({ policy: { min_idle: [entryOf()] } });
   const pools = [scene.pool(), scene.pool()];
   for (const pool of pools) pool.start();
@@ -50,7 +57,7 @@ test('so many stay idle, beyond their time, and those that are taken are made up
   await scene.stop();
 });
 
-test('what is on its way to those who wait does not count, and what nobody waits for does', async () => {
+test('runners launched for waiting requests do not count, other launching ones do', async () => {
   const scene = new Scene({ bootMs: 20 * SECOND, policy: { min_idle: [entryOf({ count: 1 })] } });
   const pool = scene.pool();
   await pool.hold(demandOf({ count: 2, allowed_instance_types: ['a.*'] }), HOLD);
@@ -63,7 +70,7 @@ test('what is on its way to those who wait does not count, and what nobody waits
   await scene.stop();
 });
 
-test('those who wait come first where there is little room', async () => {
+test('waiting requests come first if capacity is scarce', async () => {
   const scene = new Scene({ policy: { max_runners: 3, min_idle: [entryOf({ count: 3, resource_class: 'xlarge' })] } });
   const pool = scene.pool();
   const { id } = await pool.hold(demandOf({ count: 2 }), HOLD);
@@ -75,14 +82,14 @@ test('those who wait come first where there is little room', async () => {
   await scene.stop();
 });
 
-test('after launches that failed in a row, one at a time is tried, until one has come', async () => {
+test('after consecutive failed launches, one runner at a time is tried until one registers', async () => {
   const scene = new Scene({ policy: { min_idle: [entryOf({ count: 5 })] }, provider: { capacity: 0 } });
   const pool = scene.pool();
   pool.start();
   await scene.pass(5 * MINUTE);
   const failed = scene.launches().length;
   assert.ok(failed >= 3 && failed <= 8, `${failed} launches`);
-  assert.match(pool.status().obstacles.at(-1)?.reason ?? '', /launches in a row failed: there are none/);
+  assert.match(pool.status().obstacles.at(-1)?.reason ?? '', /the last \d+ launches failed: there are none/);
   const planned = await scene.runners('terminated');
   assert.equal(planned.filter(({ created_at }) => created_at > scene.clock.now() - 4 * MINUTE).length <= 5, true);
   const free = new Scene({ policy: { min_idle: [entryOf({ count: 5 })] } });

@@ -27,7 +27,7 @@ export const POLICY: PoolPolicy = {
   keep_ms: 24 * 60 * MINUTE,
 };
 
-export function demandOf(words: Partial<Demand> = {}): Demand {
+export function demandOf(overrides: Partial<Demand> = {}): Demand {
   return {
     resource_class: 'large',
     usage_class: 'on-demand',
@@ -35,25 +35,25 @@ export function demandOf(words: Partial<Demand> = {}): Demand {
     cpu: null,
     memory_mib: null,
     count: 1,
-    ...words,
+    ...overrides,
   };
 }
 
 export interface SceneOptions {
   readonly policy?: Partial<PoolPolicy>;
   readonly provider?: Partial<FakeProviderOptions>;
-  /** From a launch to the first word of its agent; null: agents never speak. */
+  /** Time from a launch to the registration of its agent; null: agents never register. */
   readonly bootMs?: number | null;
   readonly log?: Logger;
 }
 
-/** A pool on a virtual clock: a store and a provider in memory, and real agents on what the provider starts. */
+/** A pool on a virtual clock: an in-memory store and provider, with real agents on the started instances. */
 export class Scene {
   readonly clock = new VirtualClock();
   readonly store: MemoryRunnerStore;
   readonly provider: FakeProvider;
   readonly agents = new Map<string, RunnerAgent>();
-  /** What the pools counted: `launches launched` and the like. */
+  /** Counters of the pools, such as `launches launched`. */
   readonly counted = new Map<string, number>();
   readonly pools: Pool[] = [];
   readonly #options: SceneOptions;
@@ -74,7 +74,7 @@ export class Scene {
     });
   }
 
-  /** A pool of a process of its own. */
+  /** Adds the pool of another process. */
   pool(options: PoolOptions = {}, more: Partial<PoolContext> = {}): Pool {
     const pool = new Pool(this.context(more), options);
     this.pools.push(pool);
@@ -100,7 +100,7 @@ export class Scene {
     await Promise.all([...this.agents.values()].map((agent) => agent.stop()));
   }
 
-  /** Lets time go by; what follows at once without time going by has its turns too. */
+  /** Advances the clock, and lets work run that needs no time. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= SECOND) {
       await this.clock.advance(Math.min(left, SECOND));
@@ -129,7 +129,7 @@ export class Scene {
     const { bootMs = 2 * SECOND } = this.#options;
     if (bootMs === null || instance.runner_id === null) return;
     const agent = new RunnerAgent({
-      line: this.store,
+      connection: this.store,
       registration: { runner_id: instance.runner_id, batch_id: null, provider_id: instance.provider_id, address: null },
       clock: this.clock,
       log: silentLogger,

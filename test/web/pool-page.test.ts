@@ -67,10 +67,10 @@ test('without runners the page says how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Pool' }).click();
-    await driver.page.getByText('There are no runners.').waitFor();
-    await driver.page.getByText('0 of at most 8 runners · started by fake · found by postgres').waitFor();
+    await driver.page.getByText('No runners', { exact: true }).waitFor();
+    await driver.page.getByText('0 of at most 8 runners · provider fake · backend postgres').waitFor();
     await driver.page.getByRole('button', { name: 'Waiting requests' }).click();
-    await driver.page.getByText('Nobody waits for a runner.').waitFor();
+    await driver.page.getByText('No waiting requests').waitFor();
   }));
 
 test('runners and their counts are shown as they change', () =>
@@ -103,7 +103,7 @@ test('a state and a class are chosen, and the address keeps them', () =>
     await driver.goto('/pool');
     await driver.page.getByRole('button', { name: 'xlarge', exact: true }).click();
     await runnerRow(driver, large!).waitFor({ state: 'detached' });
-    await driver.page.getByRole('group', { name: 'Which runners' }).getByRole('button', { name: 'Idle' }).click();
+    await driver.page.getByRole('group', { name: 'State' }).getByRole('button', { name: 'Idle' }).click();
     await runnerRow(driver, coming!).waitFor({ state: 'detached' });
     await runnerRow(driver, xlarge!).waitFor();
     await driver.page.reload();
@@ -123,20 +123,20 @@ test('a row opens what a runner was claimed for; it is released, drained and end
     await details.getByText(`build ${MARKUP}`).first().waitFor();
     await details.getByText('1 × large, on-demand, a.*').waitFor();
     await details.getByRole('button', { name: 'Release' }).click();
-    await driver.page.getByRole('button', { name: 'Release it' }).click();
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Release', exact: true }).click();
     await runnerRow(driver, id!).getByText('Idle', { exact: true }).waitFor();
     await hold();
     await runnerRow(driver, id!).getByText('Claimed', { exact: true }).waitFor();
     await details.getByRole('button', { name: 'Drain' }).click();
     await runnerRow(driver, id!).getByText('draining').waitFor();
     await details.getByRole('button', { name: 'Terminate' }).click();
-    await driver.page.getByRole('button', { name: 'Terminate it' }).click();
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Terminate', exact: true }).click();
     await runnerRow(driver, id!).waitFor({ state: 'detached' });
-    await driver.page.getByRole('group', { name: 'Which runners' }).getByRole('button', { name: 'Ended' }).click();
+    await driver.page.getByRole('group', { name: 'State' }).getByRole('button', { name: 'Ended' }).click();
     await runnerRow(driver, id!).getByText('by hand').waitFor();
   }));
 
-test('requests tell what they wait for, and a held one is let go of', () =>
+test('requests show what they wait for, and a hold is released', () =>
   withPage(async (driver) => {
     world.provider.troubles.push('capacity', 'capacity', 'capacity', 'capacity');
     await hold('4xl', 2, `nightly ${MARKUP}`);
@@ -149,8 +149,8 @@ test('requests tell what they wait for, and a held one is let go of', () =>
     await driver.page.getByText(/Launches of 4xl are held back/).waitFor();
     const { run } = await world.pool.request(task);
     assert.equal(await table.filter({ hasText: run }).getByRole('button').count(), 0);
-    await held.getByRole('button', { name: 'Let go' }).click();
-    await driver.page.getByRole('button', { name: 'End it' }).click();
+    await held.getByRole('button', { name: 'Release' }).click();
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Release', exact: true }).click();
     await held.waitFor({ state: 'detached' });
     world.provider.troubles.length = 0;
     await world.arrive();
@@ -172,14 +172,14 @@ test('the last hours are drawn, of all classes or of one', () =>
     await driver.goto('/pool');
     const chart = driver.page.getByTestId('pool-history');
     const label = (most: number, waited: number) =>
-      driver.page.getByRole('img', { name: `at most ${most} runners at once, at most ${waited} waited for` });
+      driver.page.getByRole('img', { name: `at most ${most} runners, at most ${waited} waiting` });
     await label(48, 14).waitFor();
     assert.equal(await chart.locator('polygon').count(), 4);
     await driver.page.getByRole('button', { name: 'xlarge', exact: true }).click();
     await label(5, 7).waitFor();
     const said = await chart.locator('title').allTextContents();
     assert.ok(
-      said.some((text) => text.endsWith(': 1 launching, 2 idle, 0 claimed, 2 running; 7 waited for')),
-      said.find((text) => text.includes('7 waited')) ?? 'nothing',
+      said.some((text) => text.endsWith(': 1 launching, 2 idle, 0 claimed, 2 running; 7 waiting')),
+      said.find((text) => text.includes('7 waiting')) ?? 'nothing',
     );
   }));

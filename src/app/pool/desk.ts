@@ -1,7 +1,7 @@
 import type { RunnerDesk } from '../../engine/port.ts';
 import type { RunnerStore } from '../../pool/port/store.ts';
 
-/** Where tasks get their runners: what they ask for are requests of the pool. */
+/** Returns a broker that turns the demands of tasks into requests of the pool. */
 export function deskOf(store: Pick<RunnerStore, 'ask'>): RunnerDesk {
   return {
     ask: (demands) =>

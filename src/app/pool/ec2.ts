@@ -5,30 +5,30 @@ import { userDataOf } from '../../pool/providers/ec2/user-data.ts';
 import { ConfigurationError } from '../failure.ts';
 import type { SettingValues } from '../settings.ts';
 
-/** What is missing of the settings of the provider `ec2`. */
+/** Returns the faults of the settings of the provider `ec2`. */
 export function ec2Faults(settings: SettingValues): string[] {
   if (settings.runnerProvider !== 'ec2') return [];
   const faults: string[] = [];
   if (settings.ec2Region === '')
-    faults.push('HEDDLE_POOL_EC2_REGION: is required where HEDDLE_POOL_PROVIDER is ec2, such as eu-central-1');
+    faults.push('HEDDLE_POOL_EC2_REGION: is required when HEDDLE_POOL_PROVIDER is ec2, for example eu-central-1');
   const { ec2Template: template, ec2Image: image } = settings;
   if (template === '' && image === '') {
     faults.push(
-      'HEDDLE_POOL_EC2_TEMPLATE: name a launch template, or an image with HEDDLE_POOL_EC2_IMAGE from which one is made',
+      'HEDDLE_POOL_EC2_TEMPLATE: set it to a launch template, or set HEDDLE_POOL_EC2_IMAGE to create one from an image',
     );
   }
   if (template !== '' && image !== '')
-    faults.push('HEDDLE_POOL_EC2_IMAGE: does nothing beside HEDDLE_POOL_EC2_TEMPLATE; set one of the two');
+    faults.push('HEDDLE_POOL_EC2_IMAGE: has no effect when HEDDLE_POOL_EC2_TEMPLATE is set; set only one of the two');
   const hasDatabase = settings.ec2Environment.some((entry) => entry.startsWith('DATABASE_URL='));
   if (template === '' && image !== '' && settings.ec2UserData === '' && !hasDatabase) {
     faults.push(
-      'HEDDLE_POOL_EC2_ENVIRONMENT: must hold DATABASE_URL=…, by which runners reach the database, unless HEDDLE_POOL_EC2_USER_DATA names a script that sets it',
+      'HEDDLE_POOL_EC2_ENVIRONMENT: must contain DATABASE_URL=…, which runners need, unless the script in HEDDLE_POOL_EC2_USER_DATA sets it',
     );
   }
   return faults;
 }
 
-/** @throws ConfigurationError where the file of the user data cannot be read */
+/** @throws ConfigurationError if the user data file cannot be read */
 export function ec2SettingsOf(settings: SettingValues): Ec2Settings {
   return {
     region: settings.ec2Region,
@@ -63,7 +63,7 @@ function userDataText({ ec2UserData: path, ec2Environment }: SettingValues): str
     return readFileSync(path, 'utf8');
   } catch (error) {
     throw new ConfigurationError([
-      `HEDDLE_POOL_EC2_USER_DATA: ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      `HEDDLE_POOL_EC2_USER_DATA: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
     ]);
   }
 }
@@ -73,7 +73,7 @@ function variableOf(entry: string): [string, string] {
   return [entry.slice(0, at), entry.slice(at + 1)];
 }
 
-/** `large=m7i.large` items to types by class, in the order given. */
+/** Groups `large=m7i.large` items by class, in the given order. */
 function typesOf(entries: readonly string[]): Record<string, readonly string[]> {
   const byClass = Map.groupBy(entries.map(variableOf), ([name]) => name);
   return Object.fromEntries([...byClass].map(([name, types]) => [name, types.map(([, type]) => type)]));

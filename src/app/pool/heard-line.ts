@@ -1,77 +1,77 @@
-import type { AgentLine } from '../../pool/agent/agent.ts';
+import type { AgentConnection } from '../../pool/agent/agent.ts';
 import type { Orders } from '../../pool/port/store.ts';
 import { isAlive, type ProcessMark } from '../../pool/providers/process/records.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { Loop } from '../../runtime/loop.ts';
 
-const LOOK_MS = 1_000;
-/** Where its server is gone too, a runner waits for so much of the time only. */
+const CHECK_MS = 1_000;
+/** Share of the timeout that applies if the server that launched the runner is gone too. */
 const ORPHAN_SHARE = 1 / 6;
 
-/** A line to the pool that knows when it was last answered. */
-export class HeardLine implements AgentLine {
-  readonly #line: AgentLine;
+/** A connection to the pool that records the time of the last answer. */
+export class MonitoredConnection implements AgentConnection {
+  readonly #connection: AgentConnection;
   readonly #clock: Clock;
   readonly #onRegistered: (orders: Orders) => void;
-  #heardAt: number;
+  #answeredAt: number;
 
-  /** @param onRegistered told what it is, after its first word */
-  constructor(line: AgentLine, clock: Clock, onRegistered: (orders: Orders) => void) {
-    this.#line = line;
+  /** @param onRegistered called with the orders of the runner after its registration */
+  constructor(connection: AgentConnection, clock: Clock, onRegistered: (orders: Orders) => void) {
+    this.#connection = connection;
     this.#clock = clock;
     this.#onRegistered = onRegistered;
-    this.#heardAt = clock.monotonic();
+    this.#answeredAt = clock.monotonic();
   }
 
   /** Milliseconds since the last answer. */
-  get unheardMs(): number {
-    return this.#clock.monotonic() - this.#heardAt;
+  get silentMs(): number {
+    return this.#clock.monotonic() - this.#answeredAt;
   }
 
-  register: AgentLine['register'] = async (registration) => {
-    const orders = await this.#heard(this.#line.register(registration));
+  register: AgentConnection['register'] = async (registration) => {
+    const orders = await this.#track(this.#connection.register(registration));
     if (orders !== null) this.#onRegistered(orders);
     return orders;
   };
 
-  pulse: AgentLine['pulse'] = (runnerId) => this.#heard(this.#line.pulse(runnerId));
-  confirm: AgentLine['confirm'] = (runnerId, epoch) => this.#heard(this.#line.confirm(runnerId, epoch));
-  release: AgentLine['release'] = (runnerId, epoch) => this.#heard(this.#line.release(runnerId, epoch));
-  drain: AgentLine['drain'] = (runnerIds, reason) => this.#heard(this.#line.drain(runnerIds, reason));
+  pulse: AgentConnection['pulse'] = (runnerId) => this.#track(this.#connection.pulse(runnerId));
+  confirm: AgentConnection['confirm'] = (runnerId, epoch) => this.#track(this.#connection.confirm(runnerId, epoch));
+  release: AgentConnection['release'] = (runnerId, epoch) => this.#track(this.#connection.release(runnerId, epoch));
+  drain: AgentConnection['drain'] = (runnerIds, reason) => this.#track(this.#connection.drain(runnerIds, reason));
 
-  async #heard<T>(answer: Promise<T>): Promise<T> {
+  async #track<T>(answer: Promise<T>): Promise<T> {
     const value = await answer;
-    this.#heardAt = this.#clock.monotonic();
+    this.#answeredAt = this.#clock.monotonic();
     return value;
   }
 }
 
-export interface AloneOptions {
-  line: HeardLine;
-  /** The server that launched it, where that is a process of this machine. */
+export interface IsolationOptions {
+  connection: MonitoredConnection;
+  /** Server that launched the runner, if it is a process on this machine. */
   server: ProcessMark | null;
   aloneMs: number;
   clock: Clock;
   log: Logger;
-  onAlone: (reason: string) => void;
+  onIsolated: (reason: string) => void;
 }
 
 /**
- * Ends a runner whose pool is gone, so that nothing is left behind where a machine's Heddle was killed. While the
- * database answers, other servers may go on using it.
+ * Ends a runner that has lost its pool, so that no process remains after Heddle was killed on a machine. While the
+ * database answers, other servers may continue to use the runner.
  */
-export function aloneLoop({ line, server, aloneMs, clock, log, onAlone }: AloneOptions): Loop {
-  let told = false;
+export function isolationLoop({ connection, server, aloneMs, clock, log, onIsolated }: IsolationOptions): Loop {
+  let reported = false;
   const runOnce = (): Promise<'idle'> => {
-    const { unheardMs } = line;
-    const orphaned = server !== null && unheardMs > aloneMs * ORPHAN_SHARE && !isAlive(server);
-    if (!told && (orphaned || unheardMs > aloneMs)) {
-      told = true;
-      const secs = Math.round(unheardMs / 1_000);
-      onAlone(`the database has not answered for ${secs} s${orphaned ? ', and its server is gone' : ''}`);
+    const { silentMs } = connection;
+    const orphaned = server !== null && silentMs > aloneMs * ORPHAN_SHARE && !isAlive(server);
+    if (!reported && (orphaned || silentMs > aloneMs)) {
+      reported = true;
+      const secs = Math.round(silentMs / 1_000);
+      onIsolated(`the database did not answer for ${secs} s${orphaned ? ', and the server is gone' : ''}`);
     }
     return Promise.resolve('idle');
   };
-  return new Loop({ name: 'alone', intervalMs: Math.min(LOOK_MS, aloneMs / 12), clock, log, runOnce });
+  return new Loop({ name: 'alone', intervalMs: Math.min(CHECK_MS, aloneMs / 12), clock, log, runOnce });
 }

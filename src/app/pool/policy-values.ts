@@ -15,7 +15,7 @@ export const MIN_IDLE_MAX = 100;
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const COUNT_MAX = 100_000;
 
-/** What was read, and every fault of it, each beginning with the place. */
+/** Parsed values, and faults that begin with their path. */
 export interface Reading<T> {
   readonly values: readonly T[];
   readonly faults: readonly string[];
@@ -23,12 +23,12 @@ export interface Reading<T> {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Classes, and what some of them have of their own, by name. */
+/** Parsed classes, and their overrides by class name. */
 export interface ClassReading extends Reading<ResourceClass> {
   readonly times: Readonly<Record<string, Partial<ClassTimes>>>;
 }
 
-/** What a class may say besides its size. */
+/** Settings that a class may override. */
 const CLASS_TIMES = {
   idle_secs: 'idle_ms',
   register_secs: 'register_ms',
@@ -40,7 +40,7 @@ const SECS_MIN = 0.05;
 const SECS_MAX = 86_400;
 const USES_MAX = 1_000_000_000;
 
-/** Reads resource classes; nothing stands for the default ones. */
+/** Parses resource classes; an empty string means the default ones. */
 export function readClasses(given: string): ClassReading {
   if (given === '') return { values: DEFAULT_RESOURCE_CLASSES, times: {}, faults: [] };
   const entries = entriesOf(given, '[{"name": "large", "cpu": 2, "memory_mib": 4096}]');
@@ -57,7 +57,7 @@ export function readClasses(given: string): ClassReading {
     if (Object.keys(own).length > 0) times[String(name)] = own;
     if (typeof name !== 'string' || !NAME.test(name))
       faults.push(`${place}.name: must be 1 to 63 of a-z 0-9 . _ -, beginning with a letter or digit`);
-    else if (names.has(name)) faults.push(`${place}.name: ${name} is there twice`);
+    else if (names.has(name)) faults.push(`${place}.name: must be unique; ${name} is used twice`);
     else names.add(name);
     faults.push(...numberFaults(`${place}.cpu`, cpu, 1, CPU_MAX));
     faults.push(...numberFaults(`${place}.memory_mib`, memory_mib, 1, MEMORY_MIB_MAX));
@@ -81,7 +81,7 @@ function classTimesOf(given: Entry, place: string, faults: string[]): Partial<Cl
   return own;
 }
 
-/** Reads how many runners stay idle, of these classes. */
+/** Parses the minimum numbers of idle runners of these classes. */
 export function readMinIdle(given: string, classes: readonly ResourceClass[]): Reading<MinIdle> {
   if (given === '') return { values: [], faults: [] };
   const short = !/^[@[{]/.test(given);
@@ -103,7 +103,7 @@ function minIdleOf(entry: Entry, place: string, known: ReadonlySet<string>, faul
   if (!USAGE_CLASSES.includes(usage as UsageClass))
     faults.push(`${place}.usage: must be one of ${USAGE_CLASSES.join(', ')}`);
   faults.push(...numberFaults(`${place}.count`, count, 0, COUNT_MAX));
-  if (typeof time_zone !== 'string') faults.push(`${place}.time_zone: must be a text such as Europe/Berlin`);
+  if (typeof time_zone !== 'string') faults.push(`${place}.time_zone: must be a string such as Europe/Berlin`);
   else if (schedule !== null && typeof schedule !== 'string')
     faults.push(`${place}.schedule: must be a cron expression, or null for always`);
   else
@@ -133,7 +133,7 @@ function shortEntries(given: string): Entry[] | string {
   return entries;
 }
 
-/** The objects of a JSON array, here or in a file; a text says what is wrong. */
+/** Returns the objects of a JSON array, given inline or as a file, or a fault as a string. */
 function entriesOf(given: string, example: string): Entry[] | string {
   let text = given;
   let place = '';
@@ -143,14 +143,14 @@ function entriesOf(given: string, example: string): Entry[] | string {
     try {
       text = readFileSync(path, 'utf8');
     } catch (error) {
-      return `${path} cannot be read: ${(error as Error).message}`;
+      return `cannot read ${path}: ${(error as Error).message}`;
     }
   }
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return `${place}is not JSON (${(error as Error).message}); such as ${example}`;
+    return `${place}must be JSON such as ${example} (${(error as Error).message})`;
   }
   if (!Array.isArray(parsed)) return `${place}must be an array such as ${example}`;
   const wrong = parsed.findIndex((entry) => typeof entry !== 'object' || entry === null || Array.isArray(entry));
@@ -158,7 +158,7 @@ function entriesOf(given: string, example: string): Entry[] | string {
 }
 
 function unknownFaults(place: string, others: Entry, known: string): string[] {
-  return Object.keys(others).map((name) => `${place}.${name.slice(0, 60)}: there is no such field; there is: ${known}`);
+  return Object.keys(others).map((name) => `${place}.${name.slice(0, 60)}: unknown field; the fields are ${known}`);
 }
 
 function numberFaults(place: string, value: unknown, min: number, max: number): string[] {

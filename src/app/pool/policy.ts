@@ -5,7 +5,7 @@ import { readClasses, readMinIdle } from './policy-values.ts';
 const PROCESS_RUNNERS_MAX = 8;
 const RUNNERS_MAX = 100;
 
-/** What the settings say about the pool; they were found sound. */
+/** Returns the pool policy of valid settings. */
 export function poolPolicyOf(settings: SettingValues): PoolPolicy {
   const { values: classes, times: class_times } = readClasses(settings.runnerClasses);
   return {
@@ -36,7 +36,7 @@ function runnersMax({ runnersMax: given, runnerProvider }: SettingValues): numbe
   return runnerProvider === 'process' ? PROCESS_RUNNERS_MAX : RUNNERS_MAX;
 }
 
-/** What is wrong with the settings of the pool, each with the name of the variable. */
+/** Returns the faults of the pool settings, each with the name of its variable. */
 export function poolFaults(settings: SettingValues): string[] {
   const classes = readClasses(settings.runnerClasses);
   const faults = classes.faults.map((fault) => `HEDDLE_POOL_CLASSES: ${fault}`);
@@ -57,7 +57,7 @@ export function poolFaults(settings: SettingValues): string[] {
   const { runnerLaunchBurst: burst, runnerBatchMax: batch } = settings;
   if (burst < batch) {
     faults.push(
-      `HEDDLE_POOL_LAUNCH_BURST: must be at least HEDDLE_POOL_BATCH_MAX (${batch}), not ${burst}: a batch would never be launched`,
+      `HEDDLE_POOL_LAUNCH_BURST: must be at least HEDDLE_POOL_BATCH_MAX (${batch}), not ${burst}: otherwise a full batch could never be launched`,
     );
   }
   return faults;
@@ -70,5 +70,5 @@ function minIdleFaults(settings: SettingValues): string[] {
   const max = runnersMax(settings);
   const wanted = values.filter(({ schedule }) => schedule === null).reduce((sum, { count }) => sum + count, 0);
   if (wanted <= max) return [];
-  return [`HEDDLE_POOL_MIN_IDLE: must be at most HEDDLE_POOL_MAX_RUNNERS (${max}) together, not ${wanted}`];
+  return [`HEDDLE_POOL_MIN_IDLE: must be at most HEDDLE_POOL_MAX_RUNNERS (${max}) in total, not ${wanted}`];
 }

@@ -17,21 +17,21 @@ export interface ProviderOptions {
   databaseUrl: string;
   /** Whether this is a `heddle up`. */
   development: boolean;
-  /** What flags of the command line said, by variable: the environment of runners says it too. */
+  /** Values of command-line flags by variable, passed on to the environment of runners. */
   flags: Readonly<Record<string, string | undefined>>;
   clock: Clock;
   log: Logger;
-  /** Told when a runner of this machine ended that nobody had asked to. */
+  /** Called when a runner process on this machine ended without being asked to. */
   onEnded: (runnerId: string, reason: string) => void;
 }
 
 const MAIN = fileURLToPath(
   new URL(`../../cli/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
 );
-/** Time that what runs on a runner has to end when its server stops: the server itself has no more. */
+/** Grace period for the task of a runner when its server stops; the server itself has no more time. */
 const DRAIN_SECS = '3';
 
-/** @throws ConfigurationError where it cannot be opened as the settings say */
+/** @throws ConfigurationError if the provider cannot be opened with these settings */
 export async function openProvider(options: ProviderOptions): Promise<RunnerProvider> {
   switch (options.settings.runnerProvider) {
     case 'process':
@@ -39,7 +39,7 @@ export async function openProvider(options: ProviderOptions): Promise<RunnerProv
     case 'ec2':
       return openEc2Provider(ec2SettingsOf(options.settings)).catch((error: unknown) => {
         throw new ConfigurationError([
-          `HEDDLE_POOL_PROVIDER: ec2 cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+          `HEDDLE_POOL_PROVIDER: cannot use ec2: ${error instanceof Error ? error.message : String(error)}`,
         ]);
       });
     case 'none':
@@ -67,14 +67,14 @@ export function openProcesses(options: ProviderOptions): ProcessProvider {
   });
 }
 
-/** Starts nothing: other servers do, or nobody. */
+/** Launches nothing; other servers may launch runners. */
 const NO_PROVIDER: RunnerProvider = {
   name: 'none',
   launch: () =>
-    Promise.reject(new LaunchFailure('refused', 'this server launches no runners (HEDDLE_POOL_PROVIDER is none)')),
+    Promise.reject(new LaunchFailure('refused', 'this server does not launch runners (HEDDLE_POOL_PROVIDER is none)')),
   terminate: () => Promise.resolve(),
   async *list() {
-    // It runs nothing.
+    // It has no instances.
   },
   refresh: () => Promise.resolve([]),
   close: () => Promise.resolve(),

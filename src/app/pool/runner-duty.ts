@@ -16,56 +16,56 @@ export interface RunnerDutyOptions {
   kinds: readonly KindDefinition[];
   holder: string;
   leaseMs: number;
-  /** How often it looks for its task without having been woken. */
+  /** Poll interval for its task if it is not woken, milliseconds. */
   intervalMs: number;
   clock: Clock;
   random: Random;
   log: Logger;
   tracing: Tracing;
-  /** The task of this claim is settled: the runner is free. */
+  /** The task of this claim is settled, so the runner is free. */
   onDone: (epoch: number) => void;
   /** The handlers of a claim that was revoked have ended. */
   onFree: () => void;
-  /** A handler goes on though its claim was revoked a while ago: this process is of no more use. */
+  /** A handler is still running long after its claim was revoked, so this process cannot be used again. */
   onStuck: () => void;
 }
 
-/** Time that a handler has to end once its claim is revoked, milliseconds. */
+/** Grace period of a handler after its claim was revoked, milliseconds. */
 const HANDLER_GRACE_MS = 5_000;
 
-/** What a runner does for whom it was claimed: runs the task that stands in its lane, one at a time. */
+/** Executes the tasks of a runner: the task in its lane, one at a time. */
 export class RunnerDuty {
   readonly #options: RunnerDutyOptions;
   readonly #switchboard = new Switchboard();
   #worker: LocalWorker | null = null;
   #claim: { epoch: number; taskId: string; loss: AbortController } | null = null;
-  /** What was taken away is handed back before anything else begins. */
+  /** Resolves when revoked tasks have been handed back; the next task waits for it. */
   #handedBack: Promise<void> = Promise.resolve();
   #stopped = false;
-  readonly #underWay = new Set<Promise<unknown>>();
-  /** Tasks that this runner has run to their end, or handed back. */
+  readonly #running = new Set<Promise<unknown>>();
+  /** Number of tasks that this runner completed or handed back. */
   settled = 0;
 
   constructor(options: RunnerDutyOptions) {
     this.#options = options;
     for (const kind of options.kinds)
-      this.#switchboard.register(kind.name, this.#noted(kindExecutor(kind, options.engine, options.tracing)));
+      this.#switchboard.register(kind.name, this.#tracked(kindExecutor(kind, options.engine, options.tracing)));
   }
 
-  /** Whether a handler is under way, of a claim that still stands or of an earlier one. */
+  /** Whether a handler is running, of the current claim or an earlier one. */
   get isBusy(): boolean {
-    return this.#underWay.size > 0;
+    return this.#running.size > 0;
   }
 
-  /** An executor whose runs are known until they have really ended, whatever becomes of their tasks. */
-  #noted(executor: Executor): Executor {
+  /** Wraps an executor to track its runs until they have ended, even if their tasks were taken away. */
+  #tracked(executor: Executor): Executor {
     return (task, context) => {
       const loss = this.#claim?.taskId === task.id ? this.#claim.loss.signal : undefined;
       const result = executor(task, loss === undefined ? context : withLoss(context, loss));
       if (!(result instanceof Promise)) return result;
-      this.#underWay.add(result);
+      this.#running.add(result);
       const leave = (): void => {
-        this.#underWay.delete(result);
+        this.#running.delete(result);
         if (this.#claim === null && !this.isBusy) this.#options.onFree();
       };
       result.then(leave, leave);
@@ -73,7 +73,7 @@ export class RunnerDuty {
     };
   }
 
-  /** It was claimed; where it is the first runner of a task it runs that, else it is at the disposal of others. */
+  /** Starts a claim: the first runner of a task runs it, the others are at its disposal. */
   begin({ number, epoch, task_id: taskId }: Orders): void {
     this.#claim = taskId === null ? null : { epoch, taskId, loss: new AbortController() };
     if (taskId === null) return;
@@ -86,28 +86,28 @@ export class RunnerDuty {
     });
   }
 
-  /** Others of the runners that its task has are gone: the handler hears of it, and decides whether it goes on. */
+  /** Notifies the handler that other runners of its task are gone; the handler decides whether to continue. */
   losePeers(epoch: number, lost: readonly GrantedRunner[]): void {
     if (this.#claim?.epoch !== epoch) return;
     const { loss, taskId } = this.#claim;
     const runners = lost.map(({ id, number, instance_type, address }) => ({ id, number, instance_type, address }));
-    this.#options.log.warn({ task_id: taskId, runners }, 'The task has lost runners');
+    this.#options.log.warn({ task_id: taskId, runners }, 'task lost runners');
     const reason = loss.signal.reason as unknown;
     if (reason instanceof RunnersLost) reason.add(runners);
     else loss.abort(new RunnersLost(runners));
   }
 
-  /** The claim is over from outside: what still runs is aborted and handed back. */
+  /** Ends a claim that was revoked: aborts its task and hands it back. */
   revoke(): Promise<void> {
     this.#claim = null;
-    const left = [...this.#underWay];
+    const left = [...this.#running];
     this.#options.clock.after(HANDLER_GRACE_MS, () => {
-      if (left.some((run) => this.#underWay.has(run))) this.#options.onStuck();
+      if (left.some((run) => this.#running.has(run))) this.#options.onStuck();
     });
     return this.#stopWorker(0);
   }
 
-  /** Lets what runs end within the grace, milliseconds, and hands back what does not; nothing begins any more. */
+  /** Stops: tasks that do not end within `graceMs` are handed back, and none are started. */
   stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     return this.#stopWorker(graceMs);
@@ -123,7 +123,7 @@ export class RunnerDuty {
   #open(number: number): LocalWorker {
     const { engine, holder, leaseMs, intervalMs, clock, random, log } = this.#options;
     return new LocalWorker({
-      engine: watchedEngine(engine, (attempts) => this.#noteSettled(attempts)),
+      engine: watchedEngine(engine, (attempts) => this.#recordSettled(attempts)),
       switchboard: this.#switchboard,
       lanes: [`runner:${number}`],
       holder,
@@ -139,7 +139,7 @@ export class RunnerDuty {
     });
   }
 
-  #noteSettled(attempts: readonly Attempt[]): void {
+  #recordSettled(attempts: readonly Attempt[]): void {
     this.settled += attempts.length;
     const claim = this.#claim;
     if (claim === null || attempts.every(({ task_id }) => task_id !== claim.taskId)) return;
@@ -148,7 +148,7 @@ export class RunnerDuty {
   }
 }
 
-/** The context of a task that has several runners. */
+/** Adds the signal for lost runners to the context of a task. */
 function withLoss(context: TaskContext, runnerLost: AbortSignal): TaskContext {
   return {
     get signal() {

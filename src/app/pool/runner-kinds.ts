@@ -19,7 +19,7 @@ import type { StopSequence } from '../stop-sequence.ts';
 
 export interface RunnerKindsOptions {
   settings: SettingValues;
-  /** Whether the server that launched it is a `heddle up`, which allows more on this machine. */
+  /** Whether `heddle up` launched the runner, which relaxes restrictions on this machine. */
   development: boolean;
   database: Database;
   engine: TransactionalEngine;
@@ -28,7 +28,7 @@ export interface RunnerKindsOptions {
   stopping: StopSequence;
 }
 
-/** What a runner runs: the kinds that the server which launched it runs itself. */
+/** Returns the kinds that a runner executes, the same as those of the server that launched it. */
 export async function kindsOfRunner(options: RunnerKindsOptions): Promise<KindDefinition[]> {
   const { settings, development, database, engine, log, tracing, stopping } = options;
   const common = { clock: systemClock, random: systemRandom, log };

@@ -21,13 +21,13 @@ import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '../signals.ts';
 import { StopSequence } from '../stop-sequence.ts';
 import { warnOfUnknown } from '../unknown-variables.ts';
-import { aloneLoop, HeardLine } from './heard-line.ts';
+import { isolationLoop, MonitoredConnection } from './heard-line.ts';
 import { RunnerDuty } from './runner-duty.ts';
 import { kindsOfRunner } from './runner-kinds.ts';
 import { openRunnerStore } from './runner-store.ts';
 import { readPolicy } from './shared-policy.ts';
 
-/** What a runner's process tells of its life. */
+/** Lifecycle events of a runner process. */
 export type RunnerEvent =
   | { event: 'ready'; runner: string; number: number; pid: number; kinds: readonly string[] }
   | { event: 'stopping' }
@@ -36,9 +36,9 @@ export type RunnerEvent =
 
 export interface RunnerOptions {
   configuration: Configuration;
-  /** The runner's id; `ec2` where the instance knows what it is. */
+  /** ID of the runner; `ec2` to read it from the instance metadata. */
   runner: string;
-  /** Where the provider of this machine keeps the runner's record. */
+  /** Directory with the record of the runner, for the process provider. */
   home: string | null;
   /** Whether a `heddle up` launched it. */
   development: boolean;
@@ -46,7 +46,7 @@ export interface RunnerOptions {
   logSink?: LogSink;
 }
 
-/** What one start works with. */
+/** Dependencies of one start. */
 interface Start extends RunnerOptions {
   settings: SettingValues;
   record: RunnerRecord | null;
@@ -56,23 +56,23 @@ interface Start extends RunnerOptions {
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LOG_CHECK_MS = 5_000;
-const NOTICE_CHECK_MS = 5_000;
-/** Longest that a runner which is over tries to hand back what it ran: the pool has taken it back, or will. */
+const INTERRUPTION_CHECK_MS = 5_000;
+/** How long an ended runner tries to hand back its task, which the pool requeues in any case. */
 const HAND_BACK_MS = 5_000;
-/** Longest that the last words of a runner are waited for. */
+/** How long the final report of a runner may take. */
 const FAREWELL_MS = 3_000;
 const RUNNER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** `heddle worker --runner`: a runner of the pool, until the pool or a signal ends it. */
+/** Runs `heddle worker --runner` until the pool or a signal ends it. */
 export async function runRunner(options: RunnerOptions): Promise<ExitCode> {
   const { configuration, runner, home, tell, logSink } = options;
   const { values: settings } = configuration;
   if (runner !== 'ec2' && !RUNNER_ID.test(runner))
-    throw new ConfigurationError([`--runner: must be the id of a runner, or ec2, not ${runner.slice(0, 60)}`]);
+    throw new ConfigurationError([`--runner: must be a runner ID or ec2, not ${runner.slice(0, 60)}`]);
   const log = processLog(settings, logSink);
   const record = home === null ? null : becomeRunner(home, process.pid);
   if (home !== null && record === null) {
-    log.info({ runner }, 'This runner is over, or another process is it');
+    log.info({ runner }, 'runner ended or superseded');
     return EXIT.ok;
   }
   warnOfUnknown(configuration, log);
@@ -90,23 +90,23 @@ export async function runRunner(options: RunnerOptions): Promise<ExitCode> {
   );
 }
 
-/** Resolves when the runner is over, or was stopped and has said so. */
+/** Resolves when the runner has ended, or was stopped and has reported that. */
 async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
   const { settings, tell } = start;
-  const over = Promise.withResolvers<string>();
-  const { agent, duty } = await startAgent(start, over.resolve);
+  const ended = Promise.withResolvers<string>();
+  const { agent, duty } = await startAgent(start, ended.resolve);
   const stopped = Promise.withResolvers<'stopped'>();
   stop.addEventListener('abort', () => stopped.resolve('stopped'), { once: true });
   if (stop.aborted) stopped.resolve('stopped');
-  let reason = await Promise.race([over.promise, stopped.promise]);
+  let reason = await Promise.race([ended.promise, stopped.promise]);
   if (stop.aborted) {
     tell({ event: 'stopping' });
-    const said = agent.drain(END_REASONS.told_to_stop);
+    const drained = agent.drain(END_REASONS.told_to_stop);
     await duty.stop(settings.workerDrainSecs * 1_000);
     const waited = new AbortController();
-    const late = systemClock.sleep(FAREWELL_MS, waited.signal).then(() => 'it was told to stop');
-    // Once it is drained and free it is over.
-    reason = await Promise.race([said.then(() => over.promise), late]);
+    const late = systemClock.sleep(FAREWELL_MS, waited.signal).then(() => 'the runner was stopped');
+    // A drained runner ends as soon as it is free.
+    reason = await Promise.race([drained.then(() => ended.promise), late]);
     waited.abort();
   } else await Promise.race([duty.stop(0), systemClock.sleep(HAND_BACK_MS)]);
   tell({ event: 'stopped', reason, settled: duty.settled });
@@ -114,7 +114,7 @@ async function serveUntil(stop: AbortSignal, start: Start): Promise<void> {
 
 async function startAgent(
   start: Start,
-  onOver: (reason: string) => void,
+  onEnded: (reason: string) => void,
 ): Promise<{ agent: RunnerAgent; duty: RunnerDuty }> {
   const { settings, development, record, log, stopping } = start;
   const common = { clock: systemClock, random: systemRandom, log };
@@ -135,17 +135,17 @@ async function startAgent(
     tracing,
     onDone: (epoch) => void agent.finish(epoch),
     onFree: () => agent.wake(),
-    onStuck: () => void endStuck(agent, onOver),
+    onStuck: () => void endStuck(agent, onEnded),
   });
-  const line = new HeardLine(openRunnerStore(database), systemClock, (orders) => {
+  const connection = new MonitoredConnection(openRunnerStore(database), systemClock, (orders) => {
     const { runner_id, number } = orders;
-    log.info({ runner: runner_id, number }, `This is runner ${number}`);
+    log.info({ runner: runner_id, number }, 'runner registered');
     const names = kinds.map(({ name }) => name);
     start.tell({ event: 'ready', runner: runner_id, number, pid: process.pid, kinds: names });
   });
   const metadata = start.runner === 'ec2' ? openMetadata() : null;
   const agent = new RunnerAgent({
-    line,
+    connection,
     registration: await registrationOf(start, metadata),
     clock: systemClock,
     log,
@@ -155,7 +155,7 @@ async function startAgent(
     onClaimed: (orders) => duty.begin(orders),
     onRevoked: () => void duty.revoke(),
     onPeersLost: (epoch, lost) => duty.losePeers(epoch, lost),
-    onEnd: onOver,
+    onEnd: onEnded,
   });
   const unlisten = await database.listen('heddle_runner', (payload) => {
     if (payload === '' || payload === agent.orders?.runner_id) agent.wake();
@@ -163,9 +163,9 @@ async function startAgent(
   stopping.add('the wakes of the runner', unlisten);
   agent.start();
   stopping.add('the agent', () => agent.stop());
-  const alone = { line, server: record?.server ?? null, aloneMs: times.alone_ms, onAlone: onOver };
+  const alone = { connection, server: record?.server ?? null, aloneMs: times.alone_ms, onIsolated: onEnded };
   const loops = [
-    aloneLoop({ ...alone, clock: systemClock, log }),
+    isolationLoop({ ...alone, clock: systemClock, log }),
     ...(start.home === null ? [] : [logLoop(start.home, log)]),
     ...(metadata === null ? [] : [noticeLoop(metadata, agent, duty, log)]),
   ];
@@ -176,17 +176,17 @@ async function startAgent(
   return { agent, duty };
 }
 
-/** Nobody else may share a process with a handler that does not end: the runner ends, and the handler with it. */
-async function endStuck(agent: RunnerAgent, onOver: (reason: string) => void): Promise<void> {
+/** Ends a runner with a handler that does not end, since its process must not be shared with another task. */
+async function endStuck(agent: RunnerAgent, onEnded: (reason: string) => void): Promise<void> {
   await Promise.race([agent.drain(END_REASONS.stuck), systemClock.sleep(FAREWELL_MS)]);
-  onOver(END_REASONS.stuck);
+  onEnded(END_REASONS.stuck);
 }
 
 async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<Database> {
   const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
   if (url === null) {
     throw new ConfigurationError([
-      `DATABASE_URL: is required by a runner, where no \`heddle up\` runs in ${settings.dataDir}`,
+      `DATABASE_URL: is required for a runner unless \`heddle up\` is running with ${settings.dataDir}`,
     ]);
   }
   const common = { clock: systemClock, random: systemRandom, log };
@@ -197,7 +197,7 @@ async function openRunnerDatabase({ settings, log, stopping }: Start): Promise<D
   return database;
 }
 
-/** Where the SDK would ask, too. */
+/** Uses the same endpoint as the AWS SDK. */
 function openMetadata(): InstanceMetadata {
   const url = process.env['AWS_EC2_METADATA_SERVICE_ENDPOINT']?.replace(/\/+$/, '') ?? METADATA_URL;
   return new InstanceMetadata(url, () => systemClock.monotonic());
@@ -219,17 +219,17 @@ function logLoop(home: string, log: Logger): Loop {
   return new Loop({ name: 'runner log', intervalMs: LOG_CHECK_MS, clock: systemClock, log, runOnce });
 }
 
-/** A machine that is about to be taken away takes nothing more, and what it runs goes to another at once. */
+/** Drains the runner of an interrupted machine and hands its task back at once. */
 function noticeLoop(metadata: InstanceMetadata, agent: RunnerAgent, duty: RunnerDuty, log: Logger): Loop {
-  let told = false;
+  let isInterrupted = false;
   const runOnce = async (): Promise<'idle'> => {
-    const notice = told ? null : await metadata.interruption();
+    const notice = isInterrupted ? null : await metadata.interruption();
     if (notice === null) return 'idle';
-    told = true;
-    log.warn({ notice }, 'This machine is about to be taken away');
+    isInterrupted = true;
+    log.warn({ notice }, 'runner interrupted by the provider');
     await agent.drain(LOSS_REASONS.interrupted);
     await duty.stop(0);
     return 'idle';
   };
-  return new Loop({ name: 'interruption', intervalMs: NOTICE_CHECK_MS, clock: systemClock, log, runOnce });
+  return new Loop({ name: 'interruption', intervalMs: INTERRUPTION_CHECK_MS, clock: systemClock, log, runOnce });
 }

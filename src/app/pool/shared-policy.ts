@@ -7,44 +7,43 @@ import { readPolicyRows, setPolicy, type ClassPolicyRow } from '../../store/runn
 import type { SettingValues } from '../settings.ts';
 import { poolPolicyOf } from './policy.ts';
 
-/** The part of the pool's policy that lives in the database: servers write it, every process works by it. */
+/** The part of the pool policy that is stored in the database: written by servers, used by every process. */
 export interface SharedPolicy {
   readonly classes: readonly ResourceClass[];
-  /** What holds for all classes, and for those that say nothing else. */
+  /** Defaults of all classes. */
   readonly times: SharedTimes;
-  /** By the name of the class. */
+  /** Overrides by class name. */
   readonly class_times: Readonly<Record<string, Partial<ClassTimes>>>;
 }
 
 export interface SharedTimes extends PoolTimes {
-  /** Claims after which a runner ends; null: any number. */
+  /** Number of claims after which a runner ends; null: unlimited. */
   readonly max_uses: number | null;
-  /** Between two heartbeats of a runner. */
+  /** Heartbeat interval of a runner. */
   readonly pulse_ms: number;
-  /** How long after its threshold a runner ends itself that reaches nobody. */
+  /** Time after its threshold at which a runner without a database ends itself. */
   readonly farewell_ms: number;
-  /** How long a runner of a server's machine lives on without the database. */
+  /** How long a runner process on a server's machine survives without the database. */
   readonly alone_ms: number;
 }
 
-/** What the settings of one process say. */
+/** Returns the policy in the settings of this process. */
 export function sharedPolicyOf(settings: SettingValues): SharedPolicy {
   const { classes, times, max_uses, class_times = {} } = poolPolicyOf(settings);
   const { runnerPulseMs: pulse_ms, runnerFarewellMs: farewell_ms, runnerAloneMs: alone_ms } = settings;
   return { classes, times: { ...times, max_uses, pulse_ms, farewell_ms, alone_ms }, class_times };
 }
 
-/** Writes the policy of a server that launches runners; one that leaves this to others reads theirs. */
+/** Writes the policy if this server launches runners; otherwise reads the policy of the others. */
 export async function settlePolicy(database: Queryable, settings: SettingValues, log: Logger): Promise<SharedPolicy> {
   if (settings.runnerProvider === 'none') return readPolicy(database, settings);
   const policy = sharedPolicyOf(settings);
   const replaced = await setPolicy(database, rowsOf(policy), true);
-  if (replaced)
-    log.warn({}, 'The HEDDLE_POOL_ settings of this server replace those of the last one, for every process');
+  if (replaced) log.warn({}, 'HEDDLE_POOL_ settings of this server replaced the stored ones for all processes');
   return policy;
 }
 
-/** Reads the policy; where no server has written one yet, the settings of this process stand in. */
+/** Reads the policy, or writes the settings of this process if no server has written one yet. */
 export async function readPolicy(database: Queryable, settings: SettingValues): Promise<SharedPolicy> {
   const own = sharedPolicyOf(settings);
   const rows = await readPolicyRows(database);
@@ -57,7 +56,7 @@ function rowsOf({ classes, times, class_times }: SharedPolicy): ClassPolicyRow[]
   return classes.map((each) => ({ ...each, times: { ...times, ...class_times[each.name] } }));
 }
 
-/** What no class may have of its own is the same in all rows. */
+/** Settings that classes cannot override are equal in all rows. */
 function policyOfRows(rows: readonly ClassPolicyRow[], own: SharedPolicy): SharedPolicy {
   const classes = rows.map(({ name, cpu, memory_mib }) => ({ name, cpu, memory_mib }));
   const times = { ...own.times, ...rows[0]!.times };

@@ -31,7 +31,7 @@ export interface StartPoolOptions {
   classes: PoolPolicy['classes'];
   databaseUrl: string;
   development: boolean;
-  /** What flags of the command line said, by variable. */
+  /** Values of command-line flags, by variable. */
   flags: Readonly<Record<string, string | undefined>>;
   database: Database;
   queue: MessageQueue;
@@ -44,24 +44,25 @@ export interface StartPoolOptions {
 
 export interface StartedPool {
   readonly pool: Pool;
-  /** Where tasks ask for runners. */
+  /** Requests runners for tasks. */
   readonly desk: RunnerDesk;
 }
 
 const WATCH_MS = 1_000;
 const CENSUS_MS = 15_000;
 
-/** Starts the pool of this process; `stopping` ends its runners and then the pool. */
+/** Starts the pool of this process; `stopping` ends its runners first, then the pool. */
 export async function startPool(options: StartPoolOptions): Promise<StartedPool> {
   const { settings, database, metrics, clock, random, log, stopping } = options;
   const policy = { ...poolPolicyOf(settings), classes: options.classes };
   const store = openRunnerStore(database);
   const changed = await store.refit();
-  if (changed > 0)
-    log.warn({ runners: changed }, 'Runners are drained that are not what HEDDLE_POOL_CLASSES says of their classes');
+  if (changed > 0) log.warn({ runners: changed }, 'draining runners that do not match HEDDLE_POOL_CLASSES');
   const onEnded = (id: string, reason: string): void => {
-    // What cannot be told now is found by the next listing.
-    store.terminate([id], reason).catch((error: unknown) => log.warn({ err: error, id }, 'A lost runner stays listed'));
+    // If this fails, the next reconciliation finds the runner.
+    store
+      .terminate([id], reason)
+      .catch((error: unknown) => log.warn({ err: error, id }, 'could not mark a runner lost'));
   };
   const provider = await openProvider({ ...options, onEnded });
   const backend = backendOf(options, policy, store);
@@ -70,7 +71,7 @@ export async function startPool(options: StartPoolOptions): Promise<StartedPool>
   pool.start();
   stopping.add('the runner pool', () => pool.stop());
   const unlisten = await database.listen(POOL_CHANNEL, (payload) => {
-    // Without words it may also be that words were lost.
+    // An empty payload may also mean that notifications were lost.
     if (payload !== SETTLED) pool.wake();
     if (payload === SETTLED || payload === '') pool.ring();
   });
@@ -110,13 +111,13 @@ function startLoops(
   }
 }
 
-/** Runners that are processes of this machine end with their server; others go on for the servers that are left. */
+/** Ends the runner processes of this machine with their server; other runners keep serving the remaining servers. */
 async function stopRunners(provider: RunnerProvider, store: PostgresRunnerStore, log: Logger): Promise<void> {
   const ids = provider instanceof ProcessProvider ? provider.own() : [];
   await provider.close();
   if (ids.length === 0) return;
   await store.terminate(ids, END_REASONS.server_stopped).catch((error: unknown) => {
-    log.warn({ err: error, runners: ids.length }, 'Runners that ended stay listed until another server looks');
+    log.warn({ err: error, runners: ids.length }, 'could not mark runners ended; left to the sweep of another server');
   });
 }
 

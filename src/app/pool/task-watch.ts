@@ -8,9 +8,9 @@ export interface Attempt {
 }
 
 /**
- * The engine of a worker, with what is settled for good told: reported and stored, or handed back.
+ * Wraps the engine of a worker to report attempts that are settled, by a stored result or by handing them back.
  *
- * @param onSettled called once the engine has taken it
+ * @param onSettled called after the engine accepted them
  */
 export function watchedEngine(engine: WorkerEngine, onSettled: (attempts: readonly Attempt[]) => void): WorkerEngine {
   return {
@@ -18,7 +18,7 @@ export function watchedEngine(engine: WorkerEngine, onSettled: (attempts: readon
     heartbeat: (beats) => engine.heartbeat(beats),
     getTask: (id) => engine.getTask(id),
     onReady: (lanes, wake) => engine.onReady(lanes, wake),
-    // What this process submits itself never stands in the lane of its runner.
+    // Tasks submitted by this process never use the lane of its runner.
     offerToClaim: () => () => undefined,
     claim: (request) => engine.claim(request),
     report: async (reports) => {

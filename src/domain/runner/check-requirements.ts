@@ -4,14 +4,14 @@ import type { Place } from '../parse/path.ts';
 import { encodeDemand, readRequirements, type KnownClasses } from './parse-requirements.ts';
 import type { Demand } from './requirements.ts';
 
-/** What a task that starts by a webhook is told when it states requirements. */
+/** Fault of a task that has both `requirements` and `on_start`. */
 export const STARTS_ELSEWHERE =
-  'cannot be met beside on_start: what a webhook starts runs where the webhook goes, not on a runner; remove one of the two';
+  'must not be combined with on_start: a task started by a webhook does not run on a runner; remove one of the two';
 
 /**
- * What is wrong with the member `requirements` of a task, each fault with its path.
+ * Returns the faults of the member `requirements` of a task, each with its path.
  *
- * @param place the task's own
+ * @param place path of the task
  * @param startsByWebhook whether it has `on_start`
  */
 export function requirementFaults(
@@ -26,7 +26,7 @@ export function requirementFaults(
   return faults.list;
 }
 
-/** What the pool of a server cannot give of requirements that were read without knowing its classes. */
+/** Checks requirements that were parsed without the classes of the pool against these classes. */
 export function classFaults(demand: Demand | undefined, place: Place, classes: KnownClasses): string[] {
   if (demand === undefined || classes === null) return [];
   return requirementFaults(encodeDemand(demand), place, classes, false);

@@ -2,16 +2,17 @@ import type { Requirements } from './requirements.ts';
 import type { ResourceClass } from './resource-class.ts';
 import type { RunnerMessage, RunnerType } from './runner.ts';
 
-/**
- * `pick`: it satisfies the requirements. `requeue`: it is sound and somebody else's. `discard`: it is of no use to
- * anybody.
- */
+/** `pick`: satisfies the requirements. `requeue`: valid, but does not fit. `discard`: invalid or expired. */
 export type Verdict =
   { readonly verdict: 'pick' } | { readonly verdict: 'requeue' | 'discard'; readonly reason: string };
 
 const PICK: Verdict = { verdict: 'pick' };
 
-/** @param now milliseconds since the epoch */
+/**
+ * Decides what to do with the message of an idle runner.
+ *
+ * @param now milliseconds since the epoch
+ */
 export function classify(
   message: RunnerMessage,
   requirements: Requirements,
@@ -20,22 +21,22 @@ export function classify(
 ): Verdict {
   const fault = faultOf(message, resourceClass);
   if (fault !== null) return { verdict: 'discard', reason: fault };
-  if (message.threshold <= now) return { verdict: 'discard', reason: 'its time is over' };
+  if (message.threshold <= now) return { verdict: 'discard', reason: 'the runner has expired' };
   const mismatch = mismatchOf(message, requirements);
   return mismatch === null ? PICK : { verdict: 'requeue', reason: mismatch };
 }
 
-/** Why nobody can use a runner of this type; null where it is what its class says. */
+/** Returns why a runner of this type does not match its class; null if it does. */
 export function faultOf(type: RunnerType, resourceClass: ResourceClass | undefined): string | null {
   if (resourceClass === undefined) return `the resource class ${type.resource_class} is not known`;
   const { name, cpu, memory_mib } = resourceClass;
-  if (type.cpu !== cpu) return `it has ${type.cpu} processors, and the class ${name} ${cpu}`;
+  if (type.cpu !== cpu) return `it has ${type.cpu} processors, but the class ${name} has ${cpu}`;
   if (type.memory_mib < memory_mib)
-    return `it has ${type.memory_mib} MiB of memory, and the class ${name} at least ${memory_mib}`;
+    return `it has ${type.memory_mib} MiB of memory, but the class ${name} has at least ${memory_mib}`;
   return null;
 }
 
-/** Why a sound runner is not for these requirements; null where it is. */
+/** Returns why a runner does not satisfy the requirements; null if it does. */
 export function mismatchOf(type: RunnerType, requirements: Requirements): string | null {
   const { resource_class, usage_class, allowed_instance_types, cpu, memory_mib } = requirements;
   if (type.resource_class !== resource_class) return `its resource class is ${type.resource_class}`;
@@ -46,13 +47,13 @@ export function mismatchOf(type: RunnerType, requirements: Requirements): string
   return null;
 }
 
-/** Whether a type matches one of the patterns; without patterns every type does. */
+/** Returns whether a type matches one of the patterns; an empty list allows every type. */
 export function allowsType(patterns: readonly string[], instanceType: string): boolean {
   const type = instanceType.toLowerCase();
   return patterns.length === 0 || patterns.some((pattern) => matches(pattern.toLowerCase(), type));
 }
 
-/** In time that is bounded by the product of the lengths, whatever the pattern. */
+/** Runs in time proportional to the product of the lengths, for any pattern. */
 function matches(pattern: string, text: string): boolean {
   let at = 0;
   let star = -1;

@@ -1,4 +1,4 @@
-/** Why runners end that somebody wanted to end: nothing is wrong with their launch. */
+/** Reasons of intentional ends, which do not count as failed launches. */
 export const END_REASONS = {
   drained: 'drained',
   idle_too_long: 'idle too long',
@@ -6,12 +6,12 @@ export const END_REASONS = {
   server_stopped: 'its server stopped',
   told_to_stop: 'its process was told to stop',
   stuck: 'its handler did not end',
-  /** Another class needed its room. */
+  /** A request of another class needed the capacity. */
   evicted: 'evicted',
   class_changed: 'its class has changed',
 } as const;
 
-/** Why others end. */
+/** Reasons of all other ends. */
 export const LOSS_REASONS = {
   used_up: 'used up',
   lost: 'lost',
@@ -23,7 +23,7 @@ export const LOSS_REASONS = {
   process_ended: 'its process ended',
 } as const;
 
-/** Of one that never had an instance, and whose end is none of the above: its provider said why. */
+/** End of a runner that never had an instance, with a reason from its provider. */
 export const LAUNCH_FAILED = 'launch failed';
 const OTHER = 'other';
 
@@ -34,9 +34,9 @@ export function isWantedEnd(reason: string | null): boolean {
   return reason !== null && WANTED.has(reason);
 }
 
-/** Says an end in one of few words, whatever else was said of it: `its process ended (exit code 1)`. */
+/** Maps a reason to one of a few kinds, without details such as the one in `its process ended (exit code 1)`. */
 export function endKindOf(reason: string | null, hadInstance: boolean): string {
-  const [words = ''] = (reason ?? '').split(' (', 1);
-  if (KNOWN.has(words)) return words;
+  const [kind = ''] = (reason ?? '').split(' (', 1);
+  if (KNOWN.has(kind)) return kind;
   return hadInstance ? OTHER : LAUNCH_FAILED;
 }

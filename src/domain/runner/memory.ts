@@ -22,14 +22,14 @@ const AMOUNT = /^(\d{1,12}(?:\.\d{1,6})?) ?([a-z]{2,3})$/i;
 const FORM = 'must be an amount such as "4GiB" or "4096MiB", or a whole number of MiB';
 
 /**
- * The least memory that somebody asks for, as `memory_mib` or, with a unit, as `memory`; in whole MiB, upwards. Null where
- * neither is there.
+ * Reads the minimum memory from `memory_mib` or, with a unit, from `memory`, rounded up to whole MiB. Returns null if
+ * both are absent.
  */
 export function readMemoryMib(members: Members): number | null {
   const mib = members.integer('memory_mib', 1, MEMORY_MIB_MAX);
   if (!members.has('memory')) return mib;
   if (members.has('memory_mib')) {
-    members.fault('memory', 'says the same as memory_mib; leave out one of the two');
+    members.fault('memory', 'must not be combined with memory_mib; remove one of the two');
     return mib;
   }
   const given = members.raw('memory');

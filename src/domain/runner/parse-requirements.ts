@@ -22,15 +22,15 @@ const CLASS_CHARS_MAX = 64;
 const PATTERN_CHARS_MAX = 64;
 const PATTERN = /^[a-z0-9.*_-]+$/i;
 
-/** Classes that requirements may name; null where they are not known, and any name is taken. */
+/** Classes that requirements may name; null if they are not known, in which case any name is accepted. */
 export type KnownClasses = readonly ResourceClass[] | null;
 
 /**
- * Reads what somebody asks of runners: `{ resource_class, usage_class?, allowed_instance_types?, cpu?, memory? or
+ * Parses the runners that a client asks for: `{ resource_class, usage_class?, allowed_instance_types?, cpu?, memory? or
  * memory_mib?, count? }`.
  *
- * @param name what the fault of a value that is no object is named by
- * @throws HeddleError VALIDATION_FAILED, one detail a fault
+ * @param name name of the value in faults
+ * @throws HeddleError VALIDATION_FAILED with one detail per fault
  */
 export function parseDemand(value: unknown, classes: KnownClasses, name = 'requirements'): Demand {
   const faults = new Faults();
@@ -41,7 +41,7 @@ export function parseDemand(value: unknown, classes: KnownClasses, name = 'requi
   return demand;
 }
 
-/** The member `requirements` of a task; null where it has none, or where what it has is no object. */
+/** Reads the member `requirements` of a task; null if it is absent or not an object. */
 export function readRequirements(task: Members, classes: KnownClasses): Demand | null {
   const value = task.raw('requirements');
   if (value === undefined || value === null) return null;
@@ -52,7 +52,7 @@ export function readRequirements(task: Members, classes: KnownClasses): Demand |
   return demandOf(new Members(value, task.at('requirements'), task.faults), classes);
 }
 
-/** As JSON that `parseDemand` reads to the same. */
+/** Encodes a demand as JSON; the inverse of `parseDemand`. */
 export function encodeDemand(demand: Demand): JsonObject {
   return {
     resource_class: demand.resource_class,
@@ -95,8 +95,8 @@ function classOf(name: string, classes: readonly ResourceClass[], members: Membe
   const found = classes.find((known) => known.name === name);
   if (found !== undefined) return found;
   const names = classes.map((known) => known.name);
-  const known = names.length === 0 ? '; the pool has no classes' : `; known are ${names.join(', ')}`;
-  // The nearest name says what was meant, all names say what there is.
+  const known = names.length === 0 ? '; the pool has no classes' : `; known classes: ${names.join(', ')}`;
+  // The list of names comes first, then the suggestion.
   const near = nameRemedy(name, names);
   const remedy = near.startsWith('; did you mean') ? `${known}${near}` : known;
   members.fault('resource_class', `must be a class of the pool, not ${quoted(name, CLASS_CHARS_MAX)}${remedy}`);
@@ -107,20 +107,20 @@ function patterns(members: Members): string[] {
   const value = members.raw('allowed_instance_types');
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value) || value.length > PATTERNS_MAX) {
-    const what = Array.isArray(value) ? `an array of ${value.length}` : shown(value);
-    members.fault('allowed_instance_types', `must be an array of at most ${PATTERNS_MAX} patterns, not ${what}`);
+    const given = Array.isArray(value) ? `an array of ${value.length}` : shown(value);
+    members.fault('allowed_instance_types', `must be an array of at most ${PATTERNS_MAX} patterns, not ${given}`);
     return [];
   }
   const at = members.at('allowed_instance_types');
-  const sound = value.filter((pattern: unknown, index): pattern is string => {
-    const isSound = typeof pattern === 'string' && pattern.length <= PATTERN_CHARS_MAX && PATTERN.test(pattern);
-    if (!isSound) members.faults.add(placeOf(at, index), patternFault(pattern));
-    return isSound;
+  const valid = value.filter((pattern: unknown, index): pattern is string => {
+    const isValid = typeof pattern === 'string' && pattern.length <= PATTERN_CHARS_MAX && PATTERN.test(pattern);
+    if (!isValid) members.faults.add(placeOf(at, index), patternFault(pattern));
+    return isValid;
   });
-  return patternsOf(sound);
+  return patternsOf(valid);
 }
 
 function patternFault(pattern: unknown): string {
-  const form = `1 to ${PATTERN_CHARS_MAX} letters, digits, ".", "-", "_" and "*" for any text`;
+  const form = `1 to ${PATTERN_CHARS_MAX} letters, digits, ".", "-", "_" and the wildcard "*"`;
   return `must be a pattern of instance types such as "m7i.*", of ${form}; not ${shown(pattern)}`;
 }

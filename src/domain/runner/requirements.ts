@@ -1,41 +1,41 @@
 import type { UsageClass } from './resource-class.ts';
 
-/** What a task, or anybody else, asks of the runners that it is to have. */
+/** Requirements that a runner must satisfy. */
 export interface Requirements {
   readonly resource_class: string;
-  /** Spot runners may be taken away at any moment. */
+  /** Spot runners may be interrupted at any time. */
   readonly usage_class: UsageClass;
-  /** Patterns of instance types, `*` for any text, letters of either case; empty: any. Sorted, lower case, no duplicates. */
+  /** Patterns of instance types with the wildcard `*`; empty: any. Sorted, lower case, no duplicates. */
   readonly allowed_instance_types: readonly string[];
-  /** Least virtual processors; null: what the class has. */
+  /** Minimum number of virtual processors; null: that of the class. */
   readonly cpu: number | null;
-  /** Least memory, MiB; null: what the class has. */
+  /** Minimum memory, MiB; null: that of the class. */
   readonly memory_mib: number | null;
 }
 
-/** Requirements with how many runners are wanted together: all of them or none. */
+/** Requirements with the number of runners, which are granted all or none. */
 export interface Demand extends Requirements {
   /** 1 to `RUNNERS_MAX`. */
   readonly count: number;
 }
 
-/** Most runners that one request may ask for. */
+/** Maximum number of runners per request. */
 export const RUNNERS_MAX = 1_000;
 
-/** Most processors and memory, MiB, that a runner may be said to have. */
+/** Maximum processors and memory (MiB) of a runner. */
 export const CPU_MAX = 4_096;
 export const MEMORY_MIB_MAX = 67_108_864;
 
-/** Most patterns that one request may name. */
+/** Maximum number of patterns per request. */
 export const PATTERNS_MAX = 50;
 
-/** Equal for requirements that the same runners satisfy by the same words; independent of letter case and order. */
+/** Returns a key that is equal for equal requirements, regardless of letter case and order of the patterns. */
 export function shapeKeyOf(requirements: Requirements): string {
   const { resource_class, usage_class, allowed_instance_types, cpu, memory_mib } = requirements;
   return JSON.stringify([resource_class, usage_class, cpu, memory_mib, patternsOf(allowed_instance_types)]);
 }
 
-/** In the form that `Requirements` holds. */
+/** Normalizes patterns to the form used in `Requirements`. */
 export function patternsOf(patterns: readonly string[]): string[] {
   return [...new Set(patterns.map((pattern) => pattern.toLowerCase()))].sort();
 }

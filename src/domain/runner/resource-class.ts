@@ -1,13 +1,13 @@
-/** A size of runner. A pool has one queue, or one index, for each. */
+/** A size of runners. A pool has one queue or index per class. */
 export interface ResourceClass {
   readonly name: string;
-  /** Virtual processors; a runner of the class has exactly so many. */
+  /** Exact number of virtual processors. */
   readonly cpu: number;
-  /** Least memory, MiB. */
+  /** Minimum memory, MiB. */
   readonly memory_mib: number;
 }
 
-/** What a pool offers where the operator says nothing else. */
+/** Classes of a pool without configured classes. */
 export const DEFAULT_RESOURCE_CLASSES: readonly ResourceClass[] = [
   { name: 'large', cpu: 2, memory_mib: 4_096 },
   { name: 'xlarge', cpu: 4, memory_mib: 8_192 },
@@ -22,5 +22,5 @@ export const USAGE_CLASSES = ['on-demand', 'spot'] as const;
 
 export type UsageClass = (typeof USAGE_CLASSES)[number];
 
-/** As tables hold them. */
+/** Codes in the database. */
 export const USAGE_CLASS_CODES = { 'on-demand': 0, spot: 1 } as const satisfies Record<UsageClass, number>;

@@ -1,14 +1,14 @@
-/** What a request that waits needs room for, in a pool that is full. */
-export interface RoomWanted {
+/** Capacity that a waiting request needs in a full pool. */
+export interface CapacityShortage {
   readonly request_id: string;
-  /** Runners that it lacks and that are not coming. */
+  /** Runners that it lacks and that are not being launched. */
   readonly missing: number;
-  /** Created runners of its shape that its planner saw; where there are others by now, nothing is done. */
+  /** Created runners of the shape that the planner saw; if the number has changed, nothing is done. */
   readonly coming: number;
-  /** Most runners that are not terminated, all together. */
+  /** Maximum number of runners that are not terminated. */
   readonly max_runners: number;
-  /** So many others may still be granted runners before it once no room was found for it. */
+  /** Number of later requests that may still be granted first, once no capacity was found. */
   readonly overtakes: number;
-  /** How long this holds where it is not said again. */
+  /** How long the limit of `overtakes` applies unless it is renewed, milliseconds. */
   readonly lease_ms: number;
 }

@@ -1,49 +1,49 @@
 import type { UsageClass } from './resource-class.ts';
 import type { RunnerState } from './state.ts';
 
-/** What runners that are alike have in common: what requirements are held against. */
+/** Properties of a runner that requirements are compared with. */
 export interface RunnerType {
   readonly resource_class: string;
   readonly usage_class: UsageClass;
-  /** `m7i.large`, or `local.large` for a process of this machine. */
+  /** `m7i.large`, or `local.large` for a process on this machine. */
   readonly instance_type: string;
   readonly cpu: number;
   readonly memory_mib: number;
 }
 
-/** An idle runner as a pool's queue holds it. */
+/** An idle runner, as represented in the queue of a pool. */
 export interface RunnerMessage extends RunnerType {
-  /** Of the runner; of its instance (`i-…`) where others have written it so. */
+  /** ID of the runner, or of its instance (`i-…`) in messages of other producers. */
   readonly id: string;
-  /** It came as `{instance_id, payload}`, and goes back so. */
+  /** The message uses the envelope `{instance_id, payload}`, which is kept when it is sent again. */
   readonly enveloped?: true;
-  /** Milliseconds since the epoch; after it the runner is of no use to anybody. */
+  /** When the runner expires, milliseconds since the epoch. */
   readonly threshold: number;
 }
 
 export interface Runner extends RunnerType {
   readonly id: string;
-  /** Short and unique in this database; names its lane. */
+  /** Short number, unique in this database, that identifies its lane. */
   readonly number: number;
   readonly provider: string;
-  /** What the provider calls it; null before it is launched. */
+  /** ID of its instance at the provider; null before it is launched. */
   readonly provider_id: string | null;
   readonly state: RunnerState;
-  /** Raised by every claim; signals of an older one are refused. */
+  /** Incremented by every claim; signals with an older epoch are refused. */
   readonly epoch: number;
-  /** What it was claimed for; null while nobody has it. */
+  /** Request that it was claimed for; null if it is free. */
   readonly request_id: string | null;
-  /** Claims that were confirmed so far. */
+  /** Number of confirmed claims. */
   readonly uses: number;
-  /** Milliseconds since the epoch: when it ends or is given up, in the state that it is in. */
+  /** When its current state ends, milliseconds since the epoch. */
   readonly threshold: number;
   readonly created_at: number;
   readonly state_since: number;
-  /** Its last sign of life; null before the first. */
+  /** Time of the last heartbeat; null before the first. */
   readonly seen_at: number | null;
   readonly address: string | null;
-  /** It takes nothing more and ends when it is released: drained, or about to be taken away by its provider. */
+  /** Accepts no more claims and ends when it is released: drained, or interrupted by its provider. */
   readonly draining: boolean;
-  /** Why it ended, or is about to. */
+  /** Why it ended or is going to end. */
   readonly reason: string | null;
 }

@@ -1,9 +1,9 @@
-/** What becomes of a runner. Every change is conditional on the state before it and on the epoch. */
+/** States of a runner. Every transition is conditional on the previous state and the epoch. */
 export const RUNNER_STATES = ['created', 'idle', 'claimed', 'running', 'terminated'] as const;
 
 export type RunnerState = (typeof RUNNER_STATES)[number];
 
-/** The states that each may change into; what is not here never happens. */
+/** Allowed transitions. */
 export const RUNNER_MOVES = {
   created: ['idle', 'claimed', 'terminated'],
   idle: ['claimed', 'terminated'],
@@ -12,7 +12,7 @@ export const RUNNER_MOVES = {
   terminated: [],
 } as const satisfies Record<RunnerState, readonly RunnerState[]>;
 
-/** As tables hold them. */
+/** Codes in the database. */
 export const RUNNER_STATE_CODES = {
   created: 0,
   idle: 1,
@@ -21,7 +21,7 @@ export const RUNNER_STATE_CODES = {
   terminated: 4,
 } as const satisfies Record<RunnerState, number>;
 
-/** What becomes of a request for runners: it waits until it is granted; either may end. */
+/** States of a request: it waits until it is granted, and may end in either state. */
 export const REQUEST_STATES = ['waiting', 'granted', 'ended'] as const;
 
 export type RequestState = (typeof REQUEST_STATES)[number];

@@ -7,7 +7,7 @@ import type { NewNode } from '../../domain/workflow.ts';
 
 const FAULTS_MAX = 100;
 
-/** What the tasks of a tree ask of runners that the pool does not have, each with its path. */
+/** Returns the faults of requirements in a tree that name classes unknown to the pool, each with its path. */
 export function treeClassFaults(root: NewNode, at: Place, classes: KnownClasses): string[] {
   const faults: string[] = [];
   if (classes === null) return faults;
@@ -26,13 +26,13 @@ export function treeClassFaults(root: NewNode, at: Place, classes: KnownClasses)
   return faults.sort();
 }
 
-/** @throws HeddleError VALIDATION_FAILED that names each class that is not known, and those that are */
+/** @throws HeddleError VALIDATION_FAILED that lists the unknown classes and the known ones */
 export function requireKnownClasses(root: NewNode, place: Place, classes: KnownClasses): void {
   const details = treeClassFaults(root, place, classes);
   if (details.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details });
 }
 
-/** The same of the tasks of a batch. */
+/** Checks the tasks of a batch, like `requireKnownClasses`. */
 export function requireClassesOf(tasks: readonly NewTask[], classes: KnownClasses): void {
   if (classes === null) return;
   const details: string[] = [];

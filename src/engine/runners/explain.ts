@@ -3,10 +3,10 @@ import { findRequestOfTask, findRunnerWait, type TaskRequestRow } from '../../st
 import type { EngineContext } from '../context.ts';
 import type { RunnerObstacle } from '../explanation.ts';
 
-/** As the pool stores them. */
+/** In the order of their codes in the database. */
 const EXHAUSTIONS = ['global', 'local', 'uncertain'] as const;
 
-/** What a pending task waits for that needs runners. */
+/** Returns why a pending task that needs runners is waiting. */
 export async function runnerObstacle(
   { database }: EngineContext,
   taskId: string,
@@ -39,14 +39,14 @@ function partsOf(request: TaskRequestRow | null): Omit<RunnerObstacle, 'type' | 
   };
 }
 
-/** One sentence, or two where there is something to be done. */
+/** Describes the obstacle in one sentence, followed by the remedy if there is one. */
 export function runnerSentence(obstacle: RunnerObstacle): string {
   const wanted = wantedOf(obstacle.requirements);
   switch (obstacle.stage) {
     case 'unasked':
-      return `It needs ${wanted}, which a manager is about to ask the pool for; where that does not happen, no server with a pool runs: start one.`;
+      return `It needs ${wanted}, which a manager will request from the pool shortly. If this persists, no server with a pool is running: start one.`;
     case 'held_back':
-      return `It needs ${wanted}, and asks for it when a rule lets it: tasks that come first have run, or wait for their runners, up to its limit.`;
+      return `It needs ${wanted}, but a concurrency rule is at its limit: earlier tasks run or wait for their runners.`;
     case 'granted':
       return grantedSentence(obstacle);
     case 'waiting': {
@@ -59,9 +59,9 @@ export function runnerSentence(obstacle: RunnerObstacle): string {
 
 function grantedSentence({ runners }: RunnerObstacle): string {
   const [first] = runners;
-  if (first === undefined) return 'It lost its runner a moment ago, and asks for another one.';
+  if (first === undefined) return 'It just lost its runner and will request another one.';
   const others = runners.length === 1 ? '' : ` with ${runners.length - 1} more`;
-  return `Runner ${first.number}${others} was claimed for it and is about to begin.`;
+  return `Runner ${first.number}${others} was claimed for it and is about to start.`;
 }
 
 /** `a runner of the class large (spot, m7i.*)`. */
@@ -79,26 +79,26 @@ export function wantedOf({
     ...(cpu === null ? [] : [`at least ${cpu} processors`]),
     ...(memory_mib === null ? [] : [`at least ${memory_mib} MiB of memory`]),
   ];
-  const what = count === 1 ? 'a runner' : `${count} runners at once`;
-  return `${what} of the class ${resource_class} (${details.join(', ')})`;
+  const runners = count === 1 ? 'a runner' : `${count} runners`;
+  return `${runners} of the class ${resource_class} (${details.join(', ')})`;
 }
 
 const EXHAUSTED = {
-  global: 'none of the class is idle',
-  local: 'those that are idle are not what it asks for, or too few',
-  uncertain: 'not all that are idle could be looked at yet',
+  global: 'no runner of the class is idle',
+  local: 'the idle runners do not fit or are too few',
+  uncertain: 'not all idle runners could be checked yet',
 } as const;
 
 function stateOfPool({ ahead, exhaustion, launching }: RunnerObstacle): string {
-  const turn = ahead === 0 ? 'it is next' : `${ahead} ${ahead === 1 ? 'request comes' : 'requests come'} first`;
+  const position = ahead === 0 ? 'it is next' : `${ahead} ${ahead === 1 ? 'request is' : 'requests are'} ahead`;
   const idle = exhaustion === null ? '' : `, ${EXHAUSTED[exhaustion]}`;
   const launches =
     launching === 0 ? 'none is being launched' : `${launching} ${launching === 1 ? 'is' : 'are'} being launched`;
-  return `${turn}${idle}, ${launches}`;
+  return `${position}${idle}, ${launches}`;
 }
 
 function remedyOf({ launching, last_failure }: RunnerObstacle): string {
   if (launching > 0) return '';
-  const failed = last_failure === null ? '' : ' It is tried again by itself once that is mended.';
-  return `${failed} \`heddle pool status\` says what holds launches back.`;
+  const failed = last_failure === null ? '' : ' It is retried automatically once the cause is fixed.';
+  return `${failed} \`heddle pool status\` shows what holds launches back.`;
 }

@@ -2,7 +2,7 @@ import { findRunnersOfTasks } from '../../store/runner-tasks.ts';
 import type { EngineContext } from '../context.ts';
 import type { ClaimedTask } from '../port.ts';
 
-/** Tasks that a runner claimed, with all runners that each has. */
+/** Adds to each claimed task the list of its runners. */
 export async function withRunners(context: EngineContext, tasks: readonly ClaimedTask[]): Promise<ClaimedTask[]> {
   if (tasks.length === 0) return [];
   const rows = await findRunnersOfTasks(context.database, tasks);

@@ -1,38 +1,38 @@
 import type { TaskId } from '../../domain/ids.ts';
 import type { Demand } from '../../domain/runner/requirements.ts';
 
-/** A runner that a task has to itself. */
+/** A runner assigned to a task. */
 export interface TaskRunner {
   readonly id: string;
   readonly number: number;
   readonly instance_type: string;
-  /** Where the others of the task reach it; null where it did not say. */
+  /** Address for the other runners of the task; null if unknown. */
   readonly address: string | null;
 }
 
-/** What the next attempt of a task asks of the pool. */
+/** Runners that the next attempt of a task needs. */
 export interface TaskDemand extends Demand {
-  /** Made of the task and what it asked for before, so that asking twice is asking once. */
+  /** Derived from the task and its attempt, which makes requests idempotent. */
   readonly id: string;
   readonly task_id: TaskId;
-  /** The attempt to come. */
+  /** Number of the next attempt. */
   readonly attempt: number;
-  /** Whom it is fair to. */
+  /** Tenant that fairness applies to. */
   readonly tenant: string;
 }
 
-/** Where tasks get their runners; the pool fulfils it. Every method may be called again after a crash. */
+/** Requests runners for tasks; implemented by the pool. Every method is safe to repeat after a crash. */
 export interface RunnerDesk {
-  /** Asks for runners; demands that it knows already change nothing. */
+  /** Requests runners; repeated demands change nothing. */
   ask(demands: readonly TaskDemand[]): Promise<void>;
 }
 
-/** What one pass over the tasks that need runners did. */
+/** Result of one pass over the tasks that need runners. */
 export interface RunnersAsked {
-  /** Tasks that runners were asked for. */
+  /** Tasks for which runners were requested. */
   asked: number;
-  /** Attempts that began anew, since their runners are gone. */
-  taken_back: number;
-  /** Whether it stopped at its bound. */
+  /** Attempts that were requeued because their runners are gone. */
+  requeued: number;
+  /** Whether the pass reached its limit. */
   more: boolean;
 }

@@ -5,74 +5,74 @@ import { Loop } from '../../runtime/loop.ts';
 import { within } from '../deadline.ts';
 import type { GrantedRunner, Orders, Registration, RunnerStore } from '../port/store.ts';
 
-/** What an agent says, and hears. */
-export type AgentLine = Pick<RunnerStore, 'register' | 'pulse' | 'confirm' | 'release' | 'drain'>;
+/** The store operations that an agent uses. */
+export type AgentConnection = Pick<RunnerStore, 'register' | 'pulse' | 'confirm' | 'release' | 'drain'>;
 
 export interface RunnerAgentOptions {
-  readonly line: AgentLine;
+  readonly connection: AgentConnection;
   readonly registration: Registration;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Between two signs of life, milliseconds; 5,000 by default. */
+  /** Heartbeat interval, milliseconds (default 5,000). */
   readonly pulse_ms?: number;
-  /** How long after its threshold it ends itself where nobody has ended it, milliseconds; 60,000 by default. */
+  /** Time after its threshold at which the agent ends itself, milliseconds (default 60,000). */
   readonly farewell_ms?: number;
-  /** How long it tries to say its first word, milliseconds; 240,000 by default. */
+  /** How long the agent tries to register, milliseconds (default 240,000). */
   readonly register_ms?: number;
-  /** Whether work of an earlier claim still goes on: no claim is confirmed until it has ended. */
+  /** Whether work of an earlier claim is still running; no claim is confirmed until it has ended. */
   isBusy?(): boolean;
   /**
-   * It was claimed, and so were all runners of its request; each has confirmed it, so that none of them is at earlier work: the
-   * work begins. Called once for each claim.
+   * Starts the work of a claim, called once for each claim. All runners of the request have confirmed, so none of them
+   * is still doing earlier work.
    */
   onClaimed(orders: Orders): void;
-  /** The claim of this epoch is not its own any more, before `finish`: the work is somebody else's. */
+  /** The claim of this epoch was revoked before `finish`; another runner takes over the work. */
   onRevoked?(epoch: number): void;
-  /** Of the runners that this claim has, these others have ended. Called once for each. */
+  /** Other runners of this claim have ended. Each is reported once. */
   onPeersLost?(epoch: number, lost: readonly GrantedRunner[]): void;
-  /** It is to take nothing more; work under way may be finished, or handed back where it is interrupted. */
+  /** The runner accepts no more claims. Current work may finish, or is handed back if the runner is interrupted. */
   onDraining?(orders: Orders): void;
-  /** It is over: the process may end. Called once. */
+  /** The runner has ended, so the process may exit. Called once. */
   onEnd(reason: string): void;
 }
 
 const PULSE_MS = 5_000;
 const FAREWELL_MS = 60_000;
 const REGISTER_MS = 240_000;
-/** A word that is not answered within this is said again. */
+/** A call that is not answered within this time is repeated. */
 const ANSWER_MS = 10_000;
 
-/** What it still has to say, each until it was heard. */
-interface Unsaid {
-  /** The epoch that it has finished. */
+/** Reports to the store, each kept until it is acknowledged. */
+interface PendingReports {
+  /** Epoch of the finished claim. */
   finished: number | null;
-  /** Why it is to be drained. */
+  /** Why the runner is to be drained. */
   drain: string | null;
 }
 
 /**
- * A runner's end of the line: says that it lives, hears whether it was claimed, confirms, and says when it is free again.
- * Everything is said again until it was heard, so it outlives a database that is away for a while.
+ * The agent of a runner: registers, sends heartbeats, confirms claims, and releases the runner when work is finished.
+ * Every report is repeated until it is acknowledged, so the agent survives outages of the database.
  */
 export class RunnerAgent {
   readonly #options: RunnerAgentOptions;
   readonly #loop: Loop;
   readonly #startedAt: number;
-  readonly #unsaid: Unsaid = { finished: null, drain: null };
+  readonly #pending: PendingReports = { finished: null, drain: null };
   #orders: Orders | null = null;
-  /** The claim that it works for; null: none. */
+  /** Epoch of the claim being worked on; null: none. */
   #working: number | null = null;
-  /** The runners of that claim, those that have ended left out. */
+  /** Runners of that claim that have not ended. */
   #peers: readonly GrantedRunner[] = [];
-  /** The highest epoch that it has begun. */
-  #begun = 0;
-  /** The last epoch whose confirmation was refused. */
-  #refused = 0;
+  /** Highest epoch that was started. */
+  #startedEpoch = 0;
+  /** Last epoch whose confirmation was refused. */
+  #refusedEpoch = 0;
   #draining = false;
-  #deaf = false;
-  #over = false;
-  /** Those who wait until what they said was heard. */
-  #saying: (() => void)[] = [];
+  #isDisconnected = false;
+  #hasEnded = false;
+  /** Callers that wait for their report to be acknowledged. */
+  #waiters: (() => void)[] = [];
 
   constructor(options: RunnerAgentOptions) {
     this.#options = options;
@@ -83,16 +83,16 @@ export class RunnerAgent {
       intervalMs: pulse_ms,
       clock,
       log,
-      runOnce: () => this.#speak(),
+      runOnce: () => this.#runOnce(),
     });
   }
 
-  /** What it was told last; null before the first answer. */
+  /** Latest orders; null before the first answer. */
   get orders(): Orders | null {
     return this.#orders;
   }
 
-  /** The epoch of the claim that it works for; null where it is free. */
+  /** Epoch of the claim being worked on; null if the runner is free. */
   get working(): number | null {
     return this.#working;
   }
@@ -101,105 +101,107 @@ export class RunnerAgent {
     this.#loop.start();
   }
 
-  /** Speaks now: its orders may have changed. */
+  /** Sends a heartbeat now, since the orders may have changed. */
   wake(): void {
     this.#loop.wake();
   }
 
-  /** Says nothing more; what it was claimed for waits again when it has been silent for long enough. */
+  /** Stops without a report; the request is requeued when the runner has missed its heartbeats for long enough. */
   async stop(): Promise<void> {
-    this.#over = true;
+    this.#hasEnded = true;
     await this.#loop.stop();
-    this.#resolveSaid(this.#saying);
+    this.#resolveWaiters(this.#waiters);
   }
 
-  /** The work of a claim is done. Resolves when that was heard, or when there is nobody to hear it any more. */
+  /** Reports that the work of a claim is done. Resolves when that is acknowledged, or when the agent has ended. */
   finish(epoch: number): Promise<void> {
-    if (this.#over || this.#working !== epoch) return Promise.resolve();
-    this.#unsaid.finished = epoch;
-    return this.#say();
+    if (this.#hasEnded || this.#working !== epoch) return Promise.resolve();
+    this.#pending.finished = epoch;
+    return this.#report();
   }
 
-  /** It is to take nothing more: `interrupted` where its machine is about to be taken away. Resolves when that was heard. */
+  /**
+   * Accepts no more claims; `interrupted`: the provider is reclaiming the machine. Resolves when that is acknowledged.
+   */
   drain(reason: string): Promise<void> {
-    if (this.#over) return Promise.resolve();
-    this.#unsaid.drain = reason;
-    return this.#say();
+    if (this.#hasEnded) return Promise.resolve();
+    this.#pending.drain = reason;
+    return this.#report();
   }
 
-  #say(): Promise<void> {
-    const said = new Promise<void>((resolve) => this.#saying.push(resolve));
+  #report(): Promise<void> {
+    const acknowledged = new Promise<void>((resolve) => this.#waiters.push(resolve));
     this.wake();
-    return said;
+    return acknowledged;
   }
 
-  async #speak(): Promise<'again' | 'idle'> {
-    if (this.#over) return 'idle';
-    const orders = await this.#hear(() => this.#pass());
-    if (this.#isOver()) return 'idle';
+  async #runOnce(): Promise<'again' | 'idle'> {
+    if (this.#hasEnded) return 'idle';
+    const orders = await this.#ask(() => this.#pass());
+    if (this.#isStopped()) return 'idle';
     if (orders === undefined) {
-      this.#endIfForgotten();
+      this.#endIfExpired();
       return 'idle';
     }
-    this.#deaf = false;
+    this.#isDisconnected = false;
     if (orders === null || orders.state === 'terminated') {
-      this.#end(this.#orders === null ? 'it is not expected any more' : 'it was ended');
+      this.#end(this.#orders === null ? 'the runner is no longer expected' : 'the runner was ended');
       return 'idle';
     }
     this.#orders = orders;
     const isOverdue = this.#drainIfOverdue(orders);
-    return (await this.#obey(orders)) || isOverdue ? 'again' : 'idle';
+    return (await this.#apply(orders)) || isOverdue ? 'again' : 'idle';
   }
 
-  /** Servers end what is past its time; where none does, nobody would end this runner. */
+  /** Drains an overdue runner in case no server is running to end it. */
   #drainIfOverdue({ state, threshold, now, draining }: Orders): boolean {
     const { farewell_ms = FAREWELL_MS } = this.#options;
     if (draining || (state !== 'idle' && state !== 'created') || now < threshold + farewell_ms) return false;
-    this.#unsaid.drain ??= END_REASONS.idle_too_long;
+    this.#pending.drain ??= END_REASONS.idle_too_long;
     return true;
   }
 
-  /** Undefined where nobody answers. */
-  async #hear<T>(say: () => Promise<T>): Promise<T | undefined> {
+  /** Returns undefined if there is no answer. */
+  async #ask<T>(call: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#options;
     try {
-      return await within(clock, ANSWER_MS, 'the database', say());
+      return await within(clock, ANSWER_MS, 'the database', call());
     } catch (error) {
-      if (!this.#deaf) log.warn({ err: error }, 'The runner is not heard; it goes on trying');
-      this.#deaf = true;
+      if (!this.#isDisconnected) log.warn({ err: error }, 'could not reach the database; retrying');
+      this.#isDisconnected = true;
       return undefined;
     }
   }
 
-  /** One sign of life, after all that it still has to say. */
+  /** Sends pending reports, then a heartbeat. */
   async #pass(): Promise<Orders | null> {
-    const { line, registration } = this.#options;
+    const { connection, registration } = this.#options;
     if (this.#orders === null) {
-      const orders = await line.register(registration);
-      if (orders === null || this.#unsaid.drain === null) return orders;
-      // Who is to take nothing more from its first moment on is told so at once.
+      const orders = await connection.register(registration);
+      if (orders === null || this.#pending.drain === null) return orders;
+      // A runner that is drained before its registration reports that right away.
       this.#orders = orders;
     }
     const id = this.#orders.runner_id;
-    const { drain, finished } = this.#unsaid;
-    // What is said from now on is heard next time.
-    const saying = [...this.#saying];
+    const { drain, finished } = this.#pending;
+    // Reports added from here on are sent with the next heartbeat.
+    const waiters = [...this.#waiters];
     if (drain !== null) {
-      await line.drain([id], drain);
-      this.#unsaid.drain = null;
+      await connection.drain([id], drain);
+      this.#pending.drain = null;
     }
     if (finished !== null) {
-      await line.release(id, finished);
-      if (this.#unsaid.finished === finished) this.#unsaid.finished = null;
+      await connection.release(id, finished);
+      if (this.#pending.finished === finished) this.#pending.finished = null;
       if (this.#working === finished) this.#working = null;
     }
-    this.#resolveSaid(saying);
-    return line.pulse(id);
+    this.#resolveWaiters(waiters);
+    return connection.pulse(id);
   }
 
-  /** Whether it is to speak again at once. */
-  async #obey(orders: Orders): Promise<boolean> {
-    const { line } = this.#options;
+  /** Applies the orders; returns whether to send another heartbeat at once. */
+  async #apply(orders: Orders): Promise<boolean> {
+    const { connection } = this.#options;
     const { epoch, state } = orders;
     const isHeld = state === 'claimed' || state === 'running';
     if (this.#working !== null && (!isHeld || epoch > this.#working)) {
@@ -211,68 +213,68 @@ export class RunnerAgent {
       this.#draining = true;
       this.#options.onDraining?.(orders);
     }
-    this.#missPeers(orders);
-    if (!isHeld || epoch <= this.#begun) return false;
+    this.#reportLostPeers(orders);
+    if (!isHeld || epoch <= this.#startedEpoch) return false;
     if (this.#options.isBusy?.() === true) return false;
-    // What runs already was confirmed before, by a word whose answer was lost.
+    // In state `running` the claim was confirmed already, by a call whose answer was lost.
     if (state === 'claimed') {
-      const isOurs = await this.#hear(() => line.confirm(orders.runner_id, epoch));
-      if (this.#isOver()) return false;
-      // Not heard: it is said again with the next sign of life.
-      if (isOurs !== true) return isOurs === false && this.#isNewlyRefused(epoch);
+      const isConfirmed = await this.#ask(() => connection.confirm(orders.runner_id, epoch));
+      if (this.#isStopped()) return false;
+      // Without an answer, the confirmation is repeated with the next heartbeat.
+      if (isConfirmed !== true) return isConfirmed === false && this.#isNewlyRefused(epoch);
     }
-    // The last one of them to confirm wakes the others.
+    // The last runner to confirm wakes the others.
     if (!orders.ready) return false;
-    this.#begun = epoch;
+    this.#startedEpoch = epoch;
     this.#working = epoch;
     this.#peers = orders.peers;
     this.#options.onClaimed(orders);
     return false;
   }
 
-  #missPeers({ epoch, peers }: Orders): void {
+  #reportLostPeers({ epoch, peers }: Orders): void {
     if (this.#working !== epoch) return;
-    const here = new Set(peers.map(({ id }) => id));
-    const lost = this.#peers.filter(({ id }) => !here.has(id));
+    const present = new Set(peers.map(({ id }) => id));
+    const lost = this.#peers.filter(({ id }) => !present.has(id));
     if (lost.length === 0) return;
     this.#peers = peers;
     this.#options.onPeersLost?.(epoch, lost);
   }
 
-  /** Refused, there are newer orders, which are asked for at once; but not again and again. */
+  /** After a refusal, fetches the newer orders at once, but only once per epoch. */
   #isNewlyRefused(epoch: number): boolean {
-    const isNew = epoch > this.#refused;
-    this.#refused = epoch;
+    const isNew = epoch > this.#refusedEpoch;
+    this.#refusedEpoch = epoch;
     return isNew;
   }
 
-  /** Asked through a function because a stop may come while it waits for an answer. */
-  #isOver(): boolean {
-    return this.#over;
+  /** A method, since the agent may be stopped during an await, which narrowing would hide. */
+  #isStopped(): boolean {
+    return this.#hasEnded;
   }
 
-  #endIfForgotten(): void {
+  #endIfExpired(): void {
     const { clock, farewell_ms = FAREWELL_MS, register_ms = REGISTER_MS } = this.#options;
     if (this.#orders === null) {
-      if (clock.monotonic() - this.#startedAt >= register_ms) this.#end('nobody has heard it');
+      if (clock.monotonic() - this.#startedAt >= register_ms) this.#end('registration timed out');
     } else if (clock.now() >= this.#orders.threshold + farewell_ms) {
-      this.#end('its time is over, and nobody is heard');
+      this.#end('the deadline has passed and the database is unreachable');
     }
   }
 
   #end(reason: string): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     this.#working = null;
-    this.#resolveSaid(this.#saying);
-    // From within a pass, so its end is not waited for.
+    this.#resolveWaiters(this.#waiters);
+    // Called from within a pass, so waiting for its end would deadlock.
     void this.#loop.stop();
-    this.#options.log.info({ runner: this.#orders?.runner_id, reason }, 'The runner ends');
+    this.#options.log.info({ runner: this.#orders?.runner_id, reason }, 'runner ended');
     this.#options.onEnd(reason);
   }
 
-  #resolveSaid(said: readonly (() => void)[]): void {
-    this.#saying = this.#saying.filter((resolve) => !said.includes(resolve));
-    for (const resolve of said) resolve();
+  #resolveWaiters(waiters: readonly (() => void)[]): void {
+    this.#waiters = this.#waiters.filter((resolve) => !waiters.includes(resolve));
+    for (const resolve of waiters) resolve();
   }
 }

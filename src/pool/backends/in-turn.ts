@@ -1,8 +1,8 @@
 import { Permits } from '../../runtime/permits.ts';
 
 /**
- * Runs `run` for each item, at most `width` at once, begun in order. After a failure nothing more is begun; what was begun
- * is awaited. An item that failed, or was not begun, has null; the failure is there too.
+ * Calls `run` for each item in order, at most `width` concurrently. After a failure, starts no more and waits for
+ * running calls. Returns the first failure, and null as the result of items that failed or were not started.
  */
 export async function inTurn<Item, Result>(
   items: readonly Item[],
@@ -15,7 +15,7 @@ export async function inTurn<Item, Result>(
   const runs: Promise<void>[] = [];
   for (const [index, item] of items.entries()) {
     const permit = await permits.acquire();
-    // Set by a run that failed while this one waited for its turn.
+    // A run may have failed while this one waited for its permit.
     if (hasFailed()) {
       permit.release();
       break;

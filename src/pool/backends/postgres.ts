@@ -3,13 +3,13 @@ import type { BackendCounts, PoolBackend, Served } from '../port/backend.ts';
 import type { RunnerRequest, RunnerStore } from '../port/store.ts';
 import { newCounts } from './queue-backend.ts';
 
-/** A store that can tell, in the statement that claims, why a request got nothing. */
+/** A store whose claiming statement also returns why a request got no runner. */
 export interface IdleServing {
-  /** One answer for each, in order; neither a grant nor a reason where the request does not wait any more. */
+  /** Returns one answer per request, in order; without grant and reason if the request no longer waits. */
   serveIdle(requestIds: readonly string[]): Promise<Served[]>;
 }
 
-/** The store's own index of idle runners: there is nothing to be told of, and nothing that could be out of date. */
+/** Uses the store's index of idle runners, which needs no offers and is never stale. */
 export class PostgresBackend implements PoolBackend {
   readonly driver = 'postgres';
   readonly #store: Pick<RunnerStore, 'claimIdle' | 'census'> & Partial<IdleServing>;

@@ -7,19 +7,19 @@ import { PoolMessages, type PickupMetrics, type PoolMessagesOptions } from '../p
 import type { BackendCounts } from '../port/backend.ts';
 import type { RunnerStore } from '../port/store.ts';
 
-/** What backends over queues are made of. */
+/** Options of backends that use queues. */
 export interface QueueBackendOptions {
   readonly store: Pick<RunnerStore, 'claim'>;
   readonly queue: MessageQueue;
   readonly classes: readonly ResourceClass[];
-  /** Instead of the backend's own numbers. */
+  /** Overrides of the backend's defaults. */
   readonly policy?: Partial<PickupPolicy>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: PickupMetrics;
 }
 
-/** The queues of a backend. */
+/** Returns the queues of a backend. */
 export function messagesOf(
   { queue, log, metrics }: QueueBackendOptions,
   own: Pick<PoolMessagesOptions, 'driver' | 'queueOf' | 'policy' | 'counts'>,

@@ -5,12 +5,12 @@ import { inTurn } from './in-turn.ts';
 import type { Supply } from './sharded-supply.ts';
 import type { Shards } from './shards.ts';
 
-/** Calls to one shard at once. */
+/** Maximum number of concurrent calls to one shard. */
 const CALLS_MAX = 8;
-/** Long polls under way at once: as many connections as the SDK opens. */
+/** Maximum number of concurrent long polls, equal to the number of connections that the SDK opens. */
 const CONFIRMS_MAX = 50;
 
-export interface LooksOptions {
+export interface ShardPollsOptions {
   readonly messages: PoolMessages;
   readonly shards: Shards;
   readonly supply: Supply;
@@ -18,22 +18,22 @@ export interface LooksOptions {
   readonly log: Logger;
 }
 
-/** `empty`: a short poll brought nothing, which asks only a part of the service. `confirmed`: a long poll neither. */
+/** `empty`: a short poll, which may miss messages, returned nothing. `confirmed`: so did a long poll. */
 type ShardState = 'open' | 'empty' | 'confirmed';
 
-/** What one serving has found out about shards. */
-export class Looks {
-  readonly #options: LooksOptions;
+/** Polls shards and tracks their state during one serving. */
+export class ShardPolls {
+  readonly #options: ShardPollsOptions;
   readonly #states = new Map<string, ShardState>();
-  /** Calls that the next look at a shard makes: more where the last ones came back full. */
+  /** Number of calls in the next poll of a shard; doubled while all calls come back full. */
   readonly #calls = new Map<string, number>();
   #received = 0;
 
-  constructor(options: LooksOptions) {
+  constructor(options: ShardPollsOptions) {
     this.#options = options;
   }
 
-  /** Messages so far. */
+  /** Number of messages received so far. */
   get received(): number {
     return this.#received;
   }
@@ -42,8 +42,8 @@ export class Looks {
     return this.#states.get(shard) ?? 'open';
   }
 
-  /** Short polls of these shards, for as many runners as each is wanted for. */
-  async look(wanted: ReadonlyMap<string, number>): Promise<void> {
+  /** Short-polls these shards, each for the given number of runners. */
+  async poll(wanted: ReadonlyMap<string, number>): Promise<void> {
     const calls = [...wanted].flatMap(([shard, count]) => {
       const most = Math.min(this.#calls.get(shard) ?? 1, Math.ceil(count / CALL_MAX));
       return Array.from({ length: most }, (_, at) => ({ shard, max: Math.min(CALL_MAX, count - at * CALL_MAX) }));
@@ -57,18 +57,18 @@ export class Looks {
     });
     if (failure !== null) throw failure.error;
     for (const [shard, count] of found) {
-      this.#options.shards.noteLook(shard, count);
+      this.#options.shards.recordPoll(shard, count);
       this.#states.set(shard, count > 0 ? 'open' : 'empty');
       this.#calls.set(shard, full.has(shard) ? Math.min(CALLS_MAX, 2 * (this.#calls.get(shard) ?? 1)) : 1);
     }
   }
 
-  /** One long poll of each of these shards; the first that brings something ends the others. */
+  /** Long-polls each of these shards; the first that returns messages aborts the others. */
   async confirm(wanted: ReadonlyMap<string, number>): Promise<void> {
     const found = new AbortController();
-    const isOver = (): boolean => found.signal.aborted;
+    const isDone = (): boolean => found.signal.aborted;
     const { failure } = await inTurn([...wanted], CONFIRMS_MAX, async ([shard, count]) => {
-      if (isOver()) return;
+      if (isDone()) return;
       const received = await this.#receive(
         shard,
         Math.min(CALL_MAX, count),
@@ -77,9 +77,9 @@ export class Looks {
       );
       if (received > 0) {
         this.#states.set(shard, 'open');
-        this.#options.shards.noteLook(shard, received);
+        this.#options.shards.recordPoll(shard, received);
         found.abort();
-      } else if (!isOver()) this.#states.set(shard, 'confirmed');
+      } else if (!isDone()) this.#states.set(shard, 'confirmed');
     });
     if (failure !== null) throw failure.error;
   }

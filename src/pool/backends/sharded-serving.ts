@@ -6,7 +6,7 @@ import type { Candidate } from '../pickup/pool-messages.ts';
 import type { Served } from '../port/backend.ts';
 import { lackingOf, type Exhaustion, type Grant, type RunnerRequest } from '../port/store.ts';
 import { inTurn } from './in-turn.ts';
-import { Looks } from './sharded-looks.ts';
+import { ShardPolls } from './sharded-looks.ts';
 import { Supply, type SupplyOptions } from './sharded-supply.ts';
 import type { Shards } from './shards.ts';
 
@@ -16,24 +16,24 @@ export interface ServingOptions extends ClaimOptions, SupplyOptions {
   readonly clock: Clock;
 }
 
-/** A request on its way to its runners. */
-interface Wish {
+/** A request that is being served, with the candidates held for it. */
+interface PendingRequest {
   readonly request: RunnerRequest;
-  /** Equal for requests that the same runners satisfy. */
+  /** Equal for requests with the same requirements. */
   readonly shape: string;
   held: readonly Candidate[];
   served: Served | null;
 }
 
 /**
- * Serves one set of requests: what they lack is received shard by shard, in batches that they share, and given out in
- * their order; each that has as many as it asks for is claimed for at once.
+ * Serves one set of requests: receives runners shard by shard, in batches shared by all requests, and distributes them
+ * in request order. As soon as a request has enough candidates, they are claimed.
  */
 export class ShardedServing {
   readonly #options: ServingOptions;
-  readonly #wishes: readonly Wish[];
+  readonly #pending: readonly PendingRequest[];
   readonly #supply: Supply;
-  readonly #looks: Looks;
+  readonly #polls: ShardPolls;
   /** By shape. */
   #shardsOf = new Map<string, readonly string[]>();
   readonly #messagesMax: number;
@@ -42,72 +42,72 @@ export class ShardedServing {
 
   constructor(requests: readonly RunnerRequest[], options: ServingOptions) {
     this.#options = options;
-    this.#wishes = requests.map((request) => ({ request, shape: shapeKeyOf(request), held: [], served: null }));
+    this.#pending = requests.map((request) => ({ request, shape: shapeKeyOf(request), held: [], served: null }));
     this.#supply = new Supply(options);
-    this.#looks = new Looks({ ...options, supply: this.#supply });
+    this.#polls = new ShardPolls({ ...options, supply: this.#supply });
     this.#endsAt = options.clock.monotonic() + options.policy.look_ms;
     this.#messagesMax = options.policy.looks_max + 2 * requests.reduce((sum, request) => sum + lackingOf(request), 0);
   }
 
-  /** @throws what the queue or the store throws, where it served nobody */
+  /** @throws errors of the queue or the store, if no request was served */
   async run(): Promise<Served[]> {
     try {
       if (!this.#options.shards.isFresh) await this.#refresh();
       do {
-        this.#giveOut();
+        this.#distribute();
         await this.#claim();
-      } while (await this.#look());
+      } while (await this.#poll());
     } catch (error) {
-      if (this.#wishes.every(({ served }) => (served?.grant ?? null) === null)) throw error;
-      this.#options.log.warn({ err: error }, 'Some requests could not be served from the pool');
+      if (this.#pending.every(({ served }) => (served?.grant ?? null) === null)) throw error;
+      this.#options.log.warn({ err: error }, 'could not serve some requests from the pool');
     } finally {
       await this.#giveBack();
     }
-    return this.#wishes.map(({ request, served }) => served ?? answer(request, null, 'uncertain'));
+    return this.#pending.map(({ request, served }) => served ?? answer(request, null, 'uncertain'));
   }
 
-  /** Gives what is held to requests in their order. */
-  #giveOut(): void {
-    for (const wish of this.#lacking()) {
-      const { request, held } = wish;
-      const shards = this.#shards(wish);
-      wish.held = [...held, ...this.#supply.take(shards, request, lackingOf(request) - held.length)];
+  /** Distributes held candidates to requests, in request order. */
+  #distribute(): void {
+    for (const pending of this.#lacking()) {
+      const { request, held } = pending;
+      const shards = this.#shards(pending);
+      pending.held = [...held, ...this.#supply.take(shards, request, lackingOf(request) - held.length)];
     }
   }
 
   async #claim(): Promise<void> {
-    const full = this.#wishes.filter(
+    const full = this.#pending.filter(
       ({ served, held, request }) => served === null && held.length === lackingOf(request),
     );
     const spent: Candidate[] = [];
-    const { failure } = await inTurn(full, this.#options.policy.width, async (wish) => {
-      this.#options.counts.picked += wish.held.length;
-      const claim = await claimCandidates(wish.request.id, wish.held, this.#options);
+    const { failure } = await inTurn(full, this.#options.policy.width, async (pending) => {
+      this.#options.counts.picked += pending.held.length;
+      const claim = await claimCandidates(pending.request.id, pending.held, this.#options);
       spent.push(...claim.spent);
-      wish.held = claim.left;
-      if (claim.settled) this.#end(wish, claim.grant, claim.barred ? 'local' : null);
+      pending.held = claim.left;
+      if (claim.settled) this.#end(pending, claim.grant, claim.barred ? 'local' : null);
     });
     await deleteSpent(spent, this.#options);
     if (failure !== null) throw failure.error;
   }
 
-  /** Looks for what requests lack. False where that is of no more use. */
-  async #look(): Promise<boolean> {
+  /** Polls for missing runners; returns false if nothing more can be found. */
+  async #poll(): Promise<boolean> {
     const lacking = this.#lacking();
     if (lacking.length === 0) return false;
-    if (this.#looks.received >= this.#messagesMax || this.#options.clock.monotonic() >= this.#endsAt) return false;
+    if (this.#polls.received >= this.#messagesMax || this.#options.clock.monotonic() >= this.#endsAt) return false;
     const open = this.#wantedOf(lacking, 'open', 1);
     if (open.size > 0) {
-      await this.#looks.look(open);
+      await this.#polls.poll(open);
       return true;
     }
     const doubtful = this.#wantedOf(lacking, 'empty', Number.POSITIVE_INFINITY);
     if (doubtful.size > 0) {
-      await this.#looks.confirm(doubtful);
+      await this.#polls.confirm(doubtful);
       return true;
     }
     if (!this.#rereadAtEnd) {
-      // Types that somebody else has launched meanwhile have shards of their own, and what is idle has changed.
+      // Other processes may have launched new types, which have their own shards, and idle counts have changed.
       this.#rereadAtEnd = true;
       await this.#refresh();
       return true;
@@ -115,42 +115,42 @@ export class ShardedServing {
     return this.#endLast(lacking);
   }
 
-  /** What these requests want of their shards in that state, each of at most so many of them. */
-  #wantedOf(wishes: readonly Wish[], state: 'open' | 'empty', shardsMax: number): Map<string, number> {
+  /** Returns how many runners these requests want of each shard in the given state, at most `shardsMax` per request. */
+  #wantedOf(requests: readonly PendingRequest[], state: 'open' | 'empty', shardsMax: number): Map<string, number> {
     const wanted = new Map<string, number>();
-    for (const wish of wishes) {
-      const shards = this.#shards(wish).filter((shard) => this.#looks.stateOf(shard) === state);
+    for (const pending of requests) {
+      const shards = this.#shards(pending).filter((shard) => this.#polls.stateOf(shard) === state);
       for (const shard of shards.slice(0, shardsMax)) {
-        wanted.set(shard, (wanted.get(shard) ?? 0) + lackingOf(wish.request) - wish.held.length);
+        wanted.set(shard, (wanted.get(shard) ?? 0) + lackingOf(pending.request) - pending.held.length);
       }
     }
     return wanted;
   }
 
   /**
-   * Nothing more is to be found: requests that hold too few let go of them, the last one first, so that those before it
-   * may have enough. True where another one may.
+   * Called when nothing more can be found: ends the last request that holds candidates, so that earlier requests may
+   * get enough. Returns whether another request may benefit.
    */
-  #endLast(lacking: readonly Wish[]): boolean {
+  #endLast(lacking: readonly PendingRequest[]): boolean {
     const holder = lacking.findLast(({ held }) => held.length > 0);
-    for (const wish of holder === undefined ? lacking : [holder]) {
-      const { request } = wish;
-      this.#end(wish, null, this.#options.shards.exhaustionOf(request, lackingOf(request)));
+    for (const pending of holder === undefined ? lacking : [holder]) {
+      const { request } = pending;
+      this.#end(pending, null, this.#options.shards.exhaustionOf(request, lackingOf(request)));
     }
     return holder !== undefined && lacking.length > 1;
   }
 
-  #end(wish: Wish, grant: Grant | null, exhaustion: Exhaustion | null): void {
-    wish.served = answer(wish.request, grant, exhaustion);
-    this.#supply.put(wish.held);
-    wish.held = [];
+  #end(pending: PendingRequest, grant: Grant | null, exhaustion: Exhaustion | null): void {
+    pending.served = answer(pending.request, grant, exhaustion);
+    this.#supply.put(pending.held);
+    pending.held = [];
   }
 
-  #lacking(): Wish[] {
-    return this.#wishes.filter(({ served, held, request }) => served === null && held.length < lackingOf(request));
+  #lacking(): PendingRequest[] {
+    return this.#pending.filter(({ served, held, request }) => served === null && held.length < lackingOf(request));
   }
 
-  #shards({ request, shape }: Wish): readonly string[] {
+  #shards({ request, shape }: PendingRequest): readonly string[] {
     const known = this.#shardsOf.get(shape);
     if (known !== undefined) return known;
     const shards = this.#options.shards.matching(request);
@@ -164,13 +164,16 @@ export class ShardedServing {
     this.#shardsOf.clear();
   }
 
-  /** What is left over goes back at once. Where that fails, it is back when its visibility ends. */
+  /** Returns unused candidates at once. If that fails, they reappear after their visibility timeout. */
   async #giveBack(): Promise<void> {
-    const left = [...this.#supply.takeAll(), ...this.#wishes.flatMap(({ held }) => held)];
+    const left = [...this.#supply.takeAll(), ...this.#pending.flatMap(({ held }) => held)];
     await this.#options.messages
       .requeue(left, 0)
       .catch((error: unknown) =>
-        this.#options.log.debug({ err: error }, 'Candidates come back when their time is over'),
+        this.#options.log.debug(
+          { err: error },
+          'could not return candidates; they reappear after their visibility timeout',
+        ),
       );
   }
 }

@@ -13,19 +13,19 @@ export interface SupplyOptions {
   readonly clock: Clock;
 }
 
-/** Idle runners whose messages one serving holds and has given to no request yet. */
+/** Idle runners whose messages one serving holds but has not assigned to a request yet. */
 export class Supply {
   readonly #options: SupplyOptions;
-  /** By the shard that the runner belongs to, wherever its message was found. */
+  /** By the shard of the runner, which may differ from the queue of its message. */
   readonly #byShard = new Map<string, Candidate[]>();
-  /** Every runner that this serving has come across. */
+  /** All runners seen by this serving. */
   readonly #seen = new Set<string>();
 
   constructor(options: SupplyOptions) {
     this.#options = options;
   }
 
-  /** Keeps what is sound, discards what is not, and drops second messages of a runner that is held already. */
+  /** Keeps valid messages, discards invalid ones, and drops duplicates. */
   async add(queue: string, received: readonly ReceivedMessage[]): Promise<void> {
     const discards: Discard[] = [];
     const duplicates: Candidate[] = [];
@@ -39,7 +39,7 @@ export class Supply {
       const runner = read.message;
       const candidate = { runner, queue, receipt: message.receipt };
       if (runner.threshold <= this.#options.clock.now()) {
-        discards.push({ queue, message, reason: 'its time is over', expired: true });
+        discards.push({ queue, message, reason: 'the runner has expired', expired: true });
       } else if (this.#seen.has(runner.id)) duplicates.push(candidate);
       else {
         this.#seen.add(runner.id);
@@ -53,13 +53,13 @@ export class Supply {
   put(candidates: readonly Candidate[]): void {
     for (const candidate of candidates) {
       const shard = shardOf(candidate.runner);
-      const there = this.#byShard.get(shard);
-      if (there === undefined) this.#byShard.set(shard, [candidate]);
-      else there.push(candidate);
+      const held = this.#byShard.get(shard);
+      if (held === undefined) this.#byShard.set(shard, [candidate]);
+      else held.push(candidate);
     }
   }
 
-  /** At most `count` that fit. */
+  /** Takes at most `count` candidates that fit. */
   take(shards: readonly string[], requirements: Requirements, count: number): Candidate[] {
     const taken: Candidate[] = [];
     for (const shard of shards) {

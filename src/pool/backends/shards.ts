@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Exhaustion } from '../port/store.ts';
 import type { KnownType, KnownTypes } from '../port/types.ts';
 
-/** The queue of runners of one class, usage and instance type. */
+/** Returns the queue name for a class, usage class and instance type. */
 export function shardOf(type: Pick<RunnerType, 'resource_class' | 'usage_class' | 'instance_type'>): string {
   return `pool:${type.resource_class}:${type.usage_class}:${type.instance_type.toLowerCase()}`;
 }
@@ -17,15 +17,15 @@ export interface ShardsOptions {
   readonly clock: Clock;
 }
 
-/** How long what is known of types is good for, milliseconds. What it lacks shows where a request finds nothing. */
+/** How long the list of types is used, milliseconds. It is read again if a request finds nothing. */
 const FRESH_MS = 10_000;
 
-/** The shards of a pool: which there are, and which were found empty last. */
+/** The shards of a pool, and when each was last found empty. */
 export class Shards {
   readonly #options: ShardsOptions;
   #known: readonly KnownType[] = [];
   #readAt = Number.NEGATIVE_INFINITY;
-  /** By the monotonic clock; of shards that are known. */
+  /** Known shards only; monotonic time. */
   readonly #emptyAt = new Map<string, number>();
 
   constructor(options: ShardsOptions) {
@@ -43,24 +43,24 @@ export class Shards {
     for (const shard of this.#emptyAt.keys()) if (!shards.has(shard)) this.#emptyAt.delete(shard);
   }
 
-  /** Those that may hold runners for these requirements: where some were found before those that were found empty. */
+  /** Returns shards that may hold fitting runners, those that were found empty last. */
   matching(requirements: Requirements): string[] {
     const shards = new Set(this.#known.filter((type) => this.#fits(type, requirements)).map(shardOf));
     const emptyAt = (shard: string): number => this.#emptyAt.get(shard) ?? Number.NEGATIVE_INFINITY;
     return [...shards].sort((one, other) => compare(emptyAt(one), emptyAt(other)) || (one < other ? -1 : 1));
   }
 
-  noteLook(shard: string, found: number): void {
+  recordPoll(shard: string, found: number): void {
     if (found > 0) this.#emptyAt.delete(shard);
     else this.#emptyAt.set(shard, this.#options.clock.monotonic());
   }
 
-  /** Why a request gets nothing whose shards are all empty, by what was read last. */
+  /** Returns why a request whose shards are all empty gets no runner, based on the last refresh. */
   exhaustionOf(requirements: Requirements, count: number): Exhaustion {
     const idle = this.#known.filter((type) => type.idle > 0 && type.resource_class === requirements.resource_class);
     if (idle.length === 0) return 'global';
     const fitting = idle.filter((type) => this.#fits(type, requirements));
-    // Enough are there, and their messages are not: held by somebody, or lost and to be offered again.
+    // Enough runners are idle, but their messages are held by another process, or lost and will be offered again.
     const isHidden = fitting.reduce((sum, type) => sum + type.idle, 0) >= count;
     return isHidden ? 'uncertain' : 'local';
   }
@@ -71,7 +71,7 @@ export class Shards {
   }
 }
 
-/** Of numbers that may be infinite. */
+/** Compares numbers that may be infinite. */
 function compare(one: number, other: number): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }

@@ -9,14 +9,14 @@ import type { RunnerRequest } from '../port/store.ts';
 import { inTurn } from './in-turn.ts';
 import { byName, messagesOf, newCounts, type QueueBackendOptions } from './queue-backend.ts';
 
-/** The queue of a class. */
+/** Returns the queue name of a class. */
 export function classQueueOf({ resource_class }: Pick<RunnerMessage, 'resource_class'>): string {
   return `pool:${resource_class}`;
 }
 
 /**
- * One queue for each resource class. Each request looks through it message by message, with short polls: what fits is
- * claimed, what is somebody else's goes back with a delay, and an empty answer counts as an empty pool.
+ * Uses one queue per resource class. Each request searches it message by message, with short polls: fitting runners are
+ * claimed, others are requeued with a delay, and an empty response counts as an empty pool.
  */
 export class SqsClassicBackend implements PoolBackend {
   readonly driver = 'sqs-classic';
@@ -35,15 +35,15 @@ export class SqsClassicBackend implements PoolBackend {
   }
 
   /**
-   * A request that could not be looked after since another one failed is `uncertain`.
+   * Requests that were not served because another one failed are `uncertain`.
    *
-   * @throws what the queue or the store throws, where it served nobody
+   * @throws errors of the queue or the store, if no request was served
    */
   async serve(requests: readonly RunnerRequest[]): Promise<Served[]> {
     const { results, failure } = await inTurn(requests, this.#policy.width, (request) => this.#serveOne(request));
     if (failure !== null) {
       if (results.every((served) => (served?.grant ?? null) === null)) throw failure.error;
-      this.#options.log.warn({ err: failure.error }, 'Some requests could not be served from the pool');
+      this.#options.log.warn({ err: failure.error }, 'could not serve some requests from the pool');
     }
     return requests.map(({ id }, at) => results[at] ?? { request_id: id, grant: null, exhaustion: 'uncertain' });
   }
@@ -53,7 +53,7 @@ export class SqsClassicBackend implements PoolBackend {
   }
 
   async #serveOne(request: RunnerRequest): Promise<Served> {
-    // A class that nobody has offers no runners, and needs no queue.
+    // An unknown class has no runners and needs no queue.
     if (!this.#classes.has(request.resource_class)) {
       return { request_id: request.id, grant: null, exhaustion: 'global' };
     }

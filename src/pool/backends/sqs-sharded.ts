@@ -10,13 +10,13 @@ import { ShardedServing } from './sharded-serving.ts';
 import { shardOf, Shards } from './shards.ts';
 
 export interface ShardedBackendOptions extends QueueBackendOptions {
-  /** Tells which shards there are. */
+  /** Lists the instance types, each of which has a shard. */
   readonly types: KnownTypes;
 }
 
 /**
- * One queue for each class, usage and instance type, so that whatever is received fits. Requests share batches, and an
- * empty answer is confirmed by a long poll before a pool counts as exhausted; a serving may take that long.
+ * Uses one queue per class, usage class and instance type, so that every received runner fits. Requests share batches.
+ * An empty response is confirmed by a long poll before the pool counts as exhausted, so serving may take that long.
  */
 export class SqsShardedBackend implements PoolBackend {
   readonly driver = 'sqs-sharded';
@@ -37,7 +37,7 @@ export class SqsShardedBackend implements PoolBackend {
     this.#messages = messagesOf(this.#options, { driver, counts, queueOf: shardOf, policy: this.#policy });
   }
 
-  /** @throws what the queue or the store throws, where it served nobody */
+  /** @throws errors of the queue or the store, if no request was served */
   async serve(requests: readonly RunnerRequest[]): Promise<Served[]> {
     if (requests.length === 0) return [];
     const { store, clock, log } = this.#options;

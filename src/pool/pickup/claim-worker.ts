@@ -12,17 +12,17 @@ export interface ClaimWorkersOptions extends ClaimOptions {
   readonly clock: Clock;
 }
 
-/** Looks for one request under way at once. */
+/** Maximum number of concurrent searches for one request. */
 const WORKERS_MAX = 10;
 
-/** The claim workers of one request: they hold candidates until there are as many as it asks for, then claim them all. */
+/** The claim workers of one request: they hold candidates until there are enough of them, then claim them all. */
 export class ClaimWorkers {
   readonly #request: RunnerRequest;
   readonly #options: ClaimWorkersOptions;
   /** By runner. */
   readonly #held = new Map<string, Candidate>();
-  #looking = 0;
-  /** When the messages that are held were last known to be hidden from others, by the monotonic clock. */
+  #searching = 0;
+  /** When the visibility timeout of the held messages was last renewed, by the monotonic clock. */
   #hiddenAt = 0;
 
   constructor(request: RunnerRequest, options: ClaimWorkersOptions) {
@@ -30,13 +30,16 @@ export class ClaimWorkers {
     this.#options = options;
   }
 
-  /** @throws what the queue or the store throws; candidates that are held then are given back where that is possible */
+  /** @throws errors of the queue or the store, after trying to return the held candidates */
   async serve(): Promise<Served> {
     try {
       return await this.#serve();
     } catch (error) {
       await this.#giveBack().catch((failure: unknown) =>
-        this.#options.log.debug({ err: failure }, 'Candidates come back when their time is over'),
+        this.#options.log.debug(
+          { err: failure },
+          'could not return candidates; they reappear after their visibility timeout',
+        ),
       );
       throw error;
     }
@@ -62,31 +65,31 @@ export class ClaimWorkers {
     }
   }
 
-  /** Until there are enough candidates, or the manager has none. */
+  /** Gathers candidates until there are enough, or the manager has none left. */
   async #gather(): Promise<void> {
     const missing = this.#lacking - this.#held.size;
-    const workers = Array.from({ length: Math.min(missing, WORKERS_MAX) }, () => this.#look());
-    // What one of them finds after another failed is held, and given back, all the same.
+    const workers = Array.from({ length: Math.min(missing, WORKERS_MAX) }, () => this.#search());
+    // Candidates found after another worker failed are held as well, and returned.
     const ends = await Promise.allSettled(workers);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
-  async #look(): Promise<void> {
-    while (this.#held.size + this.#looking < this.#lacking) {
-      this.#looking += 1;
+  async #search(): Promise<void> {
+    while (this.#held.size + this.#searching < this.#lacking) {
+      this.#searching += 1;
       try {
         const candidate = await this.#options.manager.next();
         if (candidate === null) return;
         await this.#hold(candidate);
       } finally {
-        this.#looking -= 1;
+        this.#searching -= 1;
       }
     }
   }
 
   async #hold(candidate: Candidate): Promise<void> {
     const { messages, policy, clock } = this.#options;
-    // The same runner twice: one of the two messages is enough.
+    // A second message of the same runner is redundant.
     if (this.#held.has(candidate.runner.id)) {
       await messages.drop([candidate]);
       return;
@@ -101,7 +104,7 @@ export class ClaimWorkers {
 
   async #endExhausted(): Promise<Served> {
     const { id } = this.#request;
-    // Those that are given back are idle and fit: they are too few.
+    // The returned candidates are idle and fit, but there are too few.
     const tooFew = this.#held.size > 0;
     const { exhaustion } = this.#options.manager;
     await this.#giveBack();

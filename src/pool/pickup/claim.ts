@@ -11,22 +11,22 @@ export interface ClaimOptions {
 }
 
 export interface ClaimResult {
-  /** Null where the claim failed as a whole. */
+  /** Null if the claim failed as a whole. */
   readonly grant: Grant | null;
   /**
-   * Candidates whose messages are of no more use: of runners that are claimed, gone, or silent, which the store ends or
-   * has offered anew.
+   * Candidates whose messages are no longer needed: their runners are claimed, gone or silent. The store ends silent
+   * runners or offers them again.
    */
   readonly spent: readonly Candidate[];
-  /** Candidates that nobody has claimed, and that others may. */
+  /** Candidates that were not claimed and remain available. */
   readonly left: readonly Candidate[];
-  /** There is no more to be done: the request has its runners, it ended, or it is not its turn. */
+  /** Nothing is left to do: the request has its runners, has ended, or must wait for an earlier one. */
   readonly settled: boolean;
-  /** Others come first for some of these runners. */
+  /** Some of these runners are reserved for earlier requests. */
   readonly barred: boolean;
 }
 
-/** Claims the runners of these candidates, all or none. Their messages stay as they are. */
+/** Claims the runners of these candidates, all or none; leaves their messages unchanged. */
 export async function claimCandidates(
   requestId: string,
   candidates: readonly Candidate[],
@@ -47,11 +47,11 @@ export async function claimCandidates(
   return { grant, spent, left, settled: grant !== null || spent.length === 0, barred };
 }
 
-/** Deletes spent messages. One that stays does no harm: whoever gets it next finds its runner gone. */
+/** Deletes spent messages. One that remains is harmless: its next receiver finds the runner gone. */
 export async function deleteSpent(candidates: readonly Candidate[], { messages, log }: ClaimOptions): Promise<void> {
   try {
     await messages.drop(candidates);
   } catch (error) {
-    log.warn({ err: error, messages: candidates.length }, 'Messages of runners that are claimed or gone stay for now');
+    log.warn({ err: error, messages: candidates.length }, 'could not delete messages of claimed or ended runners');
   }
 }

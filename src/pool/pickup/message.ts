@@ -6,19 +6,19 @@ import { USAGE_CLASSES } from '../../domain/runner/resource-class.ts';
 import type { RunnerMessage } from '../../domain/runner/runner.ts';
 import { parseStrictJson } from '../../runtime/json/parse.ts';
 
-/** What a queue holds of an idle runner, in the words that other pools of this kind use. */
+/** Members of the message about an idle runner, named as in other runner pools. */
 const MEMBERS = ['id', 'resourceClass', 'instanceType', 'cpu', 'mmem', 'usageClass', 'threshold'] as const;
 
 const ENVELOPE_MEMBERS = ['instance_id', 'payload'] as const;
 const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;
 
-/** Far more than any sound message has. */
+/** Far more than any valid message needs. */
 const BODY_CHARS_MAX = 4_096;
 const CLASS_CHARS_MAX = 64;
 const TYPE_CHARS_MAX = 64;
 const TIME_CHARS_MAX = 40;
 const DEPTH_MAX = 4;
-/** The last moment that has a year of four digits. */
+/** Latest time with a four-digit year. */
 const TIME_MAX = Date.UTC(9999, 11, 31);
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
@@ -39,10 +39,10 @@ export function writeRunnerMessage(message: RunnerMessage): string {
   return JSON.stringify(enveloped === true ? { instance_id: id, payload } : payload);
 }
 
-/** Reads a message that anybody may have sent: what is wrong with it comes back as one line, never as an error. */
+/** Parses an untrusted message; returns faults as one line instead of throwing. */
 export function readRunnerMessage(body: string): ReadMessage {
   if (body.length > BODY_CHARS_MAX) {
-    return { fault: `it has ${body.length} characters, and a runner's message at most ${BODY_CHARS_MAX}` };
+    return { fault: `message: must have at most ${BODY_CHARS_MAX} characters, not ${body.length}` };
   }
   try {
     return readDocument(parseStrictJson(Buffer.from(body), '', DEPTH_MAX));
@@ -60,7 +60,7 @@ function readDocument(document: unknown): ReadMessage {
   return faults.list.length === 0 ? { message } : { fault: faults.list.join('; ') };
 }
 
-/** `{instance_id, payload}`, as pools of this kind pass it on. */
+/** Reads `{instance_id, payload}`, the envelope that other runner pools use. */
 function readEnvelope(envelope: Members): RunnerMessage {
   envelope.refuseOthers(ENVELOPE_MEMBERS);
   envelope.requireAll(...ENVELOPE_MEMBERS);
@@ -70,7 +70,7 @@ function readEnvelope(envelope: Members): RunnerMessage {
   const content = isObject(payload) ? payload : {};
   const members = new Members({ id, ...content }, envelope.at('payload'), envelope.faults);
   const message = readMembers(members);
-  if (message.id !== id) members.fault('id', 'must be the instance_id of the message, or be left out');
+  if (message.id !== id) members.fault('id', 'must be the instance_id of the message, or be omitted');
   return { ...message, enveloped: true };
 }
 
@@ -88,7 +88,7 @@ function readMembers(members: Members): RunnerMessage {
   };
 }
 
-/** A runner's, or that of its instance on EC2. */
+/** Reads the ID of a runner or of its EC2 instance. */
 function readId(members: Members, name: string): string | null {
   const value = members.raw(name);
   return typeof value === 'string' && INSTANCE_ID.test(value) ? value : members.uuid(name);

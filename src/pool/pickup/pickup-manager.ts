@@ -23,15 +23,15 @@ export interface PickupManagerOptions {
 }
 
 /**
- * Finds idle runners for one request, message by message; all claim workers of the request share it. Once it has found its
- * pool exhausted it hands out nothing more.
+ * Finds idle runners for one request, message by message; shared by all claim workers of the request. After it finds
+ * the pool exhausted, it returns no more candidates.
  */
 export class PickupManager {
   readonly #options: PickupManagerOptions;
-  /** How often each runner came by; bounded by the looks of a manager. */
+  /** Number of messages seen per runner; bounded by `looks_max`. */
   readonly #sightings = new Map<string, number>();
   readonly #endsAt: number;
-  #looks = 0;
+  #receives = 0;
   #requeued = 0;
   #exhaustion: Exhaustion | null = null;
 
@@ -40,35 +40,35 @@ export class PickupManager {
     this.#endsAt = options.clock.monotonic() + options.policy.look_ms;
   }
 
-  /** Null as long as it is not exhausted. */
+  /** Null until the pool is exhausted. */
   get exhaustion(): Exhaustion | null {
     return this.#exhaustion;
   }
 
-  /** The next runner that fits, with its message held; null where the pool is exhausted for this request. */
+  /** Returns the next fitting runner and holds its message; null if the pool is exhausted for this request. */
   async next(): Promise<Candidate | null> {
     const { messages, queue, policy, clock } = this.#options;
     while (this.#exhaustion === null) {
-      if (this.#looks >= policy.looks_max || clock.monotonic() >= this.#endsAt) {
+      if (this.#receives >= policy.looks_max || clock.monotonic() >= this.#endsAt) {
         this.#exhaustion = 'uncertain';
         break;
       }
-      this.#looks += 1;
+      this.#receives += 1;
       const [received] = await messages.receive(queue, { max: 1, wait_ms: 0 });
-      const candidate = received === undefined ? this.#foundEmpty() : await this.#sort(received);
+      const candidate = received === undefined ? this.#foundEmpty() : await this.#handle(received);
       if (candidate !== null) return candidate;
     }
     return null;
   }
 
-  /** Runners that were requeued a moment ago are idle all the same, and not for this request. */
+  /** Handles an empty queue: runners that were just requeued are idle but do not fit this request. */
   #foundEmpty(): null {
     this.#exhaustion ??= this.#requeued > 0 ? 'local' : 'global';
     return null;
   }
 
-  /** Passes a message on, requeues it or discards it. */
-  async #sort(message: ReceivedMessage): Promise<Candidate | null> {
+  /** Accepts a message, requeues it or discards it. */
+  async #handle(message: ReceivedMessage): Promise<Candidate | null> {
     const { messages, queue, policy, counts, requirements, classes, clock } = this.#options;
     const read = readRunnerMessage(message.body);
     if ('fault' in read) {
@@ -76,9 +76,9 @@ export class PickupManager {
       return null;
     }
     const candidate = { runner: read.message, queue, receipt: message.receipt };
-    // Another claim worker found the pool exhausted while this message was on its way.
+    // Another claim worker found the pool exhausted while this message was being received.
     if (this.#isExhausted()) return await this.#requeue(candidate);
-    if (this.#sight(read.message) > policy.tolerance) {
+    if (this.#countSighting(read.message) > policy.tolerance) {
       this.#exhaustion = 'local';
       return await this.#requeue(candidate);
     }
@@ -100,7 +100,7 @@ export class PickupManager {
     return null;
   }
 
-  #sight({ id }: RunnerMessage): number {
+  #countSighting({ id }: RunnerMessage): number {
     const sightings = (this.#sightings.get(id) ?? 0) + 1;
     this.#sightings.set(id, sightings);
     return sightings;

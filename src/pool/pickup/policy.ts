@@ -1,20 +1,20 @@
-/** How idle runners are looked for in queues; each number is a setting. */
+/** Policy for finding idle runners in queues. */
 export interface PickupPolicy {
-  /** Sightings of one runner by one manager that are borne; at the next one its pool counts as exhausted. */
+  /** How often one pickup may see the same runner; the next sighting means that the pool is exhausted. */
   readonly tolerance: number;
-  /** For how long a runner that is somebody else's is hidden from everybody, milliseconds; with one queue a class. */
+  /** How long a runner that does not fit is hidden after it is requeued, milliseconds; with one queue per class. */
   readonly requeue_delay_ms: number;
-  /** For how long a runner that became idle is hidden from everybody, milliseconds. */
+  /** How long a runner that became idle is hidden, milliseconds. */
   readonly offer_delay_ms: number;
-  /** For how long a message is held while its runner is claimed, milliseconds; after a crash it is back then. */
+  /** Visibility timeout of a message while its runner is claimed, milliseconds; after a crash it reappears then. */
   readonly visibility_ms: number;
-  /** How long an empty answer is held against the whole queue, milliseconds. */
+  /** Duration of the long poll that confirms an empty queue, milliseconds; 0: none. */
   readonly confirm_ms: number;
-  /** Messages that are looked at for one request before the pool counts as uncertain. */
+  /** Messages received for one request before the result is `uncertain`. */
   readonly looks_max: number;
-  /** How long one pickup looks before the pool counts as uncertain, milliseconds. */
+  /** How long one pickup searches before the result is `uncertain`, milliseconds. */
   readonly look_ms: number;
-  /** Requests, or calls to the queue, under way at once. */
+  /** Maximum number of concurrent requests, or calls to the queue. */
   readonly width: number;
 }
 

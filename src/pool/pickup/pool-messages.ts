@@ -6,23 +6,23 @@ import type { BackendCounts } from '../port/backend.ts';
 import { writeRunnerMessage } from './message.ts';
 import type { PickupPolicy } from './policy.ts';
 
-/** A message that this process holds, with the runner that it speaks of: nobody else gets it meanwhile. */
+/** A message that this process holds, hidden from other processes, and its runner. */
 export interface Candidate {
   readonly runner: RunnerMessage;
-  /** Where it was found. */
+  /** Queue that the message was received from. */
   readonly queue: string;
   readonly receipt: string;
 }
 
 export interface ReceiveCall {
-  /** 1 to `CALL_MAX`. */
+  /** Number of messages, 1 to `CALL_MAX`. */
   readonly max: number;
   /** Milliseconds; 0 is a short poll. */
   readonly wait_ms: number;
   readonly signal?: AbortSignal;
 }
 
-/** Messages of one call to a queue service. */
+/** Maximum number of messages in one call to a queue service. */
 export const CALL_MAX = 10;
 
 export interface PoolMessagesOptions {
@@ -37,16 +37,16 @@ export interface PoolMessagesOptions {
 
 export type PickupMetrics = Pick<PoolMetrics, 'requeued' | 'discarded'>;
 
-/** A message that is of no use to anybody. */
+/** A message to be discarded, and why. */
 export interface Discard {
   readonly queue: string;
   readonly message: ReceivedMessage;
   readonly reason: string;
-  /** It was sound once, and its runner's time is over: what happens every day. */
+  /** The message was valid, but its runner has expired, which is routine. */
   readonly expired: boolean;
 }
 
-/** The queues of a pool, with every call counted as the service behind counts it: ten messages a call. */
+/** The queues of a pool. Counts calls as the queue service bills them: up to ten messages per call. */
 export class PoolMessages {
   readonly #options: PoolMessagesOptions;
 
@@ -72,11 +72,11 @@ export class PoolMessages {
     }
   }
 
-  /** Each is logged: nobody sees it again. */
+  /** Logs and deletes messages. */
   async discard(discards: readonly Discard[]): Promise<void> {
     for (const { queue, message, reason, expired } of discards) {
       const level = expired ? 'debug' : 'warn';
-      this.#options.log[level]({ queue, message_id: message.id, reason }, 'A message of the pool is discarded');
+      this.#options.log[level]({ queue, message_id: message.id, reason }, 'pool message discarded');
     }
     for (const [queue, group] of Map.groupBy(discards, ({ queue }) => queue)) {
       await this.delete(
@@ -89,7 +89,7 @@ export class PoolMessages {
     this.#options.metrics?.discarded(this.#options.driver, discards.length);
   }
 
-  /** They are of no more use. */
+  /** Deletes messages by receipt. */
   async delete(queue: string, receipts: readonly string[]): Promise<void> {
     if (receipts.length === 0) return;
     this.#count(receipts.length);
@@ -106,8 +106,8 @@ export class PoolMessages {
   }
 
   /**
-   * Gives them back for others. Sent anew before they are deleted: a crash in between leaves them twice, which does no
-   * harm, and a message that is only handed back would die of being received too often.
+   * Returns candidates to their queues. New messages are sent before the old ones are deleted: duplicates after a crash
+   * are harmless, while merely releasing a message would increase its receive count until it is dead-lettered.
    */
   async requeue(candidates: readonly Candidate[], delayMs: number): Promise<void> {
     if (candidates.length === 0) return;
@@ -120,7 +120,7 @@ export class PoolMessages {
     this.#options.metrics?.requeued(this.#options.driver, candidates.length);
   }
 
-  /** Holds them for longer. */
+  /** Extends the visibility timeout of held candidates. */
   async extend(candidates: readonly Candidate[]): Promise<void> {
     for (const [queue, group] of Map.groupBy(candidates, ({ queue }) => queue)) {
       this.#count(group.length);

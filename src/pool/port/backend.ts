@@ -3,27 +3,27 @@ import type { Exhaustion, Grant, RunnerRequest } from './store.ts';
 
 export interface Served {
   readonly request_id: string;
-  /** Null where it got none. */
+  /** Null if no runner was granted. */
   readonly grant: Grant | null;
-  /** Why it got none. */
+  /** Why no runner was granted. */
   readonly exhaustion: Exhaustion | null;
 }
 
-/** What one serving cost, for those who compare backends. */
+/** Cost counters, used to compare backends. */
 export interface BackendCounts {
-  /** Calls to the queue service or statements. */
+  /** Calls to the queue service, or SQL statements. */
   operations: number;
   picked: number;
   requeued: number;
   discarded: number;
 }
 
-/** Finds idle runners for requests. The store decides who has a runner; a backend only knows where to look. */
+/** Finds idle runners for requests. The store decides which request gets a runner; a backend only finds candidates. */
 export interface PoolBackend {
   readonly driver: 'postgres' | 'sqs-classic' | 'sqs-sharded';
   readonly counts: Readonly<BackendCounts>;
-  /** Tries to serve these waiting requests, in this order; one answer for each. */
+  /** Tries to serve these waiting requests in the given order; returns one result for each. */
   serve(requests: readonly RunnerRequest[]): Promise<Served[]>;
-  /** Idle runners that it is to know of; one that it knows already does no harm. */
+  /** Adds idle runners; adding a known one again is harmless. */
   offer(runners: readonly RunnerMessage[]): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** How a class stood in one minute. */
+/** State of a class in one minute. */
 export interface PoolSample {
   /** Milliseconds since the epoch, a whole minute. */
   readonly at: number;
@@ -8,14 +8,14 @@ export interface PoolSample {
   readonly idle: number;
   readonly claimed: number;
   readonly running: number;
-  /** Runners that waiting requests asked for. */
+  /** Runners that waiting requests ask for. */
   readonly waiting: number;
 }
 
-/** The pool minute by minute. */
+/** Per-minute history of the pool. */
 export interface PoolHistory {
-  /** Notes how the classes stand in this minute; a second note of the same minute changes nothing. */
+  /** Records one sample per class for this minute; a second call in the same minute changes nothing. */
   sample(): Promise<void>;
-  /** Samples from this moment on, oldest first, milliseconds since the epoch. */
+  /** Returns the samples taken at or after `from` (milliseconds since the epoch), oldest first. */
   samples(from: number, limit: number): Promise<PoolSample[]>;
 }

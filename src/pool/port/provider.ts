@@ -1,14 +1,14 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
 
-/** Runners to be started by one call. It is written down before the call, so that a second try is the same call. */
+/** Runners to be started by one call. Stored before the call, so that a retry repeats the same call. */
 export interface LaunchBatch {
-  /** The client token: a provider that has seen it answers as it did, and starts nothing. */
+  /** The client token: a repeated call with the same token returns the same result and starts nothing. */
   readonly id: string;
   readonly requirements: Requirements;
-  /** Of the class, not of the requirements: what the new runners must have. */
+  /** Minimum of the new runners, from the class rather than the requirements. */
   readonly cpu: number;
   readonly memory_mib: number;
-  /** One for each that is to be started. */
+  /** One ID for each runner to be started. */
   readonly runner_ids: readonly string[];
   /** Milliseconds since the epoch. */
   readonly planned_at: number;
@@ -25,15 +25,15 @@ export interface LaunchedRunner {
 }
 
 export interface LaunchResult {
-  /** Fewer than asked for where the provider had no more. */
+  /** Fewer than requested if the provider lacked capacity. */
   readonly launched: readonly LaunchedRunner[];
-  /** Why some are missing; null where none is. */
+  /** Why some are missing; null if none are. */
   readonly missing: string | null;
 }
 
 /**
- * `throttled`: later. `capacity`: there are none of these now. `refused`: never, until somebody changes something.
- * `unclear`: nobody knows whether they were started; only the same call tells.
+ * `throttled`: retry later. `capacity`: none available now. `refused`: fails until the operator changes something.
+ * `unclear`: the runners may have been started; only repeating the same call shows whether they were.
  */
 export type LaunchFault = 'throttled' | 'capacity' | 'refused' | 'unclear';
 
@@ -47,10 +47,10 @@ export class LaunchFailure extends Error {
   }
 }
 
-/** Something that a provider runs for this pool. */
+/** An instance that a provider runs for this pool. */
 export interface ProviderInstance {
   readonly provider_id: string;
-  /** What it was started for; null where its tags do not say. */
+  /** Runner that it was started for; null if its tags do not include it. */
   readonly runner_id: string | null;
   readonly batch_id: string | null;
   readonly state: 'pending' | 'running' | 'stopping' | 'gone';
@@ -58,16 +58,18 @@ export interface ProviderInstance {
   readonly launched_at: number;
 }
 
-/** Starts and ends runners. Every method may be called again after a crash. */
+/** Starts and terminates instances of runners. Every method is safe to repeat after a crash. */
 export interface RunnerProvider {
   readonly name: string;
   /** @throws LaunchFailure */
   launch(batch: LaunchBatch): Promise<LaunchResult>;
-  /** What is not there any more is no error. */
+  /** Terminates instances; instances that no longer exist are not an error. */
   terminate(providerIds: readonly string[]): Promise<void>;
-  /** Everything that it runs for this pool, page by page; a failure means that nothing is known, not that nothing is there. */
+  /**
+   * Lists all instances of this pool, page by page. A failure means that the state is unknown, not that there are none.
+   */
   list(): AsyncIterable<readonly ProviderInstance[]>;
-  /** Brings what launches need up to date; returns one line for each change that it made. */
+  /** Updates the launch configuration; returns one line for each change. */
   refresh(): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
 import type { RunnerType } from '../../domain/runner/runner.ts';
 
-/** A type that runners of this pool have, or had. */
+/** An instance type that runners of this pool have, or had. */
 export interface KnownType extends RunnerType {
-  /** Runners of the type that are idle now. */
+  /** Currently idle runners of the type. */
   readonly idle: number;
 }
 
-/** What the store knows of types: backends that keep runners apart by type learn from it where to look. */
+/** Lists the instance types in the store, for backends that have a queue per type. */
 export interface KnownTypes {
   list(): Promise<readonly KnownType[]>;
 }

@@ -2,7 +2,7 @@ import type { ProviderInstance } from '../port/provider.ts';
 import { byNumber, compareText, type RunnerRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
-/** Gives rows without an instance, also ended ones, those whose tags name them or their batch: answers that were lost. */
+/** Assigns instances to runners without one, including ended ones, by their tags: the launch responses were lost. */
 export function adopt(tables: MemoryTables, provider: string, present: readonly ProviderInstance[]): void {
   const unknown = present.filter(({ provider_id }) => tables.runnerAt(provider, provider_id) === undefined);
   unknown.sort((one, other) => compareText(one.provider_id, other.provider_id));
@@ -23,7 +23,7 @@ export function adopt(tables: MemoryTables, provider: string, present: readonly 
   }
 }
 
-/** Those that live come first. */
+/** Orders live runners first. */
 function byLife(one: RunnerRow, other: RunnerRow): number {
   return Number(one.state === 'terminated') - Number(other.state === 'terminated') || byNumber(one, other);
 }

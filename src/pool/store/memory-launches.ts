@@ -1,6 +1,6 @@
 import { END_REASONS } from '../../domain/runner/end-reasons.ts';
 import type { LaunchBatch, LaunchedRunner } from '../port/provider.ts';
-import type { LaunchRate, NewBatch, RoomWanted, Shortage } from '../port/store.ts';
+import type { LaunchRate, NewBatch, CapacityShortage, Shortage } from '../port/store.ts';
 import type { MemoryMoves } from './memory-moves.ts';
 import { byNumber, byTurn, compareText, lackOf, type BatchRow, type RunnerRow, type ShapeRow } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
@@ -10,7 +10,7 @@ interface Budget {
   refilledAt: number;
 }
 
-/** Intents of launches, and what became of them. */
+/** Planned launches and their results. */
 export class MemoryLaunches {
   readonly #tables: MemoryTables;
   readonly #moves: MemoryMoves;
@@ -35,19 +35,19 @@ export class MemoryLaunches {
 
   plan(batches: readonly NewBatch[], maxRunners: number): void {
     const { live } = this.#tables;
-    let room = maxRunners - live.size;
-    // All of a set go by what is coming before it.
+    let capacity = maxRunners - live.size;
+    // All batches of a set are compared with the count before the set.
     const wanted = batches.filter(({ id, requirements, coming }) => {
       const isKnown = this.#tables.batches.has(id);
       return !isKnown && (coming === undefined || coming === this.#tables.shapeOf(requirements).coming);
     });
     for (const batch of wanted) {
-      if (room > 0 && batch.runner_ids.length > 0) this.#write(batch, batch.runner_ids.slice(0, room));
-      room -= batch.runner_ids.length;
+      if (capacity > 0 && batch.runner_ids.length > 0) this.#write(batch, batch.runner_ids.slice(0, capacity));
+      capacity -= batch.runner_ids.length;
     }
   }
 
-  makeRoom({ request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomWanted): number {
+  freeCapacity({ request_id, missing, coming, max_runners, overtakes, lease_ms }: CapacityShortage): number {
     const { live, requests, waiting, grants, now } = this.#tables;
     const request = requests.get(request_id);
     if (request?.state !== 'waiting' || request.shape.coming !== coming) return 0;
@@ -57,7 +57,7 @@ export class MemoryLaunches {
     const wanted = new Set(before.flatMap(({ shape }) => [...shape.types]));
     const idle = [...live].filter(({ state, type }) => state === 'idle' && type !== null && !wanted.has(type));
     if (idle.length < needed) {
-      request.room = { from: request.room?.from ?? grants + overtakes, until: now + lease_ms };
+      request.capacityWait = { from: request.capacityWait?.from ?? grants + overtakes, until: now + lease_ms };
       return 0;
     }
     const oldest = idle.sort((one, other) => one.state_since - other.state_since || compareText(one.id, other.id));
@@ -71,7 +71,7 @@ export class MemoryLaunches {
     const budget = this.#refill(provider, rate, now);
     const taken: LaunchBatch[] = [];
     for (const batch of due) {
-      // Whom a launch names is settled by its first try; later ones are the same call.
+      // The first try fixes the runners of a launch, since retries must repeat the same call.
       if (batch.tries === 0) for (const row of batch.runners) if (row.state === 'terminated') leave(batch, row);
       if (![...batch.runners].some(({ state }) => state === 'created')) {
         batch.next_try_at = null;
@@ -89,22 +89,22 @@ export class MemoryLaunches {
   launched(batchId: string, answer: readonly LaunchedRunner[], missing: string | null): void {
     const batch = this.#tables.batches.get(batchId);
     if (batch === undefined) return;
-    this.#note(batch.shape, missing);
+    this.#setReason(batch.shape, missing);
     for (const [row, instance] of this.#pair(batch, answer)) this.#start(row, instance);
     batch.next_try_at = null;
     const left = [...batch.runners].filter(({ state, provider_id }) => state === 'created' && provider_id === null);
     if (left.length > 0) this.#moves.end(left, missing ?? 'its provider did not start it');
-    const heard = [...batch.runners].filter(
+    const registered = [...batch.runners].filter(
       ({ state, type, seen_at }) => state === 'created' && type !== null && seen_at !== null,
     );
-    this.#moves.arrive(heard);
+    this.#moves.arrive(registered);
   }
 
   launchFailed(batchId: string, reason: string, retryAt: number | null): void {
     const batch = this.#tables.batches.get(batchId);
     if (batch === undefined || batch.next_try_at === null) return;
     batch.next_try_at = retryAt;
-    this.#note(batch.shape, reason);
+    this.#setReason(batch.shape, reason);
     if (retryAt !== null) return;
     const left = [...batch.runners].filter(({ state, provider_id }) => state === 'created' && provider_id === null);
     this.#moves.end(left, reason);
@@ -118,10 +118,12 @@ export class MemoryLaunches {
     };
     batches.set(id, batch);
     for (const runnerId of runnerIds) this.#tables.addRunner(runnerId, batch);
-    // What waited for room has it now.
+    // Requests that waited for capacity now have it.
     const { singles, gangs } = batch.shape;
-    const waited = [...singles.items, ...gangs.items].filter(({ room }) => (room?.until ?? null) !== null).sort(byTurn);
-    for (const request of waited.slice(0, runnerIds.length)) request.room!.until = null;
+    const waited = [...singles.items, ...gangs.items]
+      .filter(({ capacityWait }) => (capacityWait?.until ?? null) !== null)
+      .sort(byTurn);
+    for (const request of waited.slice(0, runnerIds.length)) request.capacityWait!.until = null;
   }
 
   #due(provider: string, now: number): BatchRow[] {
@@ -138,7 +140,7 @@ export class MemoryLaunches {
     return budget;
   }
 
-  /** An instance belongs to who has its name already, else to whom it was started for, else to any of the batch. */
+  /** Assigns an instance to the runner that already has its ID, or that it was started for, or any of the batch. */
   #pair(batch: BatchRow, answer: readonly LaunchedRunner[]): Map<RunnerRow, LaunchedRunner> {
     const pairs = new Map<RunnerRow, LaunchedRunner>();
     const nameless: LaunchedRunner[] = [];
@@ -166,7 +168,7 @@ export class MemoryLaunches {
     if (row.state === 'created') row.threshold = this.#tables.now + this.#tables.options.times.register_ms;
   }
 
-  #note({ singles, gangs }: ShapeRow, reason: string | null): void {
+  #setReason({ singles, gangs }: ShapeRow, reason: string | null): void {
     for (const request of [...singles.items, ...gangs.items]) request.reason = reason;
   }
 }

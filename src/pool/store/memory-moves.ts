@@ -2,7 +2,7 @@ import type { RunnerRow, RequestRow, TypeRow } from './memory-rows.ts';
 import { byIdleTime, byTurn, compareText, isHeld, lackOf } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
-/** What happens to runners and requests together: claims, arrivals and ends. */
+/** Transitions that involve runners and requests: claims, arrivals and ends. */
 export class MemoryMoves {
   readonly #tables: MemoryTables;
 
@@ -10,37 +10,37 @@ export class MemoryMoves {
     this.#tables = tables;
   }
 
-  /** Why a runner cannot be claimed now; null where it can. */
+  /** Returns why a runner cannot be claimed now; null if it can. */
   obstacleOf(row: RunnerRow | undefined): 'gone' | 'silent' | null {
     const { now, options } = this.#tables;
     if (row?.state !== 'idle' || row.draining || row.threshold <= now) return 'gone';
     return row.seen_at === null || row.seen_at <= now - options.times.fresh_ms ? 'silent' : null;
   }
 
-  /** Why a runner cannot be claimed for a request now; null where it can. */
+  /** Returns why a runner cannot be claimed for a request now; null if it can. */
   obstacleFor(row: RunnerRow | undefined, request: RequestRow): 'gone' | 'silent' | 'barred' | null {
     const obstacle = this.obstacleOf(row);
     if (obstacle !== null) return obstacle;
     return row?.type && this.#isHeldBack(row.type, request) ? 'barred' : null;
   }
 
-  /** How many runners of a type can be claimed now. */
+  /** Counts the runners of a type that can be claimed now. */
   claimable({ idle }: TypeRow): number {
     return idle.items.filter((row) => this.obstacleOf(row) === null).length;
   }
 
-  /** Whether a request waits, and its time is not over. */
+  /** Whether a request is waiting and has not expired. */
   isServable({ state, expires_at }: RequestRow): boolean {
     return state === 'waiting' && (expires_at === null || expires_at > this.#tables.now);
   }
 
-  /** Idle runners for a request, as many as it lacks, most recently used first; null where there are fewer. */
+  /** Picks as many idle runners as a request lacks, most recently used first; null if there are too few. */
   pick(request: RequestRow): RunnerRow[] | null {
     const types = [...request.shape.types].filter((type) => !this.#isHeldBack(type, request));
     const lack = lackOf(request);
     const heads = types.flatMap((type) => this.#newest(type, lack));
     if (heads.length < lack) return null;
-    // Of one type they are in order already, newest first.
+    // The runners of a single type are already ordered, newest first.
     if (types.length > 1) heads.sort((one, other) => byIdleTime(other, one));
     return heads.slice(0, lack);
   }
@@ -50,7 +50,7 @@ export class MemoryMoves {
     const { now, options } = this.#tables;
     this.#tables.settle(request, 'granted', null);
     this.#tables.grants += 1;
-    request.room = null;
+    request.capacityWait = null;
     options.onGrant?.(request);
     for (const row of runners) {
       this.#tables.move(row, 'claimed', request);
@@ -60,7 +60,7 @@ export class MemoryMoves {
     }
   }
 
-  /** Runners that are free: they end where nobody may have them again, go to who waits, or are idle. */
+  /** Handles free runners: each ends if it is drained or used up, is granted to a waiting request, or becomes idle. */
   arrive(rows: readonly RunnerRow[]): void {
     const { now, options } = this.#tables;
     const free = rows.toSorted((one, other) => compareText(one.id, other.id));
@@ -75,17 +75,17 @@ export class MemoryMoves {
     this.offer(free);
   }
 
-  /** Those of them that are idle go to who waits. */
+  /** Offers idle runners to waiting requests. */
   offer(rows: readonly RunnerRow[]): void {
     for (const row of rows) if (row.state === 'idle') this.#handOver(row);
   }
 
-  /** Ends runners that are live; returns how many requests wait again. */
+  /** Ends live runners; returns how many requests wait again. */
   end(rows: readonly RunnerRow[], reason: string): number {
     const held = new Set(rows.flatMap((row) => (row.request !== null && isHeld(row.state) ? [row.request] : [])));
-    const broken = [...held].filter((request) => !this.#hasBegun(request) || rows.includes(firstOf(request)));
+    const broken = [...held].filter((request) => !this.#hasStarted(request) || rows.includes(firstOf(request)));
     for (const row of rows) this.#terminate(row, reason);
-    // A hold keeps its other runners while it waits for those that it lacks.
+    // A hold keeps its other runners while it waits for replacements.
     const mates = broken.flatMap(({ source, runners }) => (source === 'holder' ? [] : [...runners]));
     for (const request of broken) {
       if (request.source === 'holder') request.expires_at = null;
@@ -93,13 +93,13 @@ export class MemoryMoves {
       this.#tables.settle(request, ...this.#afterLoss(request, reason));
     }
     for (const request of held)
-      // A task that goes on hears that it has fewer of them.
+      // A running task is notified that it has fewer runners.
       if (!broken.includes(request)) for (const { id } of request.runners) this.#tables.options.notify?.(id);
     this.arrive(mates);
     return broken.filter(({ state }) => state === 'waiting').length;
   }
 
-  /** Ends a request; its runners are free. */
+  /** Ends a request and frees its runners. */
   endRequest(request: RequestRow, reason: string | null): void {
     const runners = [...request.runners];
     this.#tables.settle(request, 'ended', reason);
@@ -133,8 +133,8 @@ export class MemoryMoves {
   }
 
   /**
-   * A request whose turn is earlier may not be overtaken: one for several at once that has waited for long and wants runners
-   * of this type, or one that waits for room.
+   * Returns whether an earlier request must not be overtaken: a gang past its patience that wants runners of this type,
+   * or a request that waits for capacity.
    */
   #isHeldBack(type: TypeRow, request: RequestRow): boolean {
     const overtaken = this.#overtaken();
@@ -148,14 +148,14 @@ export class MemoryMoves {
     return false;
   }
 
-  /** The first request that waits for room and was overtaken often enough. */
+  /** Returns the first request that waits for capacity and was overtaken too often. */
   #overtaken(): RequestRow | undefined {
     const { waiting, grants, now } = this.#tables;
     return waiting.items.find(
       (request) =>
-        request.room !== null &&
-        (request.room.until ?? 0) > now &&
-        request.room.from <= grants &&
+        request.capacityWait !== null &&
+        (request.capacityWait.until ?? 0) > now &&
+        request.capacityWait.from <= grants &&
         this.isServable(request),
     );
   }
@@ -173,13 +173,13 @@ export class MemoryMoves {
     return found;
   }
 
-  /** The attempt that has begun is over; what has not begun may still. */
+  /** A started attempt ends; a request whose attempt has not started waits again. */
   #afterLoss(request: RequestRow, reason: string): ['ended' | 'waiting', string | null] {
-    return this.#hasBegun(request) ? ['ended', reason] : ['waiting', null];
+    return this.#hasStarted(request) ? ['ended', reason] : ['waiting', null];
   }
 
-  #hasBegun(request: RequestRow): boolean {
-    return request.source === 'task' && this.#tables.options.tasks?.hasBegun(request) === true;
+  #hasStarted(request: RequestRow): boolean {
+    return request.source === 'task' && this.#tables.options.tasks?.hasStarted(request) === true;
   }
 }
 

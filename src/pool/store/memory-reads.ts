@@ -12,7 +12,7 @@ export function requestOf({
   runners,
   queue: _,
   ended_at: __,
-  room: ___,
+  capacityWait: ___,
   ...request
 }: RequestRow): RunnerRequest {
   return { ...request, shape_id: shape.id, kept: request.state === 'waiting' ? runners.size : 0 };
@@ -39,7 +39,7 @@ export function ordersOf(row: RunnerRow, now: number): Orders {
   };
 }
 
-/** One line for each class and usage that has something to count. */
+/** Returns one entry per class and usage class with runners or waiting requests. */
 export function censusOf({ live, waiting }: MemoryTables): ClassCensus[] {
   const counted = new Map<string, Mutable<ClassCensus>>();
   const lineOf = ({ resource_class, usage_class }: { resource_class: string; usage_class: string }) => {

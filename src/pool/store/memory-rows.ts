@@ -6,22 +6,22 @@ import type { SortedList } from './sorted-list.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Requests that are alike. */
+/** Requests with the same requirements. */
 export interface ShapeRow {
   readonly id: number;
   readonly requirements: Requirements;
   readonly types: Set<TypeRow>;
-  /** Those that lack one runner, and those that lack several at once, in the order of their turn. */
+  /** Waiting requests that lack one runner (singles) or several (gangs), in queue order. */
   readonly singles: SortedList<RequestRow>;
   readonly gangs: SortedList<RequestRow>;
-  /** Runners that are created for it. */
+  /** Number of created runners that were planned for the shape. */
   coming: number;
 }
 
-/** Runners that are alike. */
+/** Runners of the same type. */
 export interface TypeRow extends RunnerType {
   readonly shapes: Set<ShapeRow>;
-  /** Who became idle last comes last. */
+  /** The runner that became idle last comes last. */
   readonly idle: SortedList<RunnerRow>;
 }
 
@@ -33,10 +33,10 @@ export interface RunnerRow extends Mutable<Omit<Runner, keyof RunnerType | 'requ
   request: RequestRow | null;
   confirm_by: number | null;
   offered_at: number | null;
-  /** The first look that found it silent, or missing at its provider. */
+  /** Time of the first check that found it silent or missing at its provider. */
   doubted_at: number | null;
   gone_at: number | null;
-  /** Its end was counted. */
+  /** Whether its end was counted. */
   counted: boolean;
 }
 
@@ -49,12 +49,12 @@ export interface RequestRow extends Mutable<NewRequest> {
   ended_at: number | null;
   exhaustion: Exhaustion | null;
   reason: string | null;
-  /** Those that are claimed or run for it; while it waits those that it keeps. */
+  /** Runners claimed or running for the request; while it waits, those that it keeps. */
   readonly runners: Set<RunnerRow>;
-  /** Where it waits. */
+  /** The queue that it waits in. */
   queue: SortedList<RequestRow> | null;
-  /** Where it waits for room: from so many grants on nobody overtakes it, until then. */
-  room: { readonly from: number; until: number | null } | null;
+  /** Wait for capacity: no request may overtake it once `grants` reaches `from`, until `until`. */
+  capacityWait: { readonly from: number; until: number | null } | null;
 }
 
 export interface BatchRow {
@@ -65,7 +65,7 @@ export interface BatchRow {
   readonly memory_mib: number;
   readonly planned_at: number;
   readonly runners: Set<RunnerRow>;
-  /** Null: it is over. */
+  /** Null: the launch has ended. */
   next_try_at: number | null;
   tries: number;
 }
@@ -74,12 +74,12 @@ export function byTurn(one: RequestRow, other: RequestRow): number {
   return one.rank - other.rank || compareText(one.id, other.id);
 }
 
-/** Who became idle last comes last; of those of one moment the greatest id comes first. */
+/** The runner that became idle last comes last; ties are ordered by descending ID. */
 export function byIdleTime(one: RunnerRow, other: RunnerRow): number {
   return one.state_since - other.state_since || compareText(other.id, one.id);
 }
 
-/** How many runners a request that waits is to get. */
+/** Returns how many runners a waiting request still needs. */
 export function lackOf({ count, runners }: RequestRow): number {
   return count - runners.size;
 }
@@ -98,7 +98,7 @@ export function isHeld(state: RunnerState): boolean {
 
 export function runnerOf(row: RunnerRow): Runner {
   const { requirements } = row.shape;
-  // Of one that was not launched yet: what it is planned as.
+  // A runner that has not been launched has the properties that it was planned with.
   const { resource_class, usage_class, instance_type, cpu, memory_mib } = row.type ?? {
     ...requirements,
     ...{ instance_type: '', cpu: row.batch?.cpu, memory_mib: row.batch?.memory_mib },

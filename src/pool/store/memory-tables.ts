@@ -16,36 +16,36 @@ import {
 } from './memory-rows.ts';
 import { SortedList } from './sorted-list.ts';
 
-/** What a store is told of tasks, which it does not hold. */
+/** State of tasks, which this store does not hold. */
 export interface TaskStates {
-  /** The attempt that this request was made for is under way. */
-  hasBegun(request: NewRequest): boolean;
-  /** The attempt that this request was made for is over, or will never be. */
-  isOver(request: NewRequest): boolean;
+  /** Whether the attempt of this request is running. */
+  hasStarted(request: NewRequest): boolean;
+  /** Whether the attempt of this request has ended, or will never start. */
+  hasEnded(request: NewRequest): boolean;
 }
 
 export interface MemoryStoreOptions {
   readonly times: PoolTimes;
   readonly classes: readonly ResourceClass[];
-  /** Claims after which a runner ends; null: any number. */
+  /** Number of claims after which a runner ends; null: unlimited. */
   readonly max_uses: number | null;
   /** Milliseconds since the epoch. */
   now(): number;
   readonly tasks?: TaskStates;
-  /** Told of each request that is granted its runners. */
+  /** Called for each granted request. */
   onGrant?(request: RequestRow): void;
-  /** Told of each runner whose orders changed, and of `null` where requests and idle runners may meet. */
+  /** Called with each runner whose orders changed, and with null if idle runners may serve waiting requests. */
   notify?(runnerId: string | null): void;
 }
 
-/** Lane -1 is that of tasks without a runner. */
+/** Lane -1 is used by tasks without a runner. */
 const FIRST_NUMBER = 2;
 
-/** Rows and their indexes: what changes the state of a row changes it here. */
+/** Rows and their indexes. All state changes go through this class. */
 export class MemoryTables {
   readonly options: MemoryStoreOptions;
   readonly runners = new Map<string, RunnerRow>();
-  /** Those that are not terminated. */
+  /** Runners that are not terminated. */
   readonly live = new Set<RunnerRow>();
   readonly requests = new Map<string, RequestRow>();
   readonly batches = new Map<string, BatchRow>();
@@ -53,10 +53,10 @@ export class MemoryTables {
   readonly types = new Map<string, TypeRow>();
   readonly waiting = new SortedList<RequestRow>(byTurn);
   readonly byProviderId = new Map<string, RunnerRow>();
-  /** The turn of the last request of each tenant. */
+  /** Rank of the last request of each tenant. */
   readonly tenants = new Map<string, number>();
   highestRank = 0;
-  /** Requests that were granted so far. */
+  /** Number of granted requests so far. */
   grants = 0;
   #numbers = FIRST_NUMBER;
 
@@ -68,12 +68,12 @@ export class MemoryTables {
     return this.options.now();
   }
 
-  shapeOf(words: Requirements): ShapeRow {
-    const key = shapeKeyOf(words);
+  shapeOf(requirements: Requirements): ShapeRow {
+    const key = shapeKeyOf(requirements);
     const known = this.shapes.get(key);
     if (known !== undefined) return known;
-    const { resource_class, usage_class, cpu, memory_mib } = words;
-    const allowed_instance_types = patternsOf(words.allowed_instance_types);
+    const { resource_class, usage_class, cpu, memory_mib } = requirements;
+    const allowed_instance_types = patternsOf(requirements.allowed_instance_types);
     const shape: ShapeRow = {
       id: this.shapes.size + 1,
       requirements: { resource_class, usage_class, allowed_instance_types, cpu, memory_mib },
@@ -126,13 +126,13 @@ export class MemoryTables {
     const row: RequestRow = {
       ...{ ...asked, allowed_instance_types: shape.requirements.allowed_instance_types, shape, rank, state: 'waiting' },
       ...{ created_at: this.now, granted_at: null, ended_at: null, exhaustion: null, reason: null, runners: new Set() },
-      ...{ queue: null, room: null },
+      ...{ queue: null, capacityWait: null },
     };
     this.requests.set(row.id, row);
     this.#index(row);
   }
 
-  /** Its provider's name of it: one instance is one runner. */
+  /** Sets the instance ID of a runner, which is unique. */
   nameAt(row: RunnerRow, providerId: string): void {
     row.provider_id = providerId;
     this.byProviderId.set(providerKey(row.provider, providerId), row);
@@ -142,7 +142,7 @@ export class MemoryTables {
     return this.byProviderId.get(providerKey(provider, providerId));
   }
 
-  /** Brings a runner into another state, or anew into the same; it is held for `request` from now on. */
+  /** Moves a runner to a state, possibly the same, and assigns it to `request`. */
   move(row: RunnerRow, state: RunnerState, request: RequestRow | null): void {
     if (row.state === 'idle') row.type?.idle.delete(row);
     if (row.state === 'created' && state !== 'created') row.shape.coming -= 1;
@@ -159,7 +159,7 @@ export class MemoryTables {
     this.options.notify?.(row.id);
   }
 
-  /** Brings a request into another state. */
+  /** Moves a request to a state. */
   settle(row: RequestRow, state: RequestState, reason: string | null): void {
     this.waiting.delete(row);
     row.queue?.delete(row);

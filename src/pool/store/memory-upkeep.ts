@@ -8,11 +8,11 @@ import type { MemoryTables } from './memory-tables.ts';
 
 type Keep = { readonly resource_class: string; readonly usage_class: string; readonly count: number };
 
-/** What ends by the passing of time, and what disagrees with what its provider says. */
+/** Ends overdue runners and requests, and reconciles runners with their provider. */
 export class MemoryUpkeep {
   readonly #tables: MemoryTables;
   readonly #moves: MemoryMoves;
-  /** When the provider was first seen to run what no row knows. */
+  /** When each unknown instance was first listed, by provider. */
   readonly #orphans = new Map<string, Map<string, number>>();
 
   constructor(tables: MemoryTables, moves: MemoryMoves) {
@@ -22,11 +22,11 @@ export class MemoryUpkeep {
 
   sweep(limit: number, keep: readonly Keep[]): SweepResult {
     const expired = this.#expire(limit);
-    const released = this.#releaseOver(limit);
+    const released = this.#releaseEnded(limit);
     const created = this.#overdue('created');
     const unconfirmed = this.#overdue('claimed');
     const { doubted, lost } = this.#silent();
-    // What is over is settled before anything ends, since the end of one may make another one free.
+    // Collected before anything ends, since the end of one runner may free another.
     const over: [string, readonly RunnerRow[]][] = [
       ['lost', lost.filter((row) => !unconfirmed.includes(row))],
       ['never launched', created.filter(({ provider_id }) => provider_id === null)],
@@ -59,11 +59,11 @@ export class MemoryUpkeep {
     for (const row of runners.values()) {
       if (row.provider !== provider || row.provider_id === null) continue;
       const state = states.get(row.provider_id);
-      const isLongOver = row.state === 'terminated' && row.state_since + options.times.doubt_ms <= now;
+      const isLongEnded = row.state === 'terminated' && row.state_since + options.times.doubt_ms <= now;
       if (state !== undefined && row.state === 'created') row.doubted_at = null;
-      // A listing may lag behind: what is there after all is not gone.
+      // A listing may be stale: an instance that is listed again is not gone.
       if (state !== undefined && state !== 'stopping') row.gone_at = null;
-      if (state === undefined && isLongOver) row.gone_at ??= now;
+      if (state === undefined && isLongEnded) row.gone_at ??= now;
     }
     return { orphans, vanished: vanished.length };
   }
@@ -79,13 +79,13 @@ export class MemoryUpkeep {
     return counts;
   }
 
-  /** Returns how many rows. */
+  /** Deletes old rows; returns how many. */
   forget(before: number, limit: number): number {
     const { runners, requests, batches } = this.#tables;
     let left = limit;
-    const forget = <Row>(rows: Map<string, Row>, isOver: (row: Row) => boolean): void => {
+    const forget = <Row>(rows: Map<string, Row>, hasEnded: (row: Row) => boolean): void => {
       for (const [id, row] of rows) {
-        if (left > 0 && isOver(row)) {
+        if (left > 0 && hasEnded(row)) {
           rows.delete(id);
           left -= 1;
         }
@@ -96,8 +96,8 @@ export class MemoryUpkeep {
     });
     forget(requests, ({ state, ended_at }) => state === 'ended' && ended_at! < before);
     forget(batches, (batch) => {
-      const isOver = batch.next_try_at === null && batch.planned_at < before;
-      return isOver && [...batch.runners].every(({ id }) => !runners.has(id));
+      const hasEnded = batch.next_try_at === null && batch.planned_at < before;
+      return hasEnded && [...batch.runners].every(({ id }) => !runners.has(id));
     });
     return limit - left;
   }
@@ -107,7 +107,9 @@ export class MemoryUpkeep {
     return this.#live((row) => row.state === state && Math.min(row.threshold, row.confirm_by ?? Infinity) <= now);
   }
 
-  /** Those that are kept in spite of their time get a new one, so that they can be claimed. */
+  /**
+   * Returns runners that were idle for too long; those that are kept get a new threshold, so that they stay claimable.
+   */
   #idleTooLong(keep: readonly Keep[]): RunnerRow[] {
     const { now, options } = this.#tables;
     const idle = this.#live(({ state }) => state === 'idle');
@@ -123,7 +125,7 @@ export class MemoryUpkeep {
       const stay = Math.min(late.length, Math.max(0, count - (rows.length - late.length)));
       for (const row of late.slice(0, stay)) {
         row.threshold = now + options.times.idle_ms;
-        // A backend that keeps messages is to be told of the new end.
+        // Queue backends must receive the new threshold.
         row.offered_at = null;
       }
       ended.push(...late.slice(stay));
@@ -131,7 +133,7 @@ export class MemoryUpkeep {
     return ended;
   }
 
-  /** Of which nothing was heard: at a first look, and at a second one. */
+  /** Returns runners without a heartbeat, found by a first check (doubted) and by a second one (lost). */
   #silent(): { doubted: RunnerRow[]; lost: RunnerRow[] } {
     const { now, options } = this.#tables;
     const silent = this.#live(
@@ -150,13 +152,13 @@ export class MemoryUpkeep {
     for (const row of rows) if (row.state !== 'terminated') row.doubted_at = this.#tables.now;
   }
 
-  #releaseOver(limit: number): number {
+  #releaseEnded(limit: number): number {
     const { tasks } = this.#tables.options;
     if (tasks === undefined) return 0;
     const open = [...this.#tables.requests.values()].filter(
       ({ state, source }) => state !== 'ended' && source === 'task',
     );
-    const over = open.filter((request) => tasks.isOver(request)).slice(0, limit);
+    const over = open.filter((request) => tasks.hasEnded(request)).slice(0, limit);
     const released = over.reduce((sum, { runners }) => sum + runners.size, 0);
     for (const request of over) this.#moves.endRequest(request, 'what it was for is over');
     return released;
@@ -164,13 +166,13 @@ export class MemoryUpkeep {
 
   #expire(limit: number): number {
     const { now, waiting } = this.#tables;
-    const isOver = ({ expires_at }: RequestRow): boolean => expires_at !== null && expires_at <= now;
-    const over = waiting.items.filter(isOver).slice(0, limit);
-    for (const request of over) this.#tables.settle(request, 'ended', 'it got no runner in its time');
-    return over.length;
+    const isExpired = ({ expires_at }: RequestRow): boolean => expires_at !== null && expires_at <= now;
+    const expired = waiting.items.filter(isExpired).slice(0, limit);
+    for (const request of expired) this.#tables.settle(request, 'ended', 'it got no runner in its time');
+    return expired.length;
   }
 
-  /** One without tags may be of a launch that is still tried, and is given as long as a launch may take. */
+  /** An instance without tags may belong to a launch that is being retried, so it gets as long as a launch may take. */
   #findOrphans(provider: string, present: readonly ProviderInstance[]): string[] {
     const { now, options, batches } = this.#tables;
     const { doubt_ms, created_ms } = options.times;
@@ -195,7 +197,7 @@ export class MemoryUpkeep {
       .sort();
   }
 
-  /** Missing at a first look, and at a second one; what spoke lately is there, whatever its provider says. */
+  /** Returns runners missing in a first and in a second listing; a recent heartbeat outweighs the listing. */
   #missing(provider: string, there: ReadonlyMap<string, unknown>): { doubted: RunnerRow[]; vanished: RunnerRow[] } {
     const { now, options } = this.#tables;
     const missing = this.#live(
@@ -216,7 +218,7 @@ export class MemoryUpkeep {
   }
 }
 
-/** Nothing was heard since it was doubted, if it was. */
+/** Whether the runner is not doubted yet, or has sent a heartbeat since. */
 function isNewlySilent({ doubted_at, seen_at, state_since }: RunnerRow): boolean {
   return doubted_at === null || (seen_at ?? state_since) >= doubted_at;
 }

@@ -11,11 +11,11 @@ import type {
   Orders,
   Registration,
   RequestWithRunners,
-  RoomWanted,
+  CapacityShortage,
   RunnerFilter,
   RunnerRequest,
   RunnerStore,
-  Turn,
+  QueuePosition,
   Shortage,
   SweepResult,
 } from '../port/store.ts';
@@ -38,15 +38,15 @@ import { MemoryUpkeep } from './memory-upkeep.ts';
 
 export type { MemoryStoreOptions, TaskStates } from './memory-tables.ts';
 
-/** The end of what has none. */
+/** Threshold of a state without an end. */
 const FAR_AWAY = Date.UTC(9999, 11, 31);
 
 /**
- * Runners and requests in this process, for tests: what the store of PostgreSQL is held against. Every method does its
- * work before it returns, so each is one transaction.
+ * In-memory runner store for tests, the reference for the PostgreSQL store. Every method completes its work
+ * synchronously, so each is one transaction.
  */
 export class MemoryRunnerStore implements RunnerStore {
-  /** What there are of types, for backends that keep runners apart by them. */
+  /** Lists instance types for backends that have a queue per type. */
   readonly types: KnownTypes = { list: () => answered(() => knownTypesOf(this.#tables)) };
   readonly #tables: MemoryTables;
   readonly #moves: MemoryMoves;
@@ -63,7 +63,7 @@ export class MemoryRunnerStore implements RunnerStore {
   ask(requests: readonly NewRequest[]): Promise<void> {
     return answered(() => {
       const tables = this.#tables;
-      // A tenant that comes back starts where the others are: turns are not saved up.
+      // A returning tenant starts at the current rank, so that it has no credit from its absence.
       const start = tables.waiting.items[0]?.rank ?? tables.highestRank;
       for (const request of requests) {
         if (tables.requests.has(request.id)) continue;
@@ -88,7 +88,7 @@ export class MemoryRunnerStore implements RunnerStore {
     );
   }
 
-  waiting(limit: number, after?: Turn, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
+  waiting(limit: number, after?: QueuePosition, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
     return answered(() => {
       const all = this.#tables.waiting.items;
       const items = shapeIds === undefined ? all : all.filter(({ shape }) => shapeIds.includes(shape.id));
@@ -129,7 +129,7 @@ export class MemoryRunnerStore implements RunnerStore {
       const asked =
         requestIds === undefined ? [...this.#tables.waiting.items] : this.#requestsOf(requestIds).sort(byTurn);
       const grants: Grant[] = [];
-      // For one runner of a shape that has none left, no later request of it finds one either.
+      // If a single runner of a shape was not found, later requests of the shape find none either.
       const exhausted = new Set<number>();
       for (const request of asked) {
         if (grants.length >= limit) break;
@@ -149,15 +149,15 @@ export class MemoryRunnerStore implements RunnerStore {
       const request = this.#tables.requests.get(requestId);
       const rows = runnerIds.map((id) => this.#tables.runners.get(id) ?? this.#tables.runnerAt('ec2', id));
       if (request === undefined || !this.#moves.isServable(request)) {
-        // Who asks again after a lost answer is told what became of it.
+        // A repeated call after a lost answer gets the same result.
         const answers = rows.map((row) => (row?.request && row.request === request ? 'claimed' : 'settled'));
         return { grant: answers.includes('claimed') ? grantOf(request!) : null, answers };
       }
       const obstacles = rows.map((row) =>
         row?.type && !request.shape.types.has(row.type) ? 'gone' : this.#moves.obstacleFor(row, request),
       );
-      const sound = new Set(rows.filter((row, at) => row !== undefined && obstacles[at] === null));
-      const taken = new Set([...sound].slice(0, lackOf(request)));
+      const claimable = new Set(rows.filter((row, at) => row !== undefined && obstacles[at] === null));
+      const taken = new Set([...claimable].slice(0, lackOf(request)));
       const isWhole = taken.size === lackOf(request);
       if (isWhole) this.#moves.grant(request, [...taken] as RunnerRow[]);
       const answers = rows.map((row, at) => obstacles[at] ?? (isWhole && taken.has(row) ? 'claimed' : 'settled'));
@@ -183,8 +183,8 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => this.#launches.plan(batches, maxRunners ?? Infinity));
   }
 
-  makeRoom(wanted: RoomWanted): Promise<number> {
-    return answered(() => this.#launches.makeRoom(wanted));
+  freeCapacity(wanted: CapacityShortage): Promise<number> {
+    return answered(() => this.#launches.freeCapacity(wanted));
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {
@@ -223,7 +223,7 @@ export class MemoryRunnerStore implements RunnerStore {
       if (row === undefined) return null;
       const isFirst = row.seen_at === null;
       row.seen_at = this.#tables.now;
-      // It spoke before its launch was known.
+      // The runner registered before its launch was recorded.
       if (row.state === 'created' && row.type !== null && !isFirst) this.#moves.arrive([row]);
       return ordersOf(row, this.#tables.now);
     });
@@ -254,7 +254,7 @@ export class MemoryRunnerStore implements RunnerStore {
       if (row.request === null) return row.state === 'idle';
       const { request } = row;
       if (epoch !== null) row.seen_at = this.#tables.now;
-      // Why it was drained is why its task begins anew, if it does.
+      // The reason of the drain becomes the reason of the requeued task.
       const reason = row.draining ? row.reason : null;
       this.#moves.endRequest(request, reason);
       return true;
@@ -340,7 +340,7 @@ export class MemoryRunnerStore implements RunnerStore {
     return answered(() => this.#upkeep.forget(before, limit));
   }
 
-  /** The one that is meant; of a batch the one with this instance, else one that has none. */
+  /** Returns the runner by ID, or of its batch the one with this instance, or one without an instance. */
   #registered({ runner_id, batch_id, provider_id }: Registration): RunnerRow | undefined {
     if (runner_id !== null) return this.#tables.runners.get(runner_id);
     const batch = batch_id === null ? undefined : this.#tables.batches.get(batch_id);
@@ -368,7 +368,7 @@ export class MemoryRunnerStore implements RunnerStore {
   }
 }
 
-/** What is thrown becomes a rejection, as of a store elsewhere. */
+/** Turns exceptions into rejections, as a remote store would. */
 function answered<T>(run: () => T): Promise<T> {
   return new Promise((resolve) => resolve(run()));
 }

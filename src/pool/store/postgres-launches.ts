@@ -8,21 +8,21 @@ import type { Database, Queryable } from '../../store/database.ts';
 import {
   classOfBatch,
   findBatches,
-  makeRoom,
-  noteLaunched,
-  noteLaunchFailed,
+  freeCapacity,
+  recordLaunch,
+  recordLaunchFailure,
   planLaunches,
   readShortages,
   takeBatches,
   takeUnoffered,
 } from '../../store/runners/launches.ts';
-import type { RunnerMoment } from '../../store/runners/moment.ts';
+import type { StatementContext } from '../../store/runners/moment.ts';
 import { listRunners, readCensus, readSamples, readTypes } from '../../store/runners/reads.ts';
 import {
   countEnded,
-  forgetRunnerKinds,
+  deleteUnusedShapesAndTypes,
   forgetRunners,
-  noteGone,
+  recordGone,
   readLeaving,
   reconcileListing,
   sweepRunners,
@@ -34,7 +34,7 @@ import type {
   ClassCensus,
   LaunchRate,
   NewBatch,
-  RoomWanted,
+  CapacityShortage,
   RunnerFilter,
   RunnerStore,
   Shortage,
@@ -43,30 +43,30 @@ import type {
 import type { KnownType, KnownTypes } from '../port/types.ts';
 import { runnerOfRow, usageOf } from './runner-of-row.ts';
 
-/** Ids of what runners and requests are alike in; what is new is written, with what fits what. */
-export interface RunnerKinds {
-  /** One for each, in order. */
+/** Returns the IDs of shapes and types, adding new ones together with their fits. */
+export interface ShapesAndTypes {
+  /** Returns one ID per item, in order. */
   shapeIds(tx: Queryable, requirements: readonly Requirements[]): Promise<number[]>;
-  /** One for each, in order. */
+  /** Returns one ID per item, in order. */
   typeIds(tx: Queryable, types: readonly RunnerType[]): Promise<number[]>;
 }
 
 export interface LaunchStoreOptions {
   readonly database: Database;
-  readonly kinds: RunnerKinds;
-  /** The moment that statements work with, and the times of the pool. */
-  readonly moment: () => RunnerMoment;
-  /** So many tenants, shapes and types stay whether anybody needs them or not. */
-  readonly kindsKept?: number;
+  readonly shapesAndTypes: ShapesAndTypes;
+  /** Time and policy for statements. */
+  readonly context: () => StatementContext;
+  /** Number of unused tenants, shapes and types that are kept. */
+  readonly unusedKept?: number;
 }
 
-/** The part of a store that launches, upkeep and those who look at the pool use. */
+/** Store operations for launches, maintenance and status. */
 export type LaunchStore = Pick<
   RunnerStore,
   | 'unoffered'
   | 'shortages'
   | 'plan'
-  | 'makeRoom'
+  | 'freeCapacity'
   | 'knownBatches'
   | 'takeBatches'
   | 'launched'
@@ -81,54 +81,54 @@ export type LaunchStore = Pick<
   | 'forget'
 >;
 
-/** Most rows that one listing ends; the next listing ends the rest. */
+/** Maximum number of runners that one listing ends; the next listing ends the rest. */
 const VANISHED_MAX = 1_000;
-/** More of them are worth a look at what nobody needs. */
-const KINDS_KEPT = 1_000;
-/** Most types that a pool is expected to have had. */
+/** Unused rows are deleted only beyond this number. */
+const UNUSED_KEPT = 1_000;
+/** Maximum number of types that are listed. */
 const TYPES_MAX = 10_000;
-/** Longest text that tells why a launch failed. */
+/** Maximum length of a launch failure reason. */
 const REASON_MAX = 2_000;
 const INSTANCE_STATES = { gone: 0, stopping: 1, pending: 2, running: 2 } as const;
 
 export class PostgresLaunches implements LaunchStore, PoolHistory {
   readonly #database: Database;
-  readonly #kinds: RunnerKinds;
-  readonly #moment: () => RunnerMoment;
-  readonly #kindsKept: number;
+  readonly #shapesAndTypes: ShapesAndTypes;
+  readonly #context: () => StatementContext;
+  readonly #unusedKept: number;
 
-  constructor({ database, kinds, moment, kindsKept = KINDS_KEPT }: LaunchStoreOptions) {
-    this.#kindsKept = kindsKept;
+  constructor({ database, shapesAndTypes, context, unusedKept = UNUSED_KEPT }: LaunchStoreOptions) {
+    this.#unusedKept = unusedKept;
     this.#database = database;
-    this.#kinds = kinds;
-    this.#moment = moment;
+    this.#shapesAndTypes = shapesAndTypes;
+    this.#context = context;
   }
 
   async unoffered(limit: number, before: number): Promise<RunnerMessage[]> {
-    const rows = await takeUnoffered(this.#database, limit, iso(before), this.#moment().now);
+    const rows = await takeUnoffered(this.#database, limit, iso(before), this.#context().now);
     return rows.map((row) => ({ ...row, usage_class: usageOf(row.usage_class) }));
   }
 
   async shortages(): Promise<Shortage[]> {
-    return readShortages(this.#database, this.#moment());
+    return readShortages(this.#database, this.#context());
   }
 
   async plan(batches: readonly NewBatch[], maxRunners: number | null = null): Promise<void> {
     if (batches.length === 0) return;
     await this.#database.transaction(async (tx) => {
-      const shapeIds = await this.#kinds.shapeIds(
+      const shapeIds = await this.#shapesAndTypes.shapeIds(
         tx,
         batches.map(({ requirements }) => requirements),
       );
       const rows = batches.map(({ id, provider, cpu, memory_mib, runner_ids, coming = null }, index) => {
         return { id, provider, shape_id: shapeIds[index]!, cpu, memory_mib, coming, runner_ids };
       });
-      await planLaunches(tx, rows, maxRunners, this.#moment());
+      await planLaunches(tx, rows, maxRunners, this.#context());
     });
   }
 
-  makeRoom(wanted: RoomWanted): Promise<number> {
-    return makeRoom(this.#database, wanted, this.#moment());
+  freeCapacity(wanted: CapacityShortage): Promise<number> {
+    return freeCapacity(this.#database, wanted, this.#context());
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {
@@ -136,7 +136,7 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
   }
 
   async takeBatches(provider: string, limit: number, leaseMs: number, rate: LaunchRate): Promise<LaunchBatch[]> {
-    return takeBatches(this.#database, provider, limit, leaseMs, rate, this.#moment().now);
+    return takeBatches(this.#database, provider, limit, leaseMs, rate, this.#context().now);
   }
 
   async launched(batchId: string, runners: readonly LaunchedRunner[], missing: string | null): Promise<void> {
@@ -147,17 +147,17 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
       const types = runners.map(({ instance_type, cpu, memory_mib }) => {
         return { resource_class: batch.resource_class, usage_class: usageClass, instance_type, cpu, memory_mib };
       });
-      const typeIds = types.length === 0 ? [] : await this.#kinds.typeIds(tx, types);
+      const typeIds = types.length === 0 ? [] : await this.#shapesAndTypes.typeIds(tx, types);
       const rows = runners.map(({ runner_id, provider_id }, index) => {
         return { runner_id, provider_id, type_id: typeIds[index]! };
       });
-      await noteLaunched(tx, batchId, rows, missing?.slice(0, REASON_MAX) ?? null, this.#moment());
+      await recordLaunch(tx, batchId, rows, missing?.slice(0, REASON_MAX) ?? null, this.#context());
     });
   }
 
   async launchFailed(batchId: string, reason: string, retryAt: number | null): Promise<void> {
     const retry = retryAt === null ? null : iso(retryAt);
-    await noteLaunchFailed(this.#database, batchId, reason.slice(0, REASON_MAX), retry, this.#moment());
+    await recordLaunchFailure(this.#database, batchId, reason.slice(0, REASON_MAX), retry, this.#context());
   }
 
   sweep(
@@ -167,7 +167,7 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
     const kept = keep.map(({ resource_class, usage_class, count }) => {
       return { resource_class, usage_class: USAGE_CLASS_CODES[usage_class as UsageClass], count };
     });
-    return sweepRunners(this.#database, limit, kept, this.#moment());
+    return sweepRunners(this.#database, limit, kept, this.#context());
   }
 
   async countEnded(limit: number): Promise<Readonly<Record<string, number>>> {
@@ -184,14 +184,14 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
   }
 
   async gone(runnerIds: readonly string[]): Promise<void> {
-    if (runnerIds.length > 0) await noteGone(this.#database, runnerIds, this.#moment().now);
+    if (runnerIds.length > 0) await recordGone(this.#database, runnerIds, this.#context().now);
   }
 
   reconcile(provider: string, listed: readonly ProviderInstance[]): Promise<{ orphans: string[]; vanished: number }> {
     const rows = listed.map(({ provider_id, runner_id, batch_id, state }) => {
       return { provider_id, runner_id: tagOf(runner_id), batch_id: tagOf(batch_id), state: INSTANCE_STATES[state] };
     });
-    return reconcileListing(this.#database, provider, rows, VANISHED_MAX, this.#moment());
+    return reconcileListing(this.#database, provider, rows, VANISHED_MAX, this.#context());
   }
 
   async census(): Promise<ClassCensus[]> {
@@ -212,11 +212,11 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
 
   async forget(before: number, limit: number): Promise<number> {
     const forgotten = await forgetRunners(this.#database, iso(before), limit);
-    return forgotten + (await forgetRunnerKinds(this.#database, this.#kindsKept, limit));
+    return forgotten + (await deleteUnusedShapesAndTypes(this.#database, this.#unusedKept, limit));
   }
 
   async sample(): Promise<void> {
-    await takeSample(this.#database, this.#moment().now);
+    await takeSample(this.#database, this.#context().now);
   }
 
   async samples(from: number, limit: number): Promise<PoolSample[]> {
@@ -225,7 +225,7 @@ export class PostgresLaunches implements LaunchStore, PoolHistory {
   }
 }
 
-/** What backends that keep runners apart by type are told of. */
+/** Lists instance types for backends that have a queue per type. */
 export class PostgresTypes implements KnownTypes {
   readonly #database: Database;
 
@@ -243,7 +243,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Tags are set by whoever can start instances; one that is no id names nobody. */
+/** Ignores tags that are not IDs, since anyone who can start instances can set tags. */
 function tagOf(tag: string | null): string | null {
   return tag !== null && isUuid(tag) ? tag : null;
 }

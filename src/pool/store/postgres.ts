@@ -6,8 +6,8 @@ import { REQUEST_STATE_CODES, REQUEST_STATES } from '../../domain/runner/state.t
 import { Coalescer } from '../../runtime/coalescer.ts';
 import type { Database } from '../../store/database.ts';
 import { claimIdle, claimNamed, findByInstance, readHeads, type ServedRow } from '../../store/runners/claims.ts';
-import { Fits } from '../../store/runners/fits.ts';
-import type { RunnerMoment } from '../../store/runners/moment.ts';
+import { FitCache } from '../../store/runners/fits.ts';
+import type { StatementContext } from '../../store/runners/moment.ts';
 import { runnersOfRequests } from '../../store/runners/reads.ts';
 import {
   askForRunners,
@@ -22,13 +22,13 @@ import {
 import {
   confirmRunner,
   drainRunners,
-  noteBeat,
+  recordHeartbeat,
   readOrders,
   registerRunner,
   releaseRunner,
   terminateRunners,
 } from '../../store/runners/signals.ts';
-import { Teller, type QuietMoment } from '../../store/runners/told.ts';
+import { NoticeQueue, type QueuedNoticeContext } from '../../store/runners/told.ts';
 import type { Served } from '../port/backend.ts';
 import type { PoolHistory, PoolSample } from '../port/history.ts';
 import type { LaunchBatch, LaunchedRunner, ProviderInstance } from '../port/provider.ts';
@@ -46,60 +46,62 @@ import {
   type Registration,
   type RequestSource,
   type RequestWithRunners,
-  type RoomWanted,
+  type CapacityShortage,
   type RunnerFilter,
   type RunnerRequest,
   type RunnerStore,
   type Shortage,
   type SweepResult,
-  type Turn,
+  type QueuePosition,
 } from '../port/store.ts';
 import { PostgresLaunches } from './postgres-launches.ts';
 import { runnerOfRow } from './runner-of-row.ts';
 
 export interface PostgresStoreOptions {
   readonly database: Database;
-  /** Where these three are left out, the policy in the database holds, as every process reads it. */
+  /** If these three are omitted, the policy in the database applies. */
   readonly classes?: readonly ResourceClass[];
   readonly times?: PoolTimes;
-  /** Claims after which a runner ends; null: any number. */
+  /** Number of claims after which a runner ends; null: unlimited. */
   readonly max_uses?: number | null;
-  /** The moment that statements work with: null lets the database say, so that servers need not agree on the time. */
+  /** Time for statements; null: the clock of the database, which is independent of clock skew between servers. */
   readonly now: () => string | null;
-  /** So many tenants, shapes and types stay whether anybody needs them or not; 1,000 by default. */
-  readonly kinds_kept?: number;
+  /** Number of unused tenants, shapes and types that are kept (default 1,000). */
+  readonly unused_kept?: number;
 }
 
-/** As tables hold them: the code is the place. */
+/** The index is the code in the database. */
 const SOURCES: readonly RequestSource[] = ['task', 'holder'];
 
-/** Most requests that one statement works on, and most that may wait for theirs. */
+/** Maximum number of requests per statement, and in the queue. */
 const SET_MAX = 500;
 const WAITING_MAX = 20_000;
-const NOBODY = '00000000-0000-0000-0000-000000000000';
-/** Most looks at who waits for a runner that became idle; whoever is left is for the pool's next round. */
+const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
+/**
+ * Maximum number of rounds that offer an idle runner to waiting requests; the next pass of the pool handles the rest.
+ */
 const OFFER_ROUNDS_MAX = 8;
 
-/** The one truth about runners and requests, in PostgreSQL. Single requests that come at the same time make one set. */
+/** The source of truth for runners and requests, in PostgreSQL. Concurrent single requests are combined into sets. */
 export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   readonly #database: Database;
-  readonly #fits: Fits;
+  readonly #fits: FitCache;
   readonly #launches: PostgresLaunches;
-  readonly #moment: () => QuietMoment;
+  readonly #context: () => QueuedNoticeContext;
   readonly #asks: Coalescer<NewRequest, undefined>;
   readonly #claims: Coalescer<string, ServedRow | null>;
 
-  constructor({ database, classes, times, max_uses, now, kinds_kept }: PostgresStoreOptions) {
+  constructor({ database, classes, times, max_uses, now, unused_kept }: PostgresStoreOptions) {
     const timesText = JSON.stringify({ ...times, max_uses });
     const quietText = JSON.stringify({ ...times, max_uses, quiet: true });
-    const { tell } = new Teller(database);
+    const { notify } = new NoticeQueue(database);
     this.#database = database;
-    this.#fits = new Fits(classes);
-    this.#moment = () => ({ now: now(), times: quietText, tell });
-    const moment = (): RunnerMoment => ({ now: now(), times: timesText });
+    this.#fits = new FitCache(classes);
+    this.#context = () => ({ now: now(), times: quietText, notify });
+    const context = (): StatementContext => ({ now: now(), times: timesText });
     this.#launches = new PostgresLaunches({
-      ...{ database, kinds: this.#fits, moment },
-      ...(kinds_kept === undefined ? {} : { kindsKept: kinds_kept }),
+      ...{ database, shapesAndTypes: this.#fits, context },
+      ...(unused_kept === undefined ? {} : { unusedKept: unused_kept }),
     });
     this.#asks = new Coalescer({
       flush: async (requests) => {
@@ -111,11 +113,11 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     });
     this.#claims = new Coalescer({
       flush: async (ids) => {
-        const rows = await claimIdle(this.#database, ids.length, ids, this.#moment());
+        const rows = await claimIdle(this.#database, ids.length, ids, this.#context());
         const served = new Map(rows.map((row) => [row.request_id, row]));
         return ids.map((id) => {
           const row = served.get(id) ?? null;
-          // One that was asked for twice is granted once.
+          // A request that was added twice is granted once.
           served.delete(id);
           return row;
         });
@@ -128,29 +130,31 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async ask(requests: readonly NewRequest[]): Promise<void> {
     if (requests.length === 0) return;
-    const stranger = requests.find(({ source, run }) => source === 'task' && !isUuid(run));
-    if (stranger !== undefined) {
-      throw new TypeError(`The request ${stranger.id} is a task's, and its run is no task's id: ${stranger.run}`);
+    const invalid = requests.find(({ source, run }) => source === 'task' && !isUuid(run));
+    if (invalid !== undefined) {
+      throw new TypeError(
+        `The request ${invalid.id} has the source task, but its run is not a task ID: ${invalid.run}`,
+      );
     }
     if (requests.length === 1) await this.#asks.add(requests[0]!);
     else await this.#askAll(requests);
   }
 
   async #askAll(requests: readonly NewRequest[]): Promise<void> {
-    const moment = this.#moment();
+    const context = this.#context();
     const known = this.#fits.knownShapeIds(requests);
     if (known !== null) {
-      if (await askForRunners(this.#database, requestRows(requests, known), moment)) return;
+      if (await askForRunners(this.#database, requestRows(requests, known), context)) return;
       this.#fits.clear();
     }
-    const told = await this.#database.transaction(async (tx) => {
-      let heard: string | null = null;
+    const notices = await this.#database.transaction(async (tx) => {
+      let deferred: string | null = null;
       const rows = requestRows(requests, await this.#fits.shapeIds(tx, requests));
-      await askForRunners(tx, rows, { ...moment, tell: (words) => (heard = words) });
-      return heard;
+      await askForRunners(tx, rows, { ...context, notify: (value) => (deferred = value) });
+      return deferred;
     });
-    // Not before the commit: who is told looks at once.
-    moment.tell(told);
+    // Sent after the commit, since receivers read the database at once.
+    context.notify(notices);
   }
 
   async request(id: string): Promise<RequestWithRunners | null> {
@@ -167,7 +171,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return rows.map((row) => ({ ...requestOf(row), runners: runnersOf.get(row.id) ?? [] }));
   }
 
-  async waiting(limit: number, after?: Turn, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
+  async waiting(limit: number, after?: QueuePosition, shapeIds?: readonly number[]): Promise<RunnerRequest[]> {
     return (await listWaiting(this.#database, limit, after, shapeIds)).map(requestOf);
   }
 
@@ -177,7 +181,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async withdraw(requestIds: readonly string[], reason: string): Promise<void> {
     if (requestIds.length === 0) return;
-    await this.#offer(await withdrawRequests(this.#database, requestIds, reason, this.#moment()));
+    await this.#offer(await withdrawRequests(this.#database, requestIds, reason, this.#context()));
   }
 
   async noteExhausted(exhausted: readonly { request_id: string; exhaustion: Exhaustion }[]): Promise<void> {
@@ -196,7 +200,7 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return rows.flatMap((row) => grantOf(row) ?? []);
   }
 
-  /** Tries to serve these waiting requests with what is idle, and tells of each that still waits why. */
+  /** Tries to serve these waiting requests with idle runners; returns why for each request that still waits. */
   async serveIdle(requestIds: readonly string[]): Promise<Served[]> {
     if (requestIds.length === 0) return [];
     const rows = await this.#claimIdle(requestIds.length, requestIds);
@@ -214,51 +218,51 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
 
   async #claimIdle(limit: number, requestIds: readonly string[] | null): Promise<ServedRow[]> {
     const [id, ...others] = requestIds ?? [];
-    if (id === undefined || others.length > 0) return claimIdle(this.#database, limit, requestIds, this.#moment());
+    if (id === undefined || others.length > 0) return claimIdle(this.#database, limit, requestIds, this.#context());
     const row = await this.#claims.add(id);
     return row === null ? [] : [row];
   }
 
   async claim(requestId: string, runnerIds: readonly string[]): Promise<{ grant: Grant | null; answers: Claimed[] }> {
     const ids = await this.#runnerIds(runnerIds);
-    const { answers, runners } = await claimNamed(this.#database, requestId, ids, this.#moment());
+    const { answers, runners } = await claimNamed(this.#database, requestId, ids, this.#context());
     return { grant: runners === null ? null : { request_id: requestId, runners }, answers: answers as Claimed[] };
   }
 
-  /** Ids of runners, of which some may be given as ids of their instances; one that nothing is known of is nobody's. */
+  /** Replaces EC2 instance IDs by runner IDs; unknown instances get an ID that matches no runner. */
   async #runnerIds(given: readonly string[]): Promise<readonly string[]> {
     const instances = given.filter((id) => !isUuid(id));
     if (instances.length === 0) return given;
     const known = await findByInstance(this.#database, instances);
-    return given.map((id) => (isUuid(id) ? id : (known.get(id) ?? NOBODY)));
+    return given.map((id) => (isUuid(id) ? id : (known.get(id) ?? UNKNOWN_ID)));
   }
 
   async register(registration: Registration): Promise<Orders | null> {
-    const orders = await registerRunner(this.#database, registration, this.#moment());
+    const orders = await registerRunner(this.#database, registration, this.#context());
     if (orders?.state !== 'idle' || !(await this.#offer([orders.runner_id]))) return orders;
-    return readOrders(this.#database, orders.runner_id, this.#moment().now);
+    return readOrders(this.#database, orders.runner_id, this.#context().now);
   }
 
   pulse(runnerId: string): Promise<Orders | null> {
-    return noteBeat(this.#database, runnerId, this.#moment());
+    return recordHeartbeat(this.#database, runnerId, this.#context());
   }
 
   confirm(runnerId: string, epoch: number): Promise<boolean> {
-    return confirmRunner(this.#database, runnerId, epoch, this.#moment());
+    return confirmRunner(this.#database, runnerId, epoch, this.#context());
   }
 
   async release(runnerId: string, epoch: number | null): Promise<boolean> {
-    const { released, idle } = await releaseRunner(this.#database, runnerId, epoch, this.#moment());
+    const { released, idle } = await releaseRunner(this.#database, runnerId, epoch, this.#context());
     await this.#offer(idle);
     return released;
   }
 
   drain(runnerIds: readonly string[], reason: string): Promise<number> {
-    return drainRunners(this.#database, runnerIds, reason, this.#moment());
+    return drainRunners(this.#database, runnerIds, reason, this.#context());
   }
 
   terminate(runnerIds: readonly string[], reason: string): Promise<number> {
-    return terminateRunners(this.#database, runnerIds, reason, this.#moment());
+    return terminateRunners(this.#database, runnerIds, reason, this.#context());
   }
 
   unoffered(limit: number, before: number): Promise<RunnerMessage[]> {
@@ -273,8 +277,8 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return this.#launches.plan(batches, maxRunners);
   }
 
-  makeRoom(wanted: RoomWanted): Promise<number> {
-    return this.#launches.makeRoom(wanted);
+  freeCapacity(wanted: CapacityShortage): Promise<number> {
+    return this.#launches.freeCapacity(wanted);
   }
 
   knownBatches(ids: readonly string[]): Promise<string[]> {
@@ -328,11 +332,11 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
     return this.#launches.forget(before, limit);
   }
 
-  /** Holds what runners are against the classes as they are now: those that are none of them any more are drained. */
+  /** Drains runners whose types no longer match their classes; returns how many. */
   async refit(): Promise<number> {
-    const { unsound } = await this.#database.transaction((tx) => this.#fits.refit(tx));
-    if (unsound.length === 0) return 0;
-    return this.drain(unsound, END_REASONS.class_changed);
+    const { mismatched } = await this.#database.transaction((tx) => this.#fits.refit(tx));
+    if (mismatched.length === 0) return 0;
+    return this.drain(mismatched, END_REASONS.class_changed);
   }
 
   sample(): Promise<void> {
@@ -344,18 +348,18 @@ export class PostgresRunnerStore implements RunnerStore, PoolHistory {
   }
 
   /**
-   * A request and a runner that came at the same moment may not have seen each other. The later one to commit looks again,
-   * and waits for who is just looking; where others were served meanwhile it looks at those behind them. Returns whether
-   * somebody was served.
+   * A request and a runner that arrive concurrently may not see each other. The later one to commit checks again,
+   * waiting for concurrent checks; if these served other requests, it continues with the next ones. Returns whether a
+   * request was served.
    */
   async #offer(idle: readonly string[]): Promise<boolean> {
     let served = false;
-    let looked = new Set<string>();
+    let tried = new Set<string>();
     for (let round = 0; round < OFFER_ROUNDS_MAX && idle.length > 0; round += 1) {
-      const heads = await readHeads(this.#database, idle, this.#moment().now);
-      if (heads.length === 0 || heads.some((id) => looked.has(id))) break;
+      const heads = await readHeads(this.#database, idle, this.#context().now);
+      if (heads.length === 0 || heads.some((id) => tried.has(id))) break;
       if ((await this.claimIdle(idle.length, heads)).length > 0) served = true;
-      looked = new Set(heads);
+      tried = new Set(heads);
     }
     return served;
   }

@@ -3,7 +3,7 @@ import type { Runner } from '../../domain/runner/runner.ts';
 import { RUNNER_STATES } from '../../domain/runner/state.ts';
 import type { RunnerRow } from '../../store/runners/reads.ts';
 
-/** The codes of tables are places in the lists of names. */
+/** Database codes are indexes into the lists of names. */
 export function usageOf(code: number): UsageClass {
   return USAGE_CLASSES[code]!;
 }

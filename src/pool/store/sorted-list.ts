@@ -1,9 +1,9 @@
-/** Distinct items in an order of their own. Adding and removing shift what stands behind, so what changes belongs last. */
+/** A sorted list of distinct items. Changes shift the following items, so they are cheapest near the end. */
 export class SortedList<Item> {
   readonly #compare: (one: Item, other: Item) => number;
   readonly #items: Item[] = [];
 
-  /** @param compare a total order; of an item that stands in the list it must not change */
+  /** @param compare a total order, which must not change for items in the list */
   constructor(compare: (one: Item, other: Item) => number) {
     this.#compare = compare;
   }
@@ -12,7 +12,7 @@ export class SortedList<Item> {
     return this.#items.length;
   }
 
-  /** In order. */
+  /** Items in order. */
   get items(): readonly Item[] {
     return this.#items;
   }
@@ -23,7 +23,7 @@ export class SortedList<Item> {
     else if (this.#compare(this.#items[at]!, item) !== 0) this.#items.splice(at, 0, item);
   }
 
-  /** False where it is not there. */
+  /** Returns false if the item is not in the list. */
   delete(item: Item): boolean {
     const at = this.#placeOf(item);
     if (at === this.#items.length || this.#items[at] !== item) return false;
@@ -31,7 +31,7 @@ export class SortedList<Item> {
     return true;
   }
 
-  /** Where the first item stands that is not before this one. */
+  /** Returns the index of the first item that is not before this one. */
   #placeOf(item: Item): number {
     let low = 0;
     let high = this.#items.length;

@@ -1,16 +1,16 @@
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
-import { TOLD, type QuietMoment } from './told.ts';
+import { NOTICES_COLUMN, type QueuedNoticeContext } from './told.ts';
 
 const CLAIM_IDLE: Statement = {
   name: 'runners.claim_idle',
-  text: `select s.request_id, s.runners, s.exhaustion, ${TOLD}
+  text: `select s.request_id, s.runners, s.exhaustion, ${NOTICES_COLUMN}
     from (select 1) x left join lateral runner_claim_idle($1, $2::uuid[], $3::timestamptz, runner_times($4::jsonb)) s on true`,
 };
 
 const CLAIM: Statement = {
   name: 'runners.claim',
-  text: `select s.claimed, ${TOLD}
+  text: `select s.claimed, ${NOTICES_COLUMN}
     from (select runner_claim($1::uuid, $2::uuid[], $3::timestamptz, runner_times($4::jsonb)) as claimed offset 0) s`,
 };
 
@@ -32,28 +32,28 @@ export interface GrantedRow {
   readonly address: string | null;
 }
 
-/** Runners: null where it got none; then why: 0 nobody of its class is idle, 1 not enough fit, 2 others held them. */
+/** Exhaustion codes if no runners were granted: 0 none of the class is idle, 1 too few fit, 2 locked by others. */
 export interface ServedRow {
   readonly request_id: string;
   readonly runners: readonly GrantedRow[] | null;
   readonly exhaustion: number | null;
 }
 
-/** Without an id where nothing was to be said. */
+/** Without a request ID if there is no answer. */
 type AnswerRow = (ServedRow | (Omit<ServedRow, 'request_id'> & { readonly request_id: null })) & {
   readonly told: string | null;
 };
 
-/** One row for each that was granted, in turn, and for each of those given that still waits. */
+/** Returns a row for each granted request, in queue order, and for each given request that still waits. */
 export async function claimIdle(
   queryable: Queryable,
   limit: number,
   requestIds: readonly string[] | null,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<ServedRow[]> {
   const values = [limit, requestIds === null ? null : uuidArray(requestIds), now, times];
   const rows = await queryable.query<AnswerRow>(CLAIM_IDLE, values);
-  tell(rows[0]!.told);
+  notify(rows[0]!.told);
   return rows.filter((row) => row.request_id !== null);
 }
 
@@ -61,17 +61,17 @@ export async function claimNamed(
   queryable: Queryable,
   requestId: string,
   runnerIds: readonly string[],
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<{ answers: string[]; runners: GrantedRow[] | null }> {
   const [row] = await queryable.query<{
     claimed: { answers: string[]; runners: GrantedRow[] | null };
     told: string | null;
   }>(CLAIM, [requestId, uuidArray(runnerIds), now, times]);
-  tell(row!.told);
+  notify(row!.told);
   return row!.claimed;
 }
 
-/** Returns the ids of runners that are instances on EC2, by the ids of these. */
+/** Returns the IDs of EC2 runners by instance ID. */
 export async function findByInstance(
   queryable: Queryable,
   instanceIds: readonly string[],
@@ -80,7 +80,7 @@ export async function findByInstance(
   return new Map(rows.map(({ provider_id, id }) => [provider_id, id]));
 }
 
-/** Requests that wait and that one of these idle runners fits, those whose turn it is. */
+/** Returns the first waiting requests that one of these idle runners fits. */
 export async function readHeads(
   queryable: Queryable,
   runnerIds: readonly string[],

@@ -6,10 +6,10 @@ import type { Queryable, Statement } from '../database.ts';
 import { numberArray } from '../transitions.ts';
 import { readClasses } from './policy.ts';
 
-/** Held until the transaction ends: of a shape and a type that are new at the same moment, the later one sees the other. */
+/** Held until the transaction ends, so that of a shape and a type added concurrently, the later one sees the other. */
 const LOCK: Statement = { name: 'runners.lock_fits', text: `select pg_advisory_xact_lock(7302, 1)` };
 
-/** Held until the transaction ends: none that it works with is forgotten before. */
+/** Held until the transaction ends, so that the shapes and types it uses are not deleted. */
 const KEEP: Statement = { name: 'runners.keep_kinds', text: `select pg_advisory_xact_lock_shared(7302, 2)` };
 
 const FIND_SHAPES: Statement = {
@@ -66,7 +66,7 @@ const ALL_TYPES: Statement = {
   text: `select t.id, ${TYPE_COLUMNS}, exists (select 1 from runner_fit f where f.type_id = t.id) as fits from runner_type t`,
 };
 
-/** Of these types, with the runners that have them. */
+/** Deletes the fits of these types and returns their live runners. */
 const UNFIT: Statement = {
   name: 'runners.unfit',
   text: `with gone as (delete from runner_fit where type_id = any($1::integer[]))
@@ -85,30 +85,32 @@ interface TypeRow extends Omit<RunnerType, 'usage_class'> {
 }
 
 /**
- * What runners and requests are alike in, by the small numbers that claims work with, and which fits which: decided when
- * a shape or a type is first seen, so that no claim ever matches patterns. What others have committed stays true; the
- * caches are bounded and start over when full.
+ * Maps requirements to shape IDs and runner types to type IDs, and records which types fit which shapes. Fits are
+ * computed when a shape or type is first seen, so claims never match patterns. The caches hold only committed rows, are
+ * bounded, and are cleared when full.
  */
-export class Fits {
+export class FitCache {
   static readonly cacheMax = 10_000;
   readonly #classes: Classes | null;
   readonly #shapes = new Map<string, number>();
   readonly #types = new Map<string, number>();
-  /** What these have written may be rolled back. */
+  /** Transactions that wrote rows, which may still be rolled back. */
   readonly #writers = new WeakSet<Queryable>();
 
-  /** @param classes where absent, those of the database's policy hold */
+  /** @param classes absent: the classes of the policy in the database */
   constructor(classes?: readonly ResourceClass[]) {
     this.#classes = classes === undefined ? null : byName(classes);
   }
 
-  /** One for each, in order, where all of them are remembered; else null. */
+  /** Returns one ID per item, in order, if all are cached; otherwise null. */
   knownShapeIds(requirements: readonly Requirements[]): number[] | null {
     const ids = requirements.flatMap((each) => this.#shapes.get(shapeKeyOf(each)) ?? []);
     return ids.length === requirements.length ? ids : null;
   }
 
-  /** One for each, in order. Where one is new, others who have new ones wait until the transaction ends. */
+  /**
+   * Returns one ID per item, in order. Adding a new one blocks other writers of new ones until the transaction ends.
+   */
   async shapeIds(tx: Queryable, requirements: readonly Requirements[]): Promise<number[]> {
     const keys = requirements.map(shapeKeyOf);
     const byKey = new Map(requirements.map((each, index) => [keys[index]!, each]));
@@ -126,7 +128,9 @@ export class Fits {
     return keys.map((key) => ids.get(key)!);
   }
 
-  /** One for each, in order. Where one is new, others who have new ones wait until the transaction ends. */
+  /**
+   * Returns one ID per item, in order. Adding a new one blocks other writers of new ones until the transaction ends.
+   */
   async typeIds(tx: Queryable, types: readonly RunnerType[]): Promise<number[]> {
     const keys = types.map(typeKeyOf);
     const byKey = new Map(types.map((type, index) => [keys[index]!, type]));
@@ -152,7 +156,7 @@ export class Fits {
     find: (missing: readonly string[]) => Promise<Map<string, number>>,
     add: (missing: readonly string[]) => Promise<void>,
   ): Promise<Map<string, number>> {
-    // Not by memory: what is remembered may have been forgotten elsewhere.
+    // Reads the table, since another process may have deleted a cached row.
     await tx.query(KEEP);
     const ids = new Map<string, number>();
     const missing = (): string[] => [...keys].filter((key) => !ids.has(key));
@@ -161,7 +165,7 @@ export class Fits {
     if (ids.size === keys.size) return ids;
     this.#writers.add(tx);
     await tx.query(LOCK);
-    // Those who held the lock may have written the same.
+    // The previous holder of the lock may have added the same rows.
     for (const [key, id] of await find(missing())) ids.set(key, id);
     if (ids.size === keys.size) return ids;
     const unknown = missing();
@@ -170,29 +174,29 @@ export class Fits {
     return ids;
   }
 
-  /** What is remembered is not there any more. */
+  /** Clears the caches after a cached row was deleted. */
   clear(): void {
     this.#shapes.clear();
     this.#types.clear();
   }
 
   /**
-   * Holds all types against the classes as they are now, since they may have changed: those that are none of them any more
-   * fit nothing, and those that are again fit what they fit. Returns the live runners of the former.
+   * Compares all types with the current classes. Types that no longer match their class lose their fits, and types that
+   * match again regain them. Returns the live runners of mismatching types.
    */
-  async refit(tx: Queryable): Promise<{ unsound: string[] }> {
+  async refit(tx: Queryable): Promise<{ mismatched: string[] }> {
     await tx.query(LOCK);
     const classes = await this.#classesIn(tx);
     const rows = await tx.query<TypeRow & { fits: boolean }>(ALL_TYPES);
-    const isSound = (row: TypeRow): boolean => faultOf(typeOf(row), classes.get(row.resource_class)) === null;
-    const back = rows.filter((row) => !row.fits && isSound(row));
+    const matchesClass = (row: TypeRow): boolean => faultOf(typeOf(row), classes.get(row.resource_class)) === null;
+    const back = rows.filter((row) => !row.fits && matchesClass(row));
     if (back.length > 0) {
       const shapes = await tx.query<ShapeRow>(SHAPES_OF_CLASSES, [classesOf(back)]);
       await addFits(tx, shapes, back, classes);
     }
-    const unsound = rows.filter((row) => !isSound(row)).map(({ id }) => id);
-    const runners = unsound.length === 0 ? [] : await tx.query<{ id: string }>(UNFIT, [numberArray(unsound)]);
-    return { unsound: runners.map(({ id }) => id) };
+    const mismatched = rows.filter((row) => !matchesClass(row)).map(({ id }) => id);
+    const runners = mismatched.length === 0 ? [] : await tx.query<{ id: string }>(UNFIT, [numberArray(mismatched)]);
+    return { mismatched: runners.map(({ id }) => id) };
   }
 
   async #classesIn(tx: Queryable): Promise<Classes> {
@@ -200,8 +204,8 @@ export class Fits {
   }
 
   #remember(cache: Map<string, number>, ids: ReadonlyMap<string, number>): void {
-    if (cache.size + ids.size > Fits.cacheMax) cache.clear();
-    for (const [key, id] of ids) if (cache.size < Fits.cacheMax) cache.set(key, id);
+    if (cache.size + ids.size > FitCache.cacheMax) cache.clear();
+    for (const [key, id] of ids) if (cache.size < FitCache.cacheMax) cache.set(key, id);
   }
 }
 
@@ -236,9 +240,11 @@ async function addFits(
   classes: Classes,
 ): Promise<void> {
   const types = rows.map((row) => ({ id: row.id, type: typeOf(row) }));
-  const sound = types.filter(({ type }) => faultOf(type, classes.get(type.resource_class)) === null);
+  const matching = types.filter(({ type }) => faultOf(type, classes.get(type.resource_class)) === null);
   const pairs = shapes.flatMap((shape) =>
-    sound.flatMap(({ id, type }) => (mismatchOf(type, shape.requirements) === null ? [[shape.id, id] as const] : [])),
+    matching.flatMap(({ id, type }) =>
+      mismatchOf(type, shape.requirements) === null ? [[shape.id, id] as const] : [],
+    ),
   );
   if (pairs.length === 0) return;
   await tx.query(ADD_FITS, [numberArray(pairs.map(([shape]) => shape)), numberArray(pairs.map(([, type]) => type))]);
@@ -252,7 +258,7 @@ function classesOf(of: readonly { readonly resource_class: string }[]): string[]
   return [...new Set(of.map(({ resource_class }) => resource_class))];
 }
 
-/** Without what a request says besides. */
+/** Copies only the members of `Requirements`. */
 function plainOf({ resource_class, usage_class, allowed_instance_types, cpu, memory_mib }: Requirements): Requirements {
   return { resource_class, usage_class, allowed_instance_types, cpu, memory_mib };
 }

@@ -1,15 +1,15 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
-import type { RoomWanted } from '../../domain/runner/room.ts';
+import type { CapacityShortage } from '../../domain/runner/room.ts';
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
-import type { RunnerMoment } from './moment.ts';
+import type { StatementContext } from './moment.ts';
 
 const PLAN: Statement = {
   name: 'runners.plan',
   text: `select runner_plan($1::jsonb, $2, $3::timestamptz, runner_times($4::jsonb)) as planned`,
 };
 
-const MAKE_ROOM: Statement = {
+const FREE_CAPACITY: Statement = {
   name: 'runners.make_room',
   text: `select runner_make_room($1::uuid, $2, $3, $4, $5, $6, $7::timestamptz, runner_times($8::jsonb)) as ended`,
 };
@@ -40,7 +40,7 @@ const LAUNCH_FAILED: Statement = {
   text: `select runner_launch_failed($1, $2, $3::timestamptz, $4::timestamptz, runner_times($5::jsonb))`,
 };
 
-/** Created runners count for the shape that they were planned for, whoever gets them in the end. */
+/** Created runners count for the shape that they were planned for, even if another request gets them. */
 const SHORTAGES: Statement = {
   name: 'runners.shortages',
   text: `select w.shape_id, s.requirements, w.wanted, w.since,
@@ -59,7 +59,7 @@ const SHORTAGES: Statement = {
     order by w.since, w.shape_id`,
 };
 
-/** Who else looks passes these over, so that an idle runner is offered once. */
+/** Concurrent callers skip these rows, so that an idle runner is offered once. */
 const UNOFFERED: Statement = {
   name: 'runners.unoffered',
   text: `with due as (
@@ -76,14 +76,14 @@ const UNOFFERED: Statement = {
     from offered o join runner_type y on y.id = o.type_id order by o.id`,
 };
 
-/** A batch to be written; its shape is known. */
+/** A batch to be inserted. */
 export interface BatchRow {
   readonly id: string;
   readonly provider: string;
   readonly shape_id: number;
   readonly cpu: number;
   readonly memory_mib: number;
-  /** Created runners of the shape that the planner saw; null: it did not look. */
+  /** Created runners of the shape that the planner saw; null: not checked. */
   readonly coming: number | null;
   readonly runner_ids: readonly string[];
 }
@@ -109,7 +109,7 @@ export interface ShortageRow {
   readonly requirements: Requirements;
   readonly wanted: number;
   readonly coming: number;
-  /** Idle ones that fit, up to as many as are wanted. */
+  /** Idle runners that fit, up to `wanted`. */
   readonly idle: number;
   readonly since: number;
 }
@@ -124,33 +124,33 @@ export interface OfferedRow {
   readonly threshold: number;
 }
 
-/** @param maxRunners most runners that are not terminated; null: any number */
+/** @param maxRunners maximum number of runners that are not terminated; null: unlimited */
 export async function planLaunches(
   queryable: Queryable,
   batches: readonly BatchRow[],
   maxRunners: number | null,
-  { now, times }: RunnerMoment,
+  { now, times }: StatementContext,
 ): Promise<number> {
   const [row] = await queryable.query<{ planned: number }>(PLAN, [JSON.stringify(batches), maxRunners, now, times]);
   return row!.planned;
 }
 
-/** Returns how many runners it ended. */
-export async function makeRoom(
+/** Frees capacity; returns how many runners were ended. */
+export async function freeCapacity(
   queryable: Queryable,
-  { request_id, missing, coming, max_runners, overtakes, lease_ms }: RoomWanted,
-  { now, times }: RunnerMoment,
+  { request_id, missing, coming, max_runners, overtakes, lease_ms }: CapacityShortage,
+  { now, times }: StatementContext,
 ): Promise<number> {
   const values = [request_id, missing, coming, max_runners, overtakes, lease_ms, now, times];
-  return (await queryable.query<{ ended: number }>(MAKE_ROOM, values))[0]!.ended;
+  return (await queryable.query<{ ended: number }>(FREE_CAPACITY, values))[0]!.ended;
 }
 
-/** Returns those of these batches that there are, in no order. */
+/** Returns those of the given batches that exist, in no particular order. */
 export async function findBatches(queryable: Queryable, ids: readonly string[]): Promise<string[]> {
   return (await queryable.query<{ id: string }>(FIND_BATCHES, [uuidArray(ids)])).map(({ id }) => id);
 }
 
-/** @param rate runners each second, and at once */
+/** @param rate runners per second, and burst */
 export function takeBatches(
   queryable: Queryable,
   provider: string,
@@ -162,7 +162,7 @@ export function takeBatches(
   return queryable.query(TAKE_BATCHES, [provider, limit, leaseMs, rate.per_second, rate.burst, now]);
 }
 
-/** What runners of a batch are; null where there is no such batch any more. */
+/** Returns the class and usage class of a batch; null if the batch no longer exists. */
 export async function classOfBatch(
   queryable: Queryable,
   batchId: string,
@@ -171,33 +171,33 @@ export async function classOfBatch(
   return row ?? null;
 }
 
-export async function noteLaunched(
+export async function recordLaunch(
   queryable: Queryable,
   batchId: string,
   runners: readonly LaunchedRow[],
   missing: string | null,
-  { now, times }: RunnerMoment,
+  { now, times }: StatementContext,
 ): Promise<void> {
   await queryable.query(LAUNCHED, [batchId, JSON.stringify(runners), missing, now, times]);
 }
 
-/** @param retryAt null: never again */
-export async function noteLaunchFailed(
+/** @param retryAt null: no retry */
+export async function recordLaunchFailure(
   queryable: Queryable,
   batchId: string,
   reason: string,
   retryAt: string | null,
-  { now, times }: RunnerMoment,
+  { now, times }: StatementContext,
 ): Promise<void> {
   await queryable.query(LAUNCH_FAILED, [batchId, reason, retryAt, now, times]);
 }
 
-/** By shape, who waits longest first. */
-export function readShortages(queryable: Queryable, { now, times }: RunnerMoment): Promise<ShortageRow[]> {
+/** Returns shortages by shape, the longest wait first. */
+export function readShortages(queryable: Queryable, { now, times }: StatementContext): Promise<ShortageRow[]> {
   return queryable.query(SHORTAGES, [now, times]);
 }
 
-/** Idle runners that were never offered, or not since `before`; they count as offered now. */
+/** Returns idle runners that were never offered, or not since `before`, and marks them as offered. */
 export function takeUnoffered(
   queryable: Queryable,
   limit: number,

@@ -1,7 +1,7 @@
-/** What functions on runners work with, besides what they are told. */
-export interface RunnerMoment {
+/** Common parameters of statements on runners. */
+export interface StatementContext {
   /** ISO time; null: the database's clock. */
   readonly now: string | null;
-  /** PoolTimes and `max_uses` as JSON text, where they are not to be those of the database's policy. */
+  /** Overrides of the policy in the database: PoolTimes and `max_uses` as JSON. */
   readonly times: string;
 }

@@ -11,15 +11,15 @@ const READ_POLICY: Statement = {
   text: `select name, cpu, memory_mib, times from runner_class order by cpu, memory_mib, name`,
 };
 
-/** Milliseconds by name, and `max_uses`. */
+/** Timeouts in milliseconds by name, and `max_uses`. */
 export type PolicyTimes = Readonly<Record<string, number | null>>;
 
-/** A class, and what holds for its runners. */
+/** A class and its settings. */
 export interface ClassPolicyRow extends ResourceClass {
   readonly times: PolicyTimes;
 }
 
-/** Returns whether another policy was replaced; without `replace` one that is there stays. */
+/** Stores the policy and returns whether it replaced a different one; without `replace`, an existing policy is kept. */
 export async function setPolicy(
   queryable: Queryable,
   classes: readonly ClassPolicyRow[],
@@ -29,7 +29,7 @@ export async function setPolicy(
   return (await queryable.query<{ replaced: boolean }>(SET_POLICY, [JSON.stringify(rows), replace]))[0]!.replaced;
 }
 
-/** Empty where no process has written a policy yet. */
+/** Returns the policy; empty if no process has written one yet. */
 export function readPolicyRows(queryable: Queryable): Promise<ClassPolicyRow[]> {
   return queryable.query<{ [Key in keyof ClassPolicyRow]: ClassPolicyRow[Key] }>(READ_POLICY);
 }

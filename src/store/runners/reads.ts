@@ -1,6 +1,6 @@
 import type { Queryable, Statement } from '../database.ts';
 
-/** Of a runner that was not launched yet: what it is planned as. */
+/** A runner that has not been launched has the properties that it was planned with. */
 const RUNNER_COLUMNS = `r.id, r.number, r.provider, r.provider_id, coalesce(y.resource_class, s.resource_class) as resource_class,
       coalesce(y.usage_class, s.usage_class) as usage_class, coalesce(y.instance_type, '') as instance_type,
       coalesce(y.cpu, b.cpu, 0) as cpu, coalesce(y.memory_mib, b.memory_mib, 0) as memory_mib, r.state, r.epoch, r.request_id, r.uses,
@@ -9,7 +9,7 @@ const RUNNER_COLUMNS = `r.id, r.number, r.provider, r.provider_id, coalesce(y.re
 const RUNNER_TABLES = `left join runner_type y on y.id = r.type_id left join runner_shape s on s.id = r.shape_id
     left join runner_batch b on b.id = r.batch_id left join runner_pulse l on l.runner_id = r.id`;
 
-/** The page is taken before anything is joined to it. */
+/** Selects the page before the joins. */
 function pageOf(among: string): string {
   return `select ${RUNNER_COLUMNS} from (
       select r.* from runner r
@@ -45,7 +45,7 @@ const TYPES: Statement = {
     from runner_type y order by y.id limit $1`,
 };
 
-/** Classes of usage and states are as tables hold them, moments milliseconds since the epoch. */
+/** Usage classes and states are database codes; times are milliseconds since the epoch. */
 export interface RunnerRow {
   readonly id: string;
   readonly number: number;
@@ -91,13 +91,13 @@ export interface TypeRow {
 export interface RunnerRowFilter {
   readonly state: number | null;
   readonly resource_class: string | null;
-  /** Whether those that have ended are meant too. */
+  /** Whether to include runners that have ended. */
   readonly ended: boolean;
   /** Null: any. */
   readonly ids: readonly string[] | null;
 }
 
-/** The latest first. */
+/** Lists runners, the latest first. */
 export function listRunners(
   queryable: Queryable,
   { state, resource_class, ended, ids }: RunnerRowFilter,
@@ -107,7 +107,7 @@ export function listRunners(
   return ids === null ? queryable.query(LIST, values) : queryable.query(FIND, [...values, [...ids]]);
 }
 
-/** The runners that requests have, in the order of their numbers. */
+/** Returns the runners of requests, ordered by number. */
 export function runnersOfRequests(queryable: Queryable, requestIds: readonly string[]): Promise<RunnerRow[]> {
   return queryable.query(OF_REQUESTS, [[...requestIds]]);
 }
@@ -116,7 +116,7 @@ export function readCensus(queryable: Queryable): Promise<CensusRow[]> {
   return queryable.query(CENSUS);
 }
 
-/** Oldest first. */
+/** Returns samples, oldest first. */
 export function readSamples(
   queryable: Queryable,
   from: string,
@@ -125,7 +125,7 @@ export function readSamples(
   return queryable.query(SAMPLES, [from, limit]);
 }
 
-/** Types that runners have or had, with how many are idle. */
+/** Returns the types that runners have or had, with their number of idle runners. */
 export function readTypes(queryable: Queryable, limit: number): Promise<TypeRow[]> {
   return queryable.query(TYPES, [limit]);
 }

@@ -1,11 +1,11 @@
 import type { Requirements } from '../../domain/runner/requirements.ts';
 import type { Queryable, Statement } from '../database.ts';
 import { numberArray, uuidArray } from '../transitions.ts';
-import { TOLD, type QuietMoment } from './told.ts';
+import { NOTICES_COLUMN, type QueuedNoticeContext } from './told.ts';
 
 const ASK: Statement = {
   name: 'runners.ask',
-  text: `select s.asked, ${TOLD} from (
+  text: `select s.asked, ${NOTICES_COLUMN} from (
     select runner_ask($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::smallint[], $6::text[], $7::integer[],
       $8::timestamptz[], $9::timestamptz, runner_times($10::jsonb)) as asked offset 0) s`,
 };
@@ -34,7 +34,7 @@ const GRANTED: Statement = {
 
 const WITHDRAW: Statement = {
   name: 'runners.withdraw',
-  text: `select s.idle, ${TOLD} from (
+  text: `select s.idle, ${NOTICES_COLUMN} from (
     select runner_withdraw($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as idle offset 0) s`,
 };
 
@@ -43,7 +43,7 @@ const NOTE_EXHAUSTED: Statement = {
   text: `select runner_note_exhausted($1::uuid[], $2::smallint[])`,
 };
 
-/** Codes and moments as tables hold them: sources 0 task, 1 holder; `expires_at` as ISO time. */
+/** `source`: 0 task, 1 holder; `expires_at`: ISO time. */
 export interface NewRequestRow {
   readonly id: string;
   readonly shape_id: number;
@@ -55,7 +55,7 @@ export interface NewRequestRow {
   readonly expires_at: string | null;
 }
 
-/** Moments are milliseconds since the epoch. */
+/** Times are milliseconds since the epoch. */
 export interface RequestRow extends Omit<NewRequestRow, 'expires_at'> {
   readonly requirements: Requirements;
   readonly kept: number;
@@ -68,11 +68,11 @@ export interface RequestRow extends Omit<NewRequestRow, 'expires_at'> {
   readonly expires_at: number | null;
 }
 
-/** False where one of the shapes is not there any more: nothing was written. */
+/** Inserts requests; returns false, without any change, if one of the shapes no longer exists. */
 export async function askForRunners(
   queryable: Queryable,
   rows: readonly NewRequestRow[],
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<boolean> {
   const [row] = await queryable.query<{ asked: number; told: string | null }>(ASK, [
     uuidArray(rows.map((row) => row.id)),
@@ -86,7 +86,7 @@ export async function askForRunners(
     now,
     times,
   ]);
-  tell(row!.told);
+  notify(row!.told);
   return row!.asked >= 0;
 }
 
@@ -94,7 +94,7 @@ export function findRequests(queryable: Queryable, ids: readonly string[]): Prom
   return queryable.query(FIND, [uuidArray(ids)]);
 }
 
-/** In turn; after this turn where one is given, and of these shapes where they are given. */
+/** Lists waiting requests in queue order, optionally only those after a position or of these shapes. */
 export function listWaiting(
   queryable: Queryable,
   limit: number,
@@ -105,21 +105,21 @@ export function listWaiting(
   return queryable.query(WAITING, [limit, after?.rank ?? null, after?.id ?? null, shapes]);
 }
 
-/** The latest grant first. */
+/** Lists granted requests, the latest grant first. */
 export function listGranted(queryable: Queryable, limit: number): Promise<RequestRow[]> {
   return queryable.query(GRANTED, [limit]);
 }
 
-/** Returns the runners that are idle because of it. */
+/** Ends requests and returns the runners that became idle. */
 export async function withdrawRequests(
   queryable: Queryable,
   ids: readonly string[],
   reason: string,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<string[]> {
   const values = [uuidArray(ids), reason, now, times];
   const [row] = await queryable.query<{ idle: string[]; told: string | null }>(WITHDRAW, values);
-  tell(row!.told);
+  notify(row!.told);
   return row!.idle;
 }
 

@@ -1,40 +1,40 @@
 import type { Queryable, Statement } from '../database.ts';
 import { uuidArray } from '../transitions.ts';
 import type { GrantedRow } from './claims.ts';
-import { TOLD, type QuietMoment } from './told.ts';
+import { NOTICES_COLUMN, type QueuedNoticeContext } from './told.ts';
 
 const REGISTER: Statement = {
   name: 'runners.register',
-  text: `select s.orders, ${TOLD} from (select runner_register($1::uuid, $2::uuid, $3, $4, $5::timestamptz, runner_times($6::jsonb)) as orders offset 0) s`,
+  text: `select s.orders, ${NOTICES_COLUMN} from (select runner_register($1::uuid, $2::uuid, $3, $4, $5::timestamptz, runner_times($6::jsonb)) as orders offset 0) s`,
 };
 
 const BEAT: Statement = {
   name: 'runners.beat',
-  text: `select s.orders, ${TOLD} from (select runner_beat($1::uuid, $2::timestamptz, runner_times($3::jsonb)) as orders offset 0) s`,
+  text: `select s.orders, ${NOTICES_COLUMN} from (select runner_beat($1::uuid, $2::timestamptz, runner_times($3::jsonb)) as orders offset 0) s`,
 };
 
 const ORDERS: Statement = { name: 'runners.orders', text: `select runner_orders($1::uuid, $2::timestamptz) as orders` };
 
 const CONFIRM: Statement = {
   name: 'runners.confirm',
-  text: `select s.confirmed, ${TOLD}
+  text: `select s.confirmed, ${NOTICES_COLUMN}
     from (select runner_confirm($1::uuid, $2, $3::timestamptz, runner_times($4::jsonb)) as confirmed offset 0) s`,
 };
 
 const RELEASE: Statement = {
   name: 'runners.release',
-  text: `select s.o_released as released, s.o_idle as idle, ${TOLD}
+  text: `select s.o_released as released, s.o_idle as idle, ${NOTICES_COLUMN}
     from runner_release($1::uuid, $2, $3::timestamptz, runner_times($4::jsonb)) s`,
 };
 
 const DRAIN: Statement = {
   name: 'runners.drain',
-  text: `select s.n, ${TOLD} from (select runner_drain($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as n offset 0) s`,
+  text: `select s.n, ${NOTICES_COLUMN} from (select runner_drain($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as n offset 0) s`,
 };
 
 const TERMINATE: Statement = {
   name: 'runners.terminate',
-  text: `select s.n, ${TOLD} from (select runner_terminate($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as n offset 0) s`,
+  text: `select s.n, ${NOTICES_COLUMN} from (select runner_terminate($1::uuid[], $2, $3::timestamptz, runner_times($4::jsonb)) as n offset 0) s`,
 };
 
 type Answer<Row> = Row & { readonly told: string | null };
@@ -64,21 +64,21 @@ export interface RegistrationRow {
 export async function registerRunner(
   queryable: Queryable,
   { runner_id, batch_id, provider_id, address }: RegistrationRow,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<OrdersRow | null> {
   const values = [runner_id, batch_id, provider_id, address, now, times];
   const [row] = await queryable.query<Answer<{ orders: OrdersRow | null }>>(REGISTER, values);
-  tell(row!.told);
+  notify(row!.told);
   return row!.orders;
 }
 
-export async function noteBeat(
+export async function recordHeartbeat(
   queryable: Queryable,
   runnerId: string,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<OrdersRow | null> {
   const [row] = await queryable.query<Answer<{ orders: OrdersRow | null }>>(BEAT, [runnerId, now, times]);
-  tell(row!.told);
+  notify(row!.told);
   return row!.orders;
 }
 
@@ -94,46 +94,46 @@ export async function confirmRunner(
   queryable: Queryable,
   runnerId: string,
   epoch: number,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<boolean> {
   const [row] = await queryable.query<Answer<{ confirmed: boolean }>>(CONFIRM, [runnerId, epoch, now, times]);
-  tell(row!.told);
+  notify(row!.told);
   return row!.confirmed;
 }
 
-/** `idle`: the runners that are idle because of it. */
+/** Releases a runner; `idle` lists the runners that became idle. */
 export async function releaseRunner(
   queryable: Queryable,
   runnerId: string,
   epoch: number | null,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<{ released: boolean; idle: string[] }> {
   const values = [runnerId, epoch, now, times];
   const [row] = await queryable.query<Answer<{ released: boolean; idle: string[] }>>(RELEASE, values);
-  tell(row!.told);
+  notify(row!.told);
   return row!;
 }
 
-/** Returns how many it changed. */
+/** Drains runners; returns how many were changed. */
 export async function drainRunners(
   queryable: Queryable,
   runnerIds: readonly string[],
   reason: string,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<number> {
   const [row] = await queryable.query<Answer<{ n: number }>>(DRAIN, [uuidArray(runnerIds), reason, now, times]);
-  tell(row!.told);
+  notify(row!.told);
   return row!.n;
 }
 
-/** Returns how many it ended. */
+/** Terminates runners; returns how many were ended. */
 export async function terminateRunners(
   queryable: Queryable,
   runnerIds: readonly string[],
   reason: string,
-  { now, times, tell }: QuietMoment,
+  { now, times, notify }: QueuedNoticeContext,
 ): Promise<number> {
   const [row] = await queryable.query<Answer<{ n: number }>>(TERMINATE, [uuidArray(runnerIds), reason, now, times]);
-  tell(row!.told);
+  notify(row!.told);
   return row!.n;
 }

@@ -1,18 +1,18 @@
 import { Coalescer } from '../../runtime/coalescer.ts';
 import type { Queryable, Statement } from '../database.ts';
-import type { RunnerMoment } from './moment.ts';
+import type { StatementContext } from './moment.ts';
 
-/** Carries the id of a runner whose orders have changed. */
+/** The payload is the ID of a runner whose orders changed. */
 export const RUNNER_CHANNEL = 'heddle_runner';
 
-/** Told, without words, when requests wait that idle runners may serve; `SETTLED` when requests of holders wait no more. */
+/** Empty payload: idle runners may be able to serve waiting requests. `SETTLED`: holds no longer wait. */
 export const POOL_CHANNEL = 'heddle_pool';
 export const SETTLED = 'settled';
 
-/** A column: whom the functions of this statement would have notified; null: nobody. */
-export const TOLD = `nullif(current_setting('heddle.told', true), '') as told`;
+/** A column with the notifications that the functions of this statement deferred; null: none. */
+export const NOTICES_COLUMN = `nullif(current_setting('heddle.told', true), '') as told`;
 
-/** Stands among the ids of runners for the pool itself. */
+/** Represents the pool itself among the runner IDs. */
 const POOL = 'pool';
 
 const NOTIFY: Statement = {
@@ -23,17 +23,17 @@ const NOTIFY: Statement = {
 const SET_MAX = 500;
 const WAITING_MAX = 10_000;
 
-/** What statements work with that leave it to their caller to notify; `times` says `quiet`. */
-export interface QuietMoment extends RunnerMoment {
-  readonly tell: (told: string | null) => void;
+/** Context of statements whose caller sends the notifications; `times` contains `quiet`. */
+export interface QueuedNoticeContext extends StatementContext {
+  readonly notify: (told: string | null) => void;
 }
 
 /**
- * Notifies agents and pools in transactions of its own, after those that changed something: transactions that notify
- * commit one at a time, and those of claims are not to wait for each other's fsync. What is lost with this process, or
- * with the database, is learned from the next sign of life.
+ * Notifies agents and pools in separate transactions after the change. Transactions that call NOTIFY commit one at a
+ * time, and claims must not wait for each other's fsync. A lost notification only delays its receiver until its next
+ * heartbeat.
  */
-export class Teller {
+export class NoticeQueue {
   readonly #notices: Coalescer<string, undefined>;
 
   constructor(database: Queryable) {
@@ -52,7 +52,7 @@ export class Teller {
     });
   }
 
-  readonly tell = (told: string | null): void => {
+  readonly notify = (told: string | null): void => {
     if (told !== null) this.#notices.add(told).catch(() => undefined);
   };
 }

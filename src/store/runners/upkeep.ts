@@ -1,6 +1,6 @@
 import type { Queryable, Statement } from '../database.ts';
 import { numberArray, uuidArray } from '../transitions.ts';
-import type { RunnerMoment } from './moment.ts';
+import type { StatementContext } from './moment.ts';
 
 const SWEEP: Statement = {
   name: 'runners.sweep',
@@ -30,7 +30,7 @@ const RECONCILE: Statement = {
 
 const FORGET: Statement = { name: 'runners.forget', text: `select runner_forget($1::timestamptz, $2) as n` };
 
-const FORGET_KINDS: Statement = { name: 'runners.forget_kinds', text: `select runner_forget_kinds($1, $2) as n` };
+const DELETE_UNUSED: Statement = { name: 'runners.forget_kinds', text: `select runner_forget_kinds($1, $2) as n` };
 
 const SAMPLE: Statement = { name: 'runners.sample', text: `select runner_take_sample($1::timestamptz)` };
 
@@ -43,7 +43,7 @@ export interface SweptRow {
 
 export interface KeptIdle {
   readonly resource_class: string;
-  /** As tables hold it. */
+  /** Database code. */
   readonly usage_class: number;
   readonly count: number;
 }
@@ -52,7 +52,7 @@ export interface ListedInstance {
   readonly provider_id: string;
   readonly runner_id: string | null;
   readonly batch_id: string | null;
-  /** 0 gone, 1 stopping, 2 there. */
+  /** 0 gone, 1 stopping, 2 present. */
   readonly state: 0 | 1 | 2;
 }
 
@@ -60,7 +60,7 @@ export async function sweepRunners(
   queryable: Queryable,
   limit: number,
   keep: readonly KeptIdle[],
-  { now, times }: RunnerMoment,
+  { now, times }: StatementContext,
 ): Promise<SweptRow> {
   const [row] = await queryable.query<{ swept: SweptRow }>(SWEEP, [limit, JSON.stringify(keep), now, times]);
   return row!.swept;
@@ -73,7 +73,7 @@ export interface EndedRow {
   readonly count: number;
 }
 
-/** Counts runners that ended and were not counted before. */
+/** Counts ended runners that have not been counted yet. */
 export async function countEnded(queryable: Queryable, limit: number): Promise<EndedRow[]> {
   return (await queryable.query<{ ended: EndedRow[] }>(COUNT_ENDED, [limit]))[0]!.ended;
 }
@@ -86,17 +86,17 @@ export function readLeaving(
   return queryable.query(LEAVING, [provider, limit]);
 }
 
-export async function noteGone(queryable: Queryable, ids: readonly string[], now: string | null): Promise<void> {
+export async function recordGone(queryable: Queryable, ids: readonly string[], now: string | null): Promise<void> {
   await queryable.query(GONE, [uuidArray(ids), now]);
 }
 
-/** @param limit most rows that end */
+/** @param limit maximum number of runners to end */
 export async function reconcileListing(
   queryable: Queryable,
   provider: string,
   listed: readonly ListedInstance[],
   limit: number,
-  { now, times }: RunnerMoment,
+  { now, times }: StatementContext,
 ): Promise<{ orphans: string[]; vanished: number }> {
   const [row] = await queryable.query<{ found: { orphans: string[]; vanished: number } }>(RECONCILE, [
     provider,
@@ -116,13 +116,13 @@ export async function forgetRunners(queryable: Queryable, before: string, limit:
   return row!.n;
 }
 
-/** Removes tenants, shapes and types that nobody needs, where there are more than `keep` of them. */
-export async function forgetRunnerKinds(queryable: Queryable, keep: number, limit: number): Promise<number> {
-  const [row] = await queryable.query<{ n: number }>(FORGET_KINDS, [keep, limit]);
+/** Deletes unused tenants, shapes and types if there are more than `keep` of them. */
+export async function deleteUnusedShapesAndTypes(queryable: Queryable, keep: number, limit: number): Promise<number> {
+  const [row] = await queryable.query<{ n: number }>(DELETE_UNUSED, [keep, limit]);
   return row!.n;
 }
 
-/** Notes how the classes stand in this minute; whoever comes later in it changes nothing. */
+/** Records a sample of the classes for this minute; a second call in the same minute changes nothing. */
 export async function takeSample(queryable: Queryable, now: string | null): Promise<void> {
   await queryable.query(SAMPLE, [now]);
 }

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Yard } from './processes/yard.ts';
 import type { YardPoint } from './processes/yard-settings.ts';
 
-/** The calls on the way of a runner from its plan to its end; each is a point before and one after it. */
+/** The calls in the life of a runner, from plan to end; each has a point before and one after it. */
 const SERVER_CALLS: readonly [YardPoint['port'], string][] = [
   ['store', 'ask'],
   ['store', 'shortages'],
@@ -39,23 +39,23 @@ const POINTS: readonly YardPoint[] = [
   ),
 ];
 
-describe('a process that is killed at any point of provision and release', () => {
+describe('a process killed at any point of provision and release', () => {
   let yard: Yard;
   before(async () => {
     yard = await Yard.open();
   });
   after(() => yard.close());
 
-  it(`leaves no runner lost, held twice or begun twice (${POINTS.length} points, each where the last one left off)`, async (t) => {
+  it(`leaves no runner lost, held twice or started twice (${POINTS.length} points, each continuing from the previous one)`, async (t) => {
     for (const point of POINTS) {
       const startedAt = performance.now();
-      // The runner that dies is launched anew.
+      // The runner that dies is launched again.
       if (point.process === 'runner') await yard.endAll();
       const child = yard.start({ point, plays: true });
       if (point.process === 'server')
         assert.equal(await child.ended, 'SIGKILL', `${JSON.stringify(point)}: ${child.errors()}`);
       else {
-        // After a launch of which nothing came a server waits before the next one; another does not know of it.
+        // After a failed launch a server backs off; another server does not know about it.
         if (point.method === 'register') await eventually(() => yard.met(point), 'the runner has died', 60_000);
         else await child.told('done');
         await child.kill();

@@ -17,7 +17,7 @@ const DEADLINE_MS = 90_000;
 
 describe('a runner on EC2', () => {
   let metadata: Server;
-  /** What the machine is told of its end; null while nobody says so. */
+  /** The interruption notice; null: none. */
   let notice: string | null = null;
   const batchId = newId();
 
@@ -38,9 +38,9 @@ describe('a runner on EC2', () => {
   });
   after(() => metadata.close());
 
-  it('learns which one it is, serves, and takes nothing more once its machine is about to be taken away', async (t) => {
+  it('identifies itself, runs tasks, and accepts no more claims once its machine is interrupted', async (t) => {
     const { url, database } = await createTestDatabase();
-    // The machine is told where the database is, and nothing of the servers' other settings.
+    // The machine has only the database URL, none of the servers' other settings.
     const environment = { HEDDLE_POOL_IDLE_SECS: '4000', HEDDLE_POOL_PULSE_SECS: '0.5' };
     const { values } = loadConfiguration({ flags: {}, environment, workingDirectory: process.cwd() });
     await settlePolicy(database, values, silentLogger);

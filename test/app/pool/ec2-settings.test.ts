@@ -1,4 +1,4 @@
-/** From the settings of a server, through the pool that it starts, to the calls that reach EC2. */
+/** From the settings of a server, through its pool, to the calls that reach EC2. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
@@ -28,14 +28,14 @@ const LARGE: Demand = {
   count: 1,
 };
 
-describe('a pool whose settings say ec2', () => {
+describe('a pool with the provider ec2', () => {
   const ec2 = new FakeEc2();
   const stopping = new StopSequence(systemClock, silentLogger);
   let database: TestDatabase;
   let started: StartedPool;
 
   before(async () => {
-    // Where the SDK finds them on a server.
+    // Credentials, where the SDK finds them on a server.
     process.env['AWS_ACCESS_KEY_ID'] = 'test';
     process.env['AWS_SECRET_ACCESS_KEY'] = 'test';
     database = await createTestDatabase();
@@ -78,9 +78,9 @@ describe('a pool whose settings say ec2', () => {
     return `${runner?.state} ${runner?.instance_type} ${runner?.provider}`;
   };
 
-  it('makes the launch template that they describe, with the variables of its runners', async () => {
+  it('creates the launch template in the settings, with the variables of its runners', async () => {
     const { changes, failures } = await started.pool.refresh();
-    assert.deepEqual([changes, failures], [['launch template heddle-mine made'], []]);
+    assert.deepEqual([changes, failures], [['launch template heddle-mine created'], []]);
     const data = ec2.templates.get('heddle-mine')!.versions[0]!.data!;
     const said = ['ImageId', 'IamInstanceProfile.Name', 'SecurityGroupId.1', 'SecurityGroupId.2'];
     assert.deepEqual(
@@ -92,7 +92,7 @@ describe('a pool whose settings say ec2', () => {
     assert.match(script, /^heddle worker --runner ec2$/m);
   });
 
-  it('runs one instance of the first type, tagged as theirs, and ends it with its runner', async () => {
+  it('launches one instance of the first type, tagged, and terminates it with its runner', async () => {
     const { runner_ids } = await started.pool.provision(LARGE);
     const [id] = runner_ids;
     await eventually(async () => (await stateOf(id!)) === 'created m7i.large ec2', 'it is launched', DEADLINE_MS);
@@ -105,7 +105,7 @@ describe('a pool whose settings say ec2', () => {
     await eventually(() => ec2.alive().length === 0, 'its instance is ended', DEADLINE_MS);
   });
 
-  it('launches several as a fleet over the subnets, and no more than they allow', async () => {
+  it('launches several as a fleet over the subnets, within the limit', async () => {
     const { runner_ids, left_out } = await started.pool.provision({ ...LARGE, usage_class: 'spot', count: 9 });
     assert.deepEqual([runner_ids.length, left_out], [4, 5]);
     await eventually(() => ec2.alive().length === 4, 'they are launched', DEADLINE_MS);
@@ -117,7 +117,7 @@ describe('a pool whose settings say ec2', () => {
     await eventually(() => ec2.alive().length === 0, 'their instances are ended', DEADLINE_MS);
   });
 
-  it('ends what runs under their tag and belongs to nobody, and nothing of another pool', async () => {
+  it('terminates orphaned instances with its tag, and none of another pool', async () => {
     const stray = ec2.plant({ [POOL_TAG]: 'mine', [BATCH_TAG]: newId() });
     const other = ec2.plant({ [POOL_TAG]: 'other', [BATCH_TAG]: newId() });
     for (const instance of [stray, other]) instance.state = 'running';

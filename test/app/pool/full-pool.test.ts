@@ -12,7 +12,7 @@ describe('a pool that is full of idle runners of one class', () => {
   });
   after(() => heddle.close());
 
-  it('makes room for a task that wants another one', async () => {
+  it('evicts one for a task that needs another class', async () => {
     const [idle] = await heddle.runners('idle', 1);
     const id = await heddle.submit('big', 'pool-quick', 1, { resource_class: 'xlarge' });
     assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 1 });

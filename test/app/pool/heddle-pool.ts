@@ -1,4 +1,4 @@
-/** `heddle server` with runners that are `heddle worker` processes, and what can be seen of them from outside. */
+/** Runs `heddle server` with `heddle worker` processes as runners, and observes them from outside. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -37,7 +37,7 @@ export class HeddlePool {
     return pool;
   }
 
-  /** Starts a server, and speaks to that one from now on. */
+  /** Starts a server, and uses it from now on. */
   async start(environment: Environment = {}, args: readonly string[] = ['server']): Promise<HeddleProcess> {
     const own = { WORKER_LOOP_INTERVAL_MS: '100', HEDDLE_POOL_PULSE_SECS: '0.5', HEDDLE_POOL_FRESH_SECS: '8' };
     const database = args[0] === 'server' ? { DATABASE_URL: this.databaseUrl } : {};
@@ -58,7 +58,7 @@ export class HeddlePool {
     return this.client.pool.provision({ requirements: { resource_class: 'large', count } });
   }
 
-  /** Submits a task that needs `count` runners; returns its id. */
+  /** Submits a task that needs `count` runners; returns its ID. */
   async submit(
     name: string,
     kind: 'pool-quick' | 'pool-patient' | 'pool-stubborn' | 'pool-gang',
@@ -87,7 +87,7 @@ export class HeddlePool {
     writeFileSync(join(this.data.path, `go-${name}`), '');
   }
 
-  /** What ran so far. */
+  /** The tasks that ran so far. */
   get runs(): Run[] {
     const path = join(this.data.path, 'runs.jsonl');
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -102,7 +102,7 @@ export class HeddlePool {
     return eventually(found, `attempt ${attempt} of ${name} runs`, DEADLINE_MS);
   }
 
-  /** Runners in this state, once there are so many. */
+  /** Waits until there are as many runners in this state, and returns them. */
   runners(state: RunnerDto['state'], count: number): Promise<RunnerDto[]> {
     return eventually(
       async () => {
@@ -114,7 +114,7 @@ export class HeddlePool {
     );
   }
 
-  /** Process numbers of runners that live. */
+  /** PIDs of live runners. */
   get processes(): number[] {
     const records = this.#records;
     return records.ids().flatMap((id) => {

@@ -4,14 +4,14 @@ import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../support/eventually.ts';
 import { DEADLINE_MS, HeddlePool } from './heddle-pool.ts';
 
-describe('runners that are processes of this machine', () => {
+describe('runners that are processes on this machine', () => {
   let heddle: HeddlePool;
   before(async () => {
     heddle = await HeddlePool.open();
   });
   after(() => heddle.close());
 
-  it('are launched by hand, run a task each, and are picked up again', async () => {
+  it('are provisioned, run a task each, and are reused', async () => {
     await heddle.provision(2);
     const idle = await heddle.runners('idle', 2);
     const pids = idle.map(({ id }) => heddle.processOf(id));
@@ -27,7 +27,7 @@ describe('runners that are processes of this machine', () => {
     assert.deepEqual(used.map(({ id }) => id).sort(), idle.map(({ id }) => id).sort());
   });
 
-  it('come together for a task that needs several, which runs on the first and knows all', async () => {
+  it('start together for a task that needs several, which runs on the first and lists all', async () => {
     const id = await heddle.submit('gang', 'pool-quick', 2);
     assert.deepEqual(await heddle.ended(id), { status: 'Success', attempt: 1 });
     const { runners } = await heddle.run('gang');
@@ -37,7 +37,7 @@ describe('runners that are processes of this machine', () => {
     );
   });
 
-  it('hand their task to another where they are killed in the middle of it', async () => {
+  it('give their task to another one if they are killed', async () => {
     const id = await heddle.submit('unlucky', 'pool-patient');
     const { pid } = await heddle.run('unlucky');
     process.kill(pid, 'SIGKILL');
@@ -49,7 +49,7 @@ describe('runners that are processes of this machine', () => {
     assert.ok(reasons.includes('its process ended (signal SIGKILL)'), reasons.join('; '));
   });
 
-  it('are launched for a task where there is none, and end with their server', async () => {
+  it('are launched for a task if there is none, and end with their server', async () => {
     const pids = heddle.processes;
     assert.equal(await heddle.server.end('SIGTERM'), 0);
     assert.ok(pids.length > 0);
@@ -62,7 +62,7 @@ describe('runners that are processes of this machine', () => {
     await heddle.runners('idle', 1);
   });
 
-  it('outlive a server that is killed: the next one goes on with them', async () => {
+  it('survive a killed server: the next one continues with them', async () => {
     const [runner] = await heddle.runners('idle', 1);
     const pid = heddle.processOf(runner!.id);
     await heddle.server.end('SIGKILL');
@@ -73,7 +73,7 @@ describe('runners that are processes of this machine', () => {
     assert.deepEqual(heddle.processes, []);
   });
 
-  it('hand back what they run, and end, when they are told to stop', async () => {
+  it('hand back their task and end when they are stopped', async () => {
     await heddle.start();
     const id = await heddle.submit('stopped', 'pool-patient');
     const { pid } = await heddle.run('stopped');
@@ -85,7 +85,7 @@ describe('runners that are processes of this machine', () => {
     await eventually(() => !heddle.processes.includes(pid), 'its process has ended', DEADLINE_MS);
   });
 
-  it('are drained by hand once their task has ended, and ended by hand at once', async () => {
+  it('are drained after their task, and terminated at once', async () => {
     const id = await heddle.submit('drained', 'pool-patient');
     const { pid } = await heddle.run('drained');
     const [running] = await heddle.runners('running', 1);
@@ -105,8 +105,8 @@ describe('runners that are processes of this machine', () => {
   });
 });
 
-describe('runners that nobody needs', () => {
-  it('age out, and what was used often enough is replaced', async (t) => {
+describe('unused runners', () => {
+  it('time out, and used-up ones are replaced', async (t) => {
     const heddle = await HeddlePool.open({ HEDDLE_POOL_IDLE_SECS: '1', HEDDLE_POOL_MAX_USES: '1' });
     t.after(() => heddle.close());
     await heddle.provision(2);
@@ -131,7 +131,7 @@ describe('runners that nobody needs', () => {
   });
 });
 
-describe('a runner whose handler goes on after its task has timed out', () => {
+describe('a runner whose handler continues after the timeout of its task', () => {
   it('takes no other task, and ends with the handler', async (t) => {
     const heddle = await HeddlePool.open({ HEDDLE_POOL_MAX_RUNNERS: '1' });
     t.after(() => heddle.close());
@@ -146,7 +146,7 @@ describe('a runner whose handler goes on after its task has timed out', () => {
   });
 });
 
-describe('runners whose machine loses its Heddle', () => {
+describe('runners on a machine that loses its server', () => {
   it('end by themselves when the database is gone', async (t) => {
     const heddle = new HeddlePool('');
     t.after(() => heddle.close());

@@ -30,7 +30,7 @@ function faultsOf(environment: Environment): readonly string[] {
 }
 
 describe('the settings of the runner pool', () => {
-  it('have the defaults that the documentation states', () => {
+  it('have the documented defaults', () => {
     const policy = poolPolicyOf(load({}));
     assert.deepEqual(policy, {
       classes: DEFAULT_RESOURCE_CLASSES,
@@ -61,7 +61,7 @@ describe('the settings of the runner pool', () => {
     assert.equal(poolPolicyOf(load({ HEDDLE_POOL_PROVIDER: 'none' })).max_runners, 100);
   });
 
-  it('are read in every form: short, JSON, a file, the configuration file', () => {
+  it('are accepted in every form: short, JSON, a file, the configuration file', () => {
     const classes = [{ name: 'tiny', cpu: 1, memory_mib: 512 }];
     const path = join(directory, 'classes.json');
     writeFileSync(path, JSON.stringify(classes));
@@ -88,7 +88,7 @@ describe('the settings of the runner pool', () => {
     ]);
   });
 
-  it('describe launches on EC2, and keep the environment of runners to themselves', () => {
+  it('describe launches on EC2, and do not show the environment of runners', () => {
     const loaded = loadConfiguration({
       flags: {},
       environment: {

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 
 import { HeddlePool } from './heddle-pool.ts';
 
-describe('runners that are found through queues', () => {
+describe('runners found through queues', () => {
   for (const backend of ['sqs-classic', 'sqs-sharded']) {
-    it(`serve tasks one after the other, by ${backend}`, async (t) => {
+    it(`run tasks one after the other, by ${backend}`, async (t) => {
       const heddle = await HeddlePool.open({
         HEDDLE_POOL_BACKEND: backend,
         HEDDLE_POOL_REQUEUE_DELAY_SECS: '0.2',

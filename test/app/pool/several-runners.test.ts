@@ -6,14 +6,14 @@ import { DEADLINE_MS, HeddlePool } from './heddle-pool.ts';
 
 const requirements = (count: number) => ({ resource_class: 'large', count });
 
-describe('several runners of a holder, or of a task', () => {
+describe('several runners of a hold or a task', () => {
   let heddle: HeddlePool;
   before(async () => {
     heddle = await HeddlePool.open({ HEDDLE_POOL_MAX_RUNNERS: '3' });
   });
   after(() => heddle.close());
 
-  it('stay together where one of them is killed, until the hold is released', async () => {
+  it('stay together if one of them is killed, until the hold is released', async () => {
     const { pool } = heddle.client;
     const first = await pool.hold({ requirements: requirements(3), holder: 'first', wait_secs: 60 });
     assert.equal(first.state, 'granted');
@@ -43,7 +43,7 @@ describe('several runners of a holder, or of a task', () => {
     for (const { id } of others) await pool.letGo(id);
   });
 
-  it('are lost to a task one by one: its handler hears of it, and goes on as it sees fit', async () => {
+  it('are lost to a task one by one: its handler is notified and may continue', async () => {
     const id = await heddle.submit('pair', 'pool-gang', 2);
     const { pid, runners } = await heddle.run('pair');
     const live = await heddle.runners('running', 2);

@@ -35,7 +35,7 @@ describe('the policy of the pool', () => {
     await opened.database.query({ name: 'test.empty_policy', text: 'truncate runner_class' });
   });
 
-  /** A runner of a machine that has no settings but where the database is. */
+  /** A runner on a machine without settings other than the database. */
   async function launch(resource_class: string): Promise<string> {
     const store = openRunnerStore(opened.database);
     const [id, batchId] = [newId(), newId()];
@@ -54,7 +54,7 @@ describe('the policy of the pool', () => {
     return id;
   }
 
-  it('is that of the server for a runner whose own settings are others', async () => {
+  it('of the server applies to a runner with different settings', async () => {
     await settle(SERVER);
     const store = openRunnerStore(opened.database);
     const id = await launch('small');
@@ -82,7 +82,7 @@ describe('the policy of the pool', () => {
     assert.deepEqual([classes, times.max_uses, times.pulse_ms], [SMALL, 1, 2_000]);
   });
 
-  it('has one row for each class: what a class says itself goes before what the pool says', async () => {
+  it('has one row per class, in which settings of the class take precedence', async () => {
     const tiny = { name: 'tiny', cpu: 1, memory_mib: 512, idle_secs: 5, max_uses: 1 };
     const own = { ...SERVER, HEDDLE_POOL_CLASSES: JSON.stringify([...SMALL, tiny]), HEDDLE_POOL_MAX_USES: '2' };
     await settle(own);
@@ -108,7 +108,7 @@ describe('the policy of the pool', () => {
     assert.equal(lines.length, 1, 'other times of one class are another policy');
   });
 
-  it('is what the server that started last says, which is told where it is something else', async () => {
+  it('is that of the server that started last, which logs a change', async () => {
     await settle(SERVER);
     await settle(SERVER);
     assert.deepEqual(lines, []);
@@ -120,14 +120,14 @@ describe('the policy of the pool', () => {
     assert.ok((await readPolicy(opened.database, settingsOf({}))).classes.some(({ name }) => name === '16xl'));
   });
 
-  it('is read, not written, by a server that leaves launching to others', async () => {
+  it('is read, not written, by a server that does not launch runners', async () => {
     await settle(SERVER);
     const { classes, times } = await settle({ HEDDLE_POOL_PROVIDER: 'none' });
     assert.deepEqual([classes, times.idle_ms], [SMALL, 20_000]);
     assert.deepEqual(lines, []);
   });
 
-  it('is that of the first process where no server has said anything yet', async () => {
+  it('is that of the first process if no server has written one', async () => {
     const own = settingsOf({ HEDDLE_POOL_IDLE_SECS: '7' });
     assert.equal((await readPolicy(opened.database, own)).times.idle_ms, 7_000);
     assert.equal((await readPolicy(opened.database, settingsOf({}))).times.idle_ms, 7_000);

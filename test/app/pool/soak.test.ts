@@ -59,7 +59,7 @@ describe(`several servers with one database and one machine, killed at random (H
     }
   }
 
-  it('serves every request in the end, holds no runner twice and leaves nothing behind', async (t) => {
+  it('eventually serves every request, holds no runner twice and leaves nothing behind', async (t) => {
     const asked: string[] = [];
     const givenBack = new Set<string>();
     const giveBack = async (ids: readonly string[]): Promise<void> => {
@@ -75,7 +75,7 @@ describe(`several servers with one database and one machine, killed at random (H
       if (random.next() < 0.4) killRunner();
       kills += 1;
       await yard.checkHeld();
-      // Those who hold runners give them back; half of the runners are free by themselves.
+      // Holders release their runners; half of the runners become free by themselves.
       for (const { id } of await yard.store.granted(100)) if (random.next() < 0.5) await giveBack([id]);
     }
     t.diagnostic(`${asked.length} requests, ${kills} rounds of kills`);
@@ -89,12 +89,12 @@ describe(`several servers with one database and one machine, killed at random (H
       'every request was served',
       SERVED_MS,
     );
-    const begun = yard.begun();
+    const started = yard.started();
     for (const id of asked) {
       const request = await yard.store.request(id);
       assert.equal(request?.state, 'ended', id);
-      // Of one that ended while it waited for a runner in place of a killed one, it is not known any more.
-      const wasServed = request.granted_at !== null || givenBack.has(id) || begun.has(id);
+      // A request that ended while it waited for a replacement runner is no longer known.
+      const wasServed = request.granted_at !== null || givenBack.has(id) || started.has(id);
       assert.ok(wasServed, JSON.stringify(request));
     }
     await Promise.all(servers.map((each) => each.kill()));

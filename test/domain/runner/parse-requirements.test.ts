@@ -65,9 +65,9 @@ const REFUSED: readonly { value: unknown; fault: RegExp }[] = [
   { value: {}, fault: /^requirements\.resource_class: is required$/ },
   {
     value: { resource_class: 'gigantic' },
-    fault: /^requirements\.resource_class: .*"gigantic"; known are large, xlarge, 2xl, 4xl, 8xl, 12xl, 16xl$/,
+    fault: /^requirements\.resource_class: .*"gigantic"; known classes: large, xlarge, 2xl, 4xl, 8xl, 12xl, 16xl$/,
   },
-  { value: { resource_class: 'xlrage' }, fault: /known are large, .*; did you mean "xlarge"\?$/ },
+  { value: { resource_class: 'xlrage' }, fault: /known classes: large, .*; did you mean "xlarge"\?$/ },
   { value: { resource_class: 7 }, fault: /resource_class: must be a string, not 7$/ },
   { value: { resource_class: 'large', usage_class: 'Spot' }, fault: /usage_class: .*did you mean "spot"\?$/ },
   { value: { resource_class: 'large', cpus: 2 }, fault: /cpus: is not a known member; did you mean "cpu"\?$/ },
@@ -92,7 +92,7 @@ const REFUSED: readonly { value: unknown; fault: RegExp }[] = [
   { value: { resource_class: 'large', memory: true }, fault: /memory: must be an amount .* not true$/ },
   {
     value: { resource_class: 'large', memory: '4GiB', memory_mib: 4096 },
-    fault: /memory: says the same as memory_mib; leave out one of the two$/,
+    fault: /memory: must not be combined with memory_mib; remove one of the two$/,
   },
   { value: { resource_class: 'large', count: 0 }, fault: /count: must be between 1 and 1000, not 0$/ },
   { value: { resource_class: 'large', count: 1001 }, fault: /count: must be between 1 and 1000, not 1001$/ },

@@ -17,17 +17,14 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     return (await submitTasks(bench.engine, [needy(extra)])).tasks[0]!.id;
   }
 
-  test('it is said from the request to the runner', async () => {
+  test('is explained from the request to the runner', async () => {
     const first = await submit();
     const second = await submit({ requirements: { ...LARGE, count: 2, cpu: 2 } });
-    assert.match(
-      (await explained(first)).summary,
-      /a manager is about to ask the pool for; where that does not happen/,
-    );
+    assert.match((await explained(first)).summary, /a manager will request from the pool shortly\. If this persists/);
     await pass(bench);
     assert.equal(
       (await explained(first)).summary,
-      'It waits for a runner of the class large (on-demand): it is next, none is being launched. `heddle pool status` says what holds launches back.',
+      'It waits for a runner of the class large (on-demand): it is next, none is being launched. `heddle pool status` shows what holds launches back.',
     );
     await bench.rows(
       `update runner_request set exhaustion = 0, reason = 'there are no m7i.large now' where task_id = $1`,
@@ -41,8 +38,8 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     const waits = await explained(second);
     assert.equal(
       waits.summary,
-      'It waits for 2 runners at once of the class large (on-demand, at least 2 processors): 1 request comes first, ' +
-        'none of the class is idle, 1 is being launched; the last launch failed: there are no m7i.large now.',
+      'It waits for 2 runners of the class large (on-demand, at least 2 processors): 1 request is ahead, ' +
+        'no runner of the class is idle, 1 is being launched; the last launch failed: there are no m7i.large now.',
     );
     const [obstacle] = waits.obstacles;
     assert.ok(obstacle?.type === 'runner');
@@ -59,17 +56,17 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     );
     const [runner] = await grant(bench, first, false);
     const granted = await explained(first);
-    assert.equal(granted.summary, `Runner ${runner!.number} was claimed for it and is about to begin.`);
+    assert.equal(granted.summary, `Runner ${runner!.number} was claimed for it and is about to start.`);
     assert.ok(granted.obstacles[0]?.type === 'runner');
     assert.deepEqual(granted.obstacles[0].runners, [{ ...runner, running: false }]);
     await endRunner(bench, runner!, 'unconfirmed');
     assert.match((await explained(first)).summary, /^It waits for a runner/);
   });
 
-  test('behind a rule, the rule comes first', async () => {
+  test('behind a concurrency rule, the rule is explained first', async () => {
     const rule = { type: 'concurrency' as const, matcher: { kind: 'ruled', fields: [] }, max: 1 };
     await submitTasks(bench.engine, [newTask({ kind: 'ruled' })]);
-    // Tasks of the kind are counted from the first rule on.
+    // Tasks of the kind are counted from its first rule on.
     const id = await submit({ kind: 'ruled', rules: [rule] });
     assert.equal((await claimKind(bench.engine, 'ruled')).length, 1);
     await pass(bench);
@@ -81,15 +78,15 @@ describe('why a task that needs a runner is not running', { concurrency: false }
     assert.ok(obstacles[1]?.type === 'runner' && obstacles[1].stage === 'held_back');
   });
 
-  test('after one that waits for its runner under the same rule', async () => {
+  test('after a task that waits for its runner under the same rule', async () => {
     const rule = { type: 'concurrency' as const, matcher: { kind: 'queue', fields: [] }, max: 1 };
     await submit({ kind: 'queue', rules: [rule] });
     const id = await submit({ kind: 'queue', rules: [rule] });
     await pass(bench);
-    assert.match((await explained(id)).summary, /and asks for it when a rule lets it/);
+    assert.match((await explained(id)).summary, /but a concurrency rule is at its limit/);
   });
 
-  test('paused, delayed or after a parent, it is not about runners', async () => {
+  test('paused, delayed or behind a parent, runners are not mentioned', async () => {
     const paused = await submit();
     await bench.engine.pause([paused]);
     const delayed = await submit({ delay_ms: 60_000 });

@@ -33,11 +33,11 @@ const TIMES: PoolTimes = {
   patience_ms: 10_000,
 };
 
-/** A manager whose desk is the pool's store; no pool runs beside it, and runners are only made by tests. */
+/** A manager whose broker is the store of the pool; no pool runs, and tests create runners themselves. */
 export interface RunnerBench extends Bench {
-  /** Every demand that the manager sent, in order. */
+  /** Every demand of the manager, in order. */
   asked: TaskDemand[];
-  /** What the desk failed of; the manager goes on without it. */
+  /** Error to be thrown by the broker; the manager continues without it. */
   failures: unknown[];
   store: RunnerStore;
   rows: <Row extends object>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
@@ -96,7 +96,7 @@ export async function pass({ manager, failures }: RunnerBench): Promise<void> {
   assert.deepEqual(failures, []);
 }
 
-/** Makes a runner that is idle. */
+/** Creates an idle runner. */
 export async function addRunner({ rows }: RunnerBench): Promise<TestRunner> {
   const id = newId();
   const [type] = await rows<{ id: number }>(
@@ -113,7 +113,7 @@ export async function addRunner({ rows }: RunnerBench): Promise<TestRunner> {
   return runner!;
 }
 
-/** Grants new runners, which confirm at once, to what a task waits for; the lowest number first. */
+/** Grants new runners, which confirm at once, to the request of a task; the lowest number first. */
 export async function grant(bench: RunnerBench, taskId: string, confirms = true): Promise<TestRunner[]> {
   const { rows, store } = bench;
   const [request] = await rows<{ id: string; count: number }>(
@@ -133,18 +133,18 @@ export async function grant(bench: RunnerBench, taskId: string, confirms = true)
   return runners;
 }
 
-/** Ends a runner, whatever it does. */
+/** Ends a runner, even if it is working. */
 export async function endRunner({ store }: RunnerBench, { id }: TestRunner, reason: string): Promise<void> {
   assert.equal(await store.terminate([id], reason), 1);
 }
 
-/** As an agent whose task is over does; the runner ends, so that nobody else gets it. */
+/** Releases a runner like an agent after its task; the runner ends, so that no other task gets it. */
 export async function releaseRunner({ store }: RunnerBench, { id }: TestRunner): Promise<void> {
   await store.drain([id], 'drained');
   assert.ok(await store.release(id, null));
 }
 
-/** Lets go of what is held for tasks that are over. */
+/** Releases runners of tasks that have ended. */
 export async function releaseOver({ store }: RunnerBench): Promise<void> {
   await store.sweep(1_000, []);
 }

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => bench.engine.close());
 
-test('a generator makes tasks that need runners; their handlers know which runners they have', async () => {
+test('a generator creates tasks that need runners; their handlers receive their runners', async () => {
   const { engine } = bench;
   const seen: (readonly KindRunner[])[] = [];
   const crunch = defineKind({

@@ -16,7 +16,7 @@ import {
   type RunnerBench,
 } from './fixture.ts';
 
-/** Of those that have asked for a runner. */
+/** Lane of tasks with a runner request. */
 const ASKED_LANE = -2_147_483_647;
 
 describe('tasks that need runners', { concurrency: false }, () => {
@@ -25,7 +25,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     bench = await newRunnerBench();
   });
   beforeEach(async () => {
-    // Every test has the lanes to itself.
+    // Every test starts with empty lanes.
     await bench.rows('delete from ready where lane < 0');
     await bench.rows('delete from blocked where lane < 0');
     await bench.rows('update runner_request set state = 2, ended_at = now() where state < 2');
@@ -43,7 +43,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     return tasks[0]!.id;
   }
 
-  test('nobody claims one from the lane of its kind, nor from that of those without a runner', async () => {
+  test('cannot be claimed from the lane of their kind, nor from the lane of tasks without a runner', async () => {
     const id = await submitOne();
     assert.deepEqual(await lanesOf(id), [-1]);
     assert.deepEqual(await claimKind(bench.engine), []);
@@ -61,7 +61,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal(await stateOf(id), 'pending');
   });
 
-  test('is asked for once, run on the runner that it got, and told which runners it has', async () => {
+  test('get one request, run on their runner, and receive the list of their runners', async () => {
     const id = await submitOne({ requirements: { ...LARGE, count: 2 }, metadata: { tenant: 'acme' } });
     await pass(bench);
     await pass(bench);
@@ -97,7 +97,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual([await stateOf(id), bench.asked.length, await lanesOf(id)], ['succeeded', 1, []]);
   });
 
-  test('reports and claims at one go', async () => {
+  test('report and claim in one call', async () => {
     const [first, second] = [await submitOne(), await submitOne()];
     await pass(bench);
     const [runner] = await grant(bench, first);
@@ -110,7 +110,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual([outcomes[0]!.result, claimed[0]?.id, claimed[0]?.runners?.length], ['applied', second, 1]);
   });
 
-  test('wakes the manager, and whoever waits in the lane of a runner', async () => {
+  test('wake the manager, and workers that wait in the lane of a runner', async () => {
     let woken = 0;
     const unsubscribe = bench.engine.onReady(['runners'], () => (woken += 1));
     await new Promise((resolve) => setImmediate(resolve));
@@ -120,7 +120,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     unsubscribe();
   });
 
-  test('a failure with a retry left asks anew, for the next attempt', async () => {
+  test('a failure with a retry left requests a runner for the next attempt', async () => {
     const id = await submitOne({ retry: { max_attempts: 2, base_ms: 0, factor: 1, max_ms: 0, jitter: 0 } });
     await pass(bench);
     const [runner] = await grant(bench, id);
@@ -137,7 +137,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal(new Set(bench.asked.map(({ id: request }) => request)).size, 2);
   });
 
-  test('one that is retried after it failed asks anew', async () => {
+  test('a task retried after its failure requests a runner again', async () => {
     const id = await submitOne();
     await pass(bench);
     const [runner] = await grant(bench, id);
@@ -151,7 +151,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
   });
 
   for (const verb of ['cancel', 'pause'] as const) {
-    test(`${verb} while it waits: its request ends, its ready row goes`, async () => {
+    test(`${verb} while it waits: its request ends, and its ready row is deleted`, async () => {
       const id = await submitOne();
       await pass(bench);
       await bench.engine[verb]([id]);
@@ -168,7 +168,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
       assert.equal((await claimAt(bench.engine, runner!)).length, 1);
     });
 
-    test(`${verb} while it holds a runner that has not begun: the runner is let go of`, async () => {
+    test(`${verb} while it holds a runner that has not started: the runner is released`, async () => {
       const id = await submitOne();
       await pass(bench);
       const [runner] = await grant(bench, id);
@@ -180,7 +180,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     });
   }
 
-  test('paused and resumed while it waits, before anybody looked: its rows are one again, and it runs once', async () => {
+  test('paused and resumed while it waits, before a pass: its rows become one again, and it runs once', async () => {
     const id = await submitOne();
     await pass(bench);
     assert.deepEqual(await lanesOf(id), [ASKED_LANE]);
@@ -196,7 +196,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal((await claimAt(bench.engine, runner!)).length, 1);
   });
 
-  test('one that stands aside for a request that is not there any more asks anew', async () => {
+  test('a task set aside for a deleted request requests a runner again', async () => {
     const id = await submitOne();
     await pass(bench);
     await bench.rows('delete from runner_request where task_id = $1', [id]);
@@ -208,7 +208,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal((await claimAt(bench.engine, runner!)).length, 1);
   });
 
-  test('paused and resumed while it has a runner: the second ready row is in nobody’s way', async () => {
+  test('paused and resumed while it has a runner: the second ready row is harmless', async () => {
     const id = await submitOne();
     await pass(bench);
     const [runner] = await grant(bench, id);
@@ -224,7 +224,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual([task?.id, task?.attempt], [id, 1]);
   });
 
-  test('the wait for a runner counts towards no timeout', async () => {
+  test('the wait for a runner does not count towards a timeout', async () => {
     const id = await submitOne({ timeout_secs: 1, deadline_basis: 'start' });
     await pass(bench);
     await bench.rows(
@@ -244,7 +244,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal(await stateOf(claimed!.id), 'timed_out');
   });
 
-  test('an attempt whose runner is lost begins anew, on another one', async () => {
+  test('an attempt whose runner is lost is requeued for another one', async () => {
     const id = await submitOne();
     await pass(bench);
     const [runner] = await grant(bench, id);
@@ -263,7 +263,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal(await stateOf(id), 'succeeded');
   });
 
-  test('a runner that is lost before its task has begun: the request waits again, and is granted once more', async () => {
+  test('a runner lost before its task started: the request waits again, and is granted again', async () => {
     const id = await submitOne();
     await pass(bench);
     const [runner] = await grant(bench, id);
@@ -275,7 +275,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal((await claimAt(bench.engine, next!))[0]?.attempt, 1);
   });
 
-  test('a task that loses every runner is given up in the end', async () => {
+  test('a task that loses every runner fails in the end', async () => {
     const id = await submitOne();
     await bench.rows('update task set attempt = 9 where id = $1', [id]);
     await pass(bench);
@@ -285,10 +285,10 @@ describe('tasks that need runners', { concurrency: false }, () => {
     await pass(bench);
     const task = await bench.engine.getTask(id);
     assert.equal(task?.state, 'failed');
-    assert.match(task.failure_reason!, /its runner was lost at attempt 10 \(lost\), and it is not tried again/);
+    assert.match(task.failure_reason!, /its runner was lost in attempt 10 \(lost\), and no attempts are left/);
   });
 
-  test('a spot runner that is taken away: the task begins anew at once, and asks for one on demand', async () => {
+  test('an interrupted spot runner: the task is requeued at once, for an on-demand runner', async () => {
     const id = await submitOne({ requirements: { ...LARGE, usage_class: 'spot' } });
     await pass(bench);
     const [runner] = await grant(bench, id);
@@ -312,7 +312,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual(row, { state: 4, reason: 'interrupted' });
   });
 
-  test('a spot runner whose agent hands its task back before anybody looks: the same', async () => {
+  test('a spot runner whose agent hands its task back before a pass: the same', async () => {
     const id = await submitOne({ requirements: { ...LARGE, usage_class: 'spot' } });
     await pass(bench);
     const [runner] = await grant(bench, id);
@@ -330,7 +330,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     );
   });
 
-  test('a canceled attempt on a lost runner gives its slot back at once', async () => {
+  test('a canceled attempt on a lost runner releases its slot at once', async () => {
     const rule = { type: 'concurrency' as const, matcher: { kind: 'slotted', fields: [] }, max: 1 };
     const id = await submitOne({ kind: 'slotted', rules: [rule] });
     await pass(bench);
@@ -345,7 +345,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal(used, 0);
   });
 
-  test('rows in the lane of a runner that is not theirs wait for another one', async () => {
+  test("ready rows in the lane of another task's runner wait for another one", async () => {
     const id = await submitOne();
     const stranger = await addRunner(bench);
     await bench.rows('update ready set lane = $2 where task_id = $1', [id, -stranger.number]);
@@ -353,7 +353,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual([await lanesOf(id), bench.asked.length], [[ASKED_LANE], 1]);
   });
 
-  test('with a dedupe strategy, a second one is not made', async () => {
+  test('with a dedupe strategy, no duplicate is created', async () => {
     const dedupe = [{ kind: 'same', states: ['pending' as const], fields: ['n'] }];
     const [first, second] = [
       needy({ kind: 'same', metadata: { n: 1 }, dedupe }),
@@ -366,7 +366,7 @@ describe('tasks that need runners', { concurrency: false }, () => {
     assert.equal(bench.asked.length, 1);
   });
 
-  test('with a dependency, it asks when its turn has come', async () => {
+  test('with a dependency, a runner is requested once it is satisfied', async () => {
     const { tasks } = await submitTasks(bench.engine, [
       newTask({ kind: 'parent' }),
       needy({ dependencies: [{ index: 0, requires_success: true }] }),

@@ -6,10 +6,10 @@ import { submitTasks } from '../fixture.ts';
 import { endRunner, grant, claimAt, needy, newRunnerBench, pass, type RunnerBench } from './fixture.ts';
 
 const TASKS = 10_000;
-/** As step 7 asks. */
+/** As many as step 7 requires. */
 const SET = 500;
 
-/** The database, with how often each statement ran. */
+/** A database that counts the executions of each statement. */
 function counted(database: Database, counts: Map<string, number>): Database {
   return {
     query: (statement, values) => {
@@ -30,7 +30,7 @@ const READ: Statement = {
     where relname in ('ready', 'runner_request', 'task', 'task_spec', 'workflow')`,
 };
 
-/** Rows that a look for demand reads: of tables that it reads from end to end, and by indexes. */
+/** Rows read by a demand query: by sequential scans and by indexes. */
 function readBy({ engine }: RunnerBench): Promise<{ whole: number; indexed: number }> {
   return engine.transaction(async (inner, tx) => {
     const count = async () => (await tx.query<{ whole: number; indexed: number }>(READ))[0]!;
@@ -41,7 +41,7 @@ function readBy({ engine }: RunnerBench): Promise<{ whole: number; indexed: numb
   });
 }
 
-test('ten thousand tasks ask in sets, each once; a pass after that asks nothing and looks at none of them', async () => {
+test('ten thousand tasks request runners in sets, each once; the next pass reads none of them', async () => {
   const counts = new Map<string, number>();
   const bench = await newRunnerBench((database) => counted(database, counts));
   const { tasks } = await submitTasks(
@@ -50,7 +50,7 @@ test('ten thousand tasks ask in sets, each once; a pass after that asks nothing 
   );
   counts.clear();
   await pass(bench);
-  // One run stops at its bound of twenty sets, and the next one goes on.
+  // One run stops at its limit of twenty sets, and the next one continues.
   await pass(bench);
   assert.equal(bench.asked.length, TASKS);
   assert.equal(new Set(bench.asked.map(({ task_id }) => task_id)).size, TASKS);
@@ -66,7 +66,7 @@ test('ten thousand tasks ask in sets, each once; a pass after that asks nothing 
   assert.equal(whole, 0);
   assert.ok(indexed < 100, `it read ${indexed} rows`);
 
-  // Many that lost their runners at once are taken back in one set.
+  // Tasks that lost their runners at the same time are requeued in one set.
   const lost = tasks.slice(0, 20);
   for (const { id } of lost) {
     const [runner] = await grant(bench, id);

@@ -19,7 +19,7 @@ import {
 
 const limit = (kind: string, max: number): Rule => ({ type: 'concurrency', matcher: { kind, fields: [] }, max });
 
-describe('rules of tasks that need runners', { concurrency: false }, () => {
+describe('concurrency rules of tasks that need runners', { concurrency: false }, () => {
   let bench: RunnerBench;
   before(async () => {
     bench = await newRunnerBench();
@@ -36,7 +36,7 @@ describe('rules of tasks that need runners', { concurrency: false }, () => {
   const askedFor = (ids: readonly string[]): string[] =>
     bench.asked.filter(({ task_id }) => ids.includes(task_id)).map(({ task_id }) => task_id);
 
-  /** Runs what waits for a runner, one after the other; returns how many of them were asked for at once, at most. */
+  /** Runs tasks that wait for runners, one after the other; returns the maximum number of concurrent requests. */
   async function drainAll(ids: readonly string[]): Promise<number> {
     let most = 0;
     const done = new Set<string>();
@@ -65,7 +65,7 @@ describe('rules of tasks that need runners', { concurrency: false }, () => {
     return most;
   }
 
-  test('runners are asked for no more of them than a rule lets run', async () => {
+  test('no more runners are requested than a rule allows tasks to run', async () => {
     const ids = await submit('few', 7);
     await pass(bench);
     assert.deepEqual(askedFor(ids), ids.slice(0, 2));
@@ -78,7 +78,7 @@ describe('rules of tasks that need runners', { concurrency: false }, () => {
     assert.equal(askedFor(ids).length, 7);
   });
 
-  test('a rule on capacity counts what those that wait for runners will do', async () => {
+  test('a rule on capacity includes the work of tasks that wait for runners', async () => {
     const ids = await submit('work-left', 5, {
       type: 'capacity',
       matcher: { kind: 'work-left', fields: [] },
@@ -89,7 +89,7 @@ describe('rules of tasks that need runners', { concurrency: false }, () => {
     assert.equal(await drainAll(ids), 2);
   });
 
-  test('one that is canceled while it waits makes room for the next', async () => {
+  test('a task canceled while it waits lets the next one request a runner', async () => {
     const ids = await submit('canceled', 3, limit('canceled', 1));
     await pass(bench);
     assert.deepEqual(askedFor(ids), [ids[0]]);
@@ -100,7 +100,7 @@ describe('rules of tasks that need runners', { concurrency: false }, () => {
     assert.deepEqual(askedFor(ids), ids.slice(0, 2));
   });
 
-  test('a slot that somebody else took meanwhile: the task waits with its runner, and runs when it is free', async () => {
+  test('if another task takes the slot, the task waits with its runner and runs when the slot is free', async () => {
     const kind = 'raced';
     const [id] = await submit(kind, 1, limit(kind, 1));
     await pass(bench);
@@ -122,7 +122,7 @@ describe('rules of tasks that need runners', { concurrency: false }, () => {
     );
   });
 
-  test('blocked in the lane of a runner that is lost: it waits for another one', async () => {
+  test('a task blocked in the lane of a lost runner waits for another one', async () => {
     const kind = 'lost';
     const [id] = await submit(kind, 1, limit(kind, 1));
     await pass(bench);

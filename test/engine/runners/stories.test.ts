@@ -18,7 +18,7 @@ import {
   type TestRunner,
 } from './fixture.ts';
 
-/** What happens to some tasks that need runners, in any order; numbers pick among what there is. */
+/** Events of tasks that need runners, in any order; numbers choose their objects. */
 type Step =
   | { do: 'pass' | 'sweep' | 'claim' }
   | { do: 'grant' | 'succeed' | 'fail' | 'lose' | 'interrupt' | 'cancel' | 'pause' | 'resume' | 'retry'; at: number };
@@ -64,7 +64,7 @@ const shape: fc.Arbitrary<Shape> = fc.record({
 const LIMIT = 2;
 const TERMINAL = ['succeeded', 'failed', 'timed_out', 'partially_failed', 'canceled', 'disabled'];
 
-/** One story on a kind of its own. */
+/** One story on its own kind. */
 class Story {
   readonly #bench: RunnerBench;
   readonly #kind = `story-${newId()}`;
@@ -135,7 +135,7 @@ class Story {
     if (waiting.length > 0) this.#held.push(...(await grant(this.#bench, waiting[at % waiting.length]!)));
   }
 
-  /** Confirms runners that others gave back and that the pool handed on to this story's tasks. */
+  /** Confirms runners that were released and granted to tasks of this story. */
   async #meetHandedOver(): Promise<void> {
     const handed = await this.#bench.rows<TestRunner & { epoch: number }>(
       `select r.id, r.number, r.epoch from runner r join runner_request q on q.id = r.request_id
@@ -166,7 +166,7 @@ class Story {
       `select count(*) as n from task where id = any($1::uuid[]) and state = 3`,
       [this.ids],
     );
-    // Tasks without a rule may be above the limit; those with one never bring it there.
+    // Tasks without a rule may exceed the limit; those with one never do.
     assert.ok(row!.n <= LIMIT || all!.n > row!.n, `${row!.n} of ${all!.n} run`);
   }
 
@@ -186,11 +186,11 @@ class Story {
     if (runner === undefined) return;
     if (wholly) await this.#bench.store.terminate([runner.id], 'lost');
     else await this.#bench.store.drain([runner.id], 'interrupted');
-    // Its agent says nothing more.
+    // Its agent makes no more calls.
     for (const [id, claim] of this.#claims) if (claim.runner.id === runner.id) this.#claims.delete(id);
   }
 
-  /** Lets everything go on until all have ended. */
+  /** Lets everything continue until all tasks have ended. */
   async finish(): Promise<void> {
     const { engine, store } = this.#bench;
     await engine.resume(this.ids);
@@ -206,7 +206,7 @@ class Story {
       if (states.every((state) => TERMINAL.includes(state))) break;
     }
     await store.sweep(1_000, []);
-    // Hints of tasks that are over go with the next look.
+    // The next pass removes hints of tasks that have ended.
     await pass(this.#bench);
     for (const [index, state] of (await this.states()).entries()) {
       const explanation = await engine.explain(this.ids[index]!);
@@ -238,7 +238,7 @@ before(async () => {
 });
 after(() => bench.engine.close());
 
-test('whatever happens to tasks that need runners, each attempt runs once and all of them end', async () => {
+test('whatever happens to tasks that need runners, each attempt runs once and all tasks end', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(shape, { minLength: 1, maxLength: 5 }),

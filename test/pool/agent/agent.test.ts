@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { GrantedRunner, Orders } from '../../../src/pool/port/store.ts';
-import { RunnerAgent, type AgentLine, type RunnerAgentOptions } from '../../../src/pool/agent/agent.ts';
+import { RunnerAgent, type AgentConnection, type RunnerAgentOptions } from '../../../src/pool/agent/agent.ts';
 import { VirtualClock } from '../../../src/runtime/clock.ts';
 import { silentLogger } from '../../../src/runtime/log.ts';
 import { newId } from '../../../src/runtime/random.ts';
@@ -11,62 +11,62 @@ const ID = '018bcfe5-6800-7000-8000-00000000000a';
 const REQUEST = '018bcfe5-6800-7000-8000-00000000000b';
 const PULSE_MS = 5_000;
 
-/** A line that answers with the orders it is given, and notes what was said. */
-class FakeLine implements AgentLine {
+/** A connection that answers with preset orders and records calls. */
+class FakeConnection implements AgentConnection {
   orders: Orders | null;
-  readonly said: string[] = [];
+  readonly calls: string[] = [];
   down = false;
-  /** While set, words are done and their answers are lost. */
+  /** While set, calls are executed and their answers are lost. */
   answersLost = false;
   confirms = true;
-  /** Called at each sign of life, before it is answered. */
+  /** Called at each heartbeat, before the answer. */
   onPulse: () => void = () => undefined;
   onDrain: () => void = () => undefined;
-  /** Whether it is idle, so that a drain ends it at once. */
+  /** Whether the runner is idle, so that a drain ends it at once. */
   isEndedByDrain = false;
 
   constructor(orders: Orders | null) {
     this.orders = orders;
   }
 
-  register: AgentLine['register'] = () => this.#answer('register', () => this.orders);
-  pulse: AgentLine['pulse'] = () =>
+  register: AgentConnection['register'] = () => this.#answer('register', () => this.orders);
+  pulse: AgentConnection['pulse'] = () =>
     this.#answer('pulse', () => {
       this.onPulse();
       return this.orders;
     });
-  confirm: AgentLine['confirm'] = (_id, epoch) =>
+  confirm: AgentConnection['confirm'] = (_id, epoch) =>
     this.#answer(`confirm ${epoch}`, () => {
       if (this.confirms) this.orders = { ...this.orders!, state: 'running' };
       return this.confirms;
     });
-  release: AgentLine['release'] = (_id, epoch) =>
+  release: AgentConnection['release'] = (_id, epoch) =>
     this.#answer(`release ${epoch}`, () => {
       if (epoch === this.orders?.epoch) this.orders = { ...this.orders, state: 'idle', request_id: null };
       return true;
     });
-  drain: AgentLine['drain'] = (_ids, reason) =>
+  drain: AgentConnection['drain'] = (_ids, reason) =>
     this.#answer(`drain ${reason}`, () => {
       this.orders = this.isEndedByDrain ? null : { ...this.orders!, draining: true };
       this.onDrain();
       return 1;
     });
 
-  #answer<T>(word: string, act: () => T): Promise<T> {
-    this.said.push(word);
+  #answer<T>(name: string, act: () => T): Promise<T> {
+    this.calls.push(name);
     if (this.down) return Promise.reject(new Error('connection refused'));
     const answer = act();
     return this.answersLost ? Promise.reject(new Error('connection lost')) : Promise.resolve(answer);
   }
 }
 
-function ordersOf(words: Partial<Orders> = {}): Orders {
+function ordersOf(overrides: Partial<Orders> = {}): Orders {
   return {
     ...{ runner_id: ID, number: 7, state: 'idle', epoch: 0, request_id: null, task_id: null, ready: true, peers: [] },
     threshold: 1_700_000_300_000,
     draining: false,
     now: 1_700_000_000_000,
-    ...words,
+    ...overrides,
   };
 }
 
@@ -74,385 +74,385 @@ function peerOf(number: number, id = newId()): GrantedRunner {
   return { id, number, epoch: 2, instance_type: 'a.large', address: null };
 }
 
-function claimed(epoch: number, words: Partial<Orders> = {}): Orders {
-  return ordersOf({ state: 'claimed', epoch, request_id: REQUEST, ...words });
+function claimed(epoch: number, overrides: Partial<Orders> = {}): Orders {
+  return ordersOf({ state: 'claimed', epoch, request_id: REQUEST, ...overrides });
 }
 
 interface Scene {
   clock: VirtualClock;
-  line: FakeLine;
+  connection: FakeConnection;
   agent: RunnerAgent;
-  /** What its callbacks were told. */
-  told: string[];
+  /** Calls of the callbacks. */
+  events: string[];
 }
 
 function sceneOf(orders: Orders | null = ordersOf(), more: Partial<RunnerAgentOptions> = {}): Scene {
   const clock = new VirtualClock();
-  const line = new FakeLine(orders);
-  const told: string[] = [];
+  const connection = new FakeConnection(orders);
+  const events: string[] = [];
   const agent = new RunnerAgent({
-    line,
+    connection,
     registration: { runner_id: ID, batch_id: null, provider_id: 'i-1', address: null },
     clock,
     log: silentLogger,
     pulse_ms: PULSE_MS,
-    onClaimed: ({ epoch }) => void told.push(`claimed ${epoch}`),
-    onRevoked: (epoch) => void told.push(`revoked ${epoch}`),
-    onDraining: () => void told.push('draining'),
-    onEnd: (reason) => void told.push(`end: ${reason}`),
+    onClaimed: ({ epoch }) => void events.push(`claimed ${epoch}`),
+    onRevoked: (epoch) => void events.push(`revoked ${epoch}`),
+    onDraining: () => void events.push('draining'),
+    onEnd: (reason) => void events.push(`end: ${reason}`),
     ...more,
   });
   agent.start();
-  return { clock, line, agent, told };
+  return { clock, connection, agent, events };
 }
 
-/** Passes that follow each other at once, without time going by. */
+/** Runs passes that follow each other without advancing the clock. */
 async function settled(clock: VirtualClock): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await clock.advance(0);
+  for (let round = 0; round < 10; round += 1) await clock.advance(0);
 }
 
-test('it registers once, and then says every five seconds that it lives', async () => {
-  const { clock, line, agent } = sceneOf();
+test('it registers once, then sends a heartbeat every five seconds', async () => {
+  const { clock, connection, agent } = sceneOf();
   await settled(clock);
-  assert.deepEqual(line.said, ['register']);
+  assert.deepEqual(connection.calls, ['register']);
   await clock.advance(3 * PULSE_MS);
-  assert.deepEqual(line.said, ['register', 'pulse', 'pulse', 'pulse']);
+  assert.deepEqual(connection.calls, ['register', 'pulse', 'pulse', 'pulse']);
   await agent.stop();
 });
 
-test('a claim is confirmed before its work begins, once, and let go of with its epoch', async () => {
-  const { clock, line, agent, told } = sceneOf();
+test('a claim is confirmed once before its work starts, and released with its epoch', async () => {
+  const { clock, connection, agent, events } = sceneOf();
   await settled(clock);
-  line.orders = claimed(1);
+  connection.orders = claimed(1);
   agent.wake();
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'pulse', 'confirm 1']);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(connection.calls, ['register', 'pulse', 'confirm 1']);
+  assert.deepEqual(events, ['claimed 1']);
   assert.equal(agent.working, 1);
   await clock.advance(2 * PULSE_MS);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
   const finished = agent.finish(1);
   await settled(clock);
   await finished;
-  assert.deepEqual(line.said.slice(-2), ['release 1', 'pulse']);
+  assert.deepEqual(connection.calls.slice(-2), ['release 1', 'pulse']);
   assert.equal(agent.working, null);
   await agent.stop();
 });
 
-test('what it was handed at once after its release it confirms at once', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+test('a claim granted at its release is confirmed at once', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
-  line.onPulse = () => {
-    if (line.orders?.state === 'idle') line.orders = claimed(2);
+  connection.onPulse = () => {
+    if (connection.orders?.state === 'idle') connection.orders = claimed(2);
   };
   void agent.finish(1);
   await settled(clock);
-  assert.deepEqual(told, ['claimed 1', 'claimed 2']);
-  assert.deepEqual(line.said.slice(-3), ['release 1', 'pulse', 'confirm 2']);
+  assert.deepEqual(events, ['claimed 1', 'claimed 2']);
+  assert.deepEqual(connection.calls.slice(-3), ['release 1', 'pulse', 'confirm 2']);
   await agent.stop();
 });
 
-test('a claim that came with the first word is begun without a second one', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(4));
+test('a claim granted at registration starts without another heartbeat', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(4));
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'confirm 4']);
-  assert.deepEqual(told, ['claimed 4']);
+  assert.deepEqual(connection.calls, ['register', 'confirm 4']);
+  assert.deepEqual(events, ['claimed 4']);
   await agent.stop();
 });
 
-test('where the confirmation is refused, nothing begins, and newer orders are asked for at once', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
-  line.confirms = false;
-  line.onPulse = () => {
-    line.orders = ordersOf({ epoch: 1 });
+test('after a refused confirmation nothing starts, and newer orders are fetched at once', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
+  connection.confirms = false;
+  connection.onPulse = () => {
+    connection.orders = ordersOf({ epoch: 1 });
   };
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'confirm 1', 'pulse']);
-  assert.deepEqual(told, []);
+  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'pulse']);
+  assert.deepEqual(events, []);
   await agent.stop();
 });
 
-test('a confirmation that is refused again and again is not said without a pause', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
-  line.confirms = false;
+test('a confirmation that keeps being refused is not repeated without a pause', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
+  connection.confirms = false;
   await settled(clock);
-  assert.deepEqual(line.said, ['register', 'confirm 1', 'pulse', 'confirm 1']);
+  assert.deepEqual(connection.calls, ['register', 'confirm 1', 'pulse', 'confirm 1']);
   await clock.advance(2 * PULSE_MS);
-  assert.equal(line.said.length, 8);
-  assert.deepEqual(told, []);
+  assert.equal(connection.calls.length, 8);
+  assert.deepEqual(events, []);
   await agent.stop();
 });
 
-test('a confirmation whose answer was lost begins the work once', async () => {
-  const { clock, line, agent, told } = sceneOf();
+test('a confirmation whose answer was lost starts the work once', async () => {
+  const { clock, connection, agent, events } = sceneOf();
   await settled(clock);
-  line.orders = claimed(1);
-  const confirm = line.confirm;
-  line.confirm = async (id, epoch) => {
+  connection.orders = claimed(1);
+  const confirm = connection.confirm;
+  connection.confirm = async (id, epoch) => {
     await confirm(id, epoch);
     throw new Error('connection lost');
   };
   agent.wake();
   await settled(clock);
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['claimed 1']);
-  assert.equal(line.said.filter((word) => word === 'confirm 1').length, 1);
+  assert.deepEqual(events, ['claimed 1']);
+  assert.equal(connection.calls.filter((name) => name === 'confirm 1').length, 1);
   await agent.stop();
 });
 
-test('a claim that was taken from it while it works is revoked, and the next one begins', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+test('a claim that was taken away during its work is revoked, and the next one starts', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
-  line.orders = claimed(3);
+  connection.orders = claimed(3);
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['claimed 1', 'revoked 1', 'claimed 3']);
+  assert.deepEqual(events, ['claimed 1', 'revoked 1', 'claimed 3']);
   assert.equal(agent.working, 3);
-  // What it still does for the old one is no business of the new one.
+  // Finishing the old claim does not affect the new one.
   await agent.finish(1);
-  assert.ok(!line.said.includes('release 1'));
-  line.orders = ordersOf({ epoch: 3 });
+  assert.ok(!connection.calls.includes('release 1'));
+  connection.orders = ordersOf({ epoch: 3 });
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told.at(-1), 'revoked 3');
+  assert.deepEqual(events.at(-1), 'revoked 3');
   assert.equal(agent.working, null);
   await agent.stop();
 });
 
-test('a database that is away is outlived, and what could not be said is said when it is back', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+test('it survives a database outage and then sends pending reports', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
-  line.down = true;
-  let said = false;
-  const finished = agent.finish(1).then(() => (said = true));
+  connection.down = true;
+  let isAcknowledged = false;
+  const finished = agent.finish(1).then(() => (isAcknowledged = true));
   await clock.advance(12 * PULSE_MS);
-  assert.equal(said, false);
+  assert.equal(isAcknowledged, false);
   assert.equal(agent.working, 1);
-  line.down = false;
+  connection.down = false;
   await clock.advance(PULSE_MS);
   await finished;
   assert.equal(agent.working, null);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
   await agent.stop();
 });
 
-test('a release whose answer was lost is said again', async () => {
-  const { clock, line, agent } = sceneOf(claimed(1));
+test('a release whose answer was lost is repeated', async () => {
+  const { clock, connection, agent } = sceneOf(claimed(1));
   await settled(clock);
-  line.answersLost = true;
+  connection.answersLost = true;
   const finished = agent.finish(1);
   await settled(clock);
-  line.answersLost = false;
+  connection.answersLost = false;
   await clock.advance(PULSE_MS);
   await finished;
-  assert.equal(line.said.filter((word) => word === 'release 1').length, 2);
+  assert.equal(connection.calls.filter((name) => name === 'release 1').length, 2);
   await agent.stop();
 });
 
-test('an answer that never comes is not waited for', async () => {
-  const { clock, line, agent } = sceneOf();
+test('a call that never answers times out', async () => {
+  const { clock, connection, agent } = sceneOf();
   await settled(clock);
-  const { pulse } = line;
-  line.pulse = () => new Promise(() => undefined);
+  const { pulse } = connection;
+  connection.pulse = () => new Promise(() => undefined);
   await clock.advance(PULSE_MS + 10_000);
-  line.pulse = pulse;
+  connection.pulse = pulse;
   await clock.advance(PULSE_MS);
-  assert.equal(line.said.at(-1), 'pulse');
+  assert.equal(connection.calls.at(-1), 'pulse');
   await agent.stop();
 });
 
-test('the first word is said until it is heard, and given up after a while', async () => {
+test('registration is repeated until it is acknowledged, and abandoned after a while', async () => {
   const heard = sceneOf();
-  heard.line.down = true;
+  heard.connection.down = true;
   await heard.clock.advance(10 * PULSE_MS);
-  heard.line.down = false;
+  heard.connection.down = false;
   await heard.clock.advance(PULSE_MS);
   assert.equal(heard.agent.orders?.runner_id, ID);
   await heard.agent.stop();
 
   const unheard = sceneOf(ordersOf(), { register_ms: 60_000 });
-  unheard.line.down = true;
+  unheard.connection.down = true;
   await unheard.clock.advance(55_000);
-  assert.deepEqual(unheard.told, []);
+  assert.deepEqual(unheard.events, []);
   await unheard.clock.advance(PULSE_MS);
-  assert.deepEqual(unheard.told, ['end: nobody has heard it']);
-  const before = unheard.line.said.length;
+  assert.deepEqual(unheard.events, ['end: registration timed out']);
+  const before = unheard.connection.calls.length;
   await unheard.clock.advance(10 * PULSE_MS);
-  assert.equal(unheard.line.said.length, before);
+  assert.equal(unheard.connection.calls.length, before);
 });
 
-test('it ends when its orders are over, and says nothing more', async () => {
-  const { clock, line, agent, told } = sceneOf();
+test('it ends when its orders end, and makes no more calls', async () => {
+  const { clock, connection, agent, events } = sceneOf();
   await settled(clock);
-  line.orders = null;
+  connection.orders = null;
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['end: it was ended']);
-  const before = line.said.length;
+  assert.deepEqual(events, ['end: the runner was ended']);
+  const before = connection.calls.length;
   await clock.advance(10 * PULSE_MS);
-  assert.equal(line.said.length, before);
+  assert.equal(connection.calls.length, before);
   await agent.finish(1);
   await agent.drain('stopping');
 });
 
-test('one that nobody expects ends at once', async () => {
-  const { clock, told } = sceneOf(null);
+test('a runner that is no longer expected ends at once', async () => {
+  const { clock, events } = sceneOf(null);
   await settled(clock);
-  assert.deepEqual(told, ['end: it is not expected any more']);
+  assert.deepEqual(events, ['end: the runner is no longer expected']);
 });
 
-test('a claim is not confirmed before the work of the one before it has ended', async () => {
+test('a claim is not confirmed before the work of the previous one has ended', async () => {
   let busy = true;
-  const { clock, line, agent, told } = sceneOf(claimed(2), { isBusy: () => busy });
+  const { clock, connection, agent, events } = sceneOf(claimed(2), { isBusy: () => busy });
   await settled(clock);
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, []);
-  assert.ok(!line.said.includes('confirm 2'));
+  assert.deepEqual(events, []);
+  assert.ok(!connection.calls.includes('confirm 2'));
   busy = false;
   agent.wake();
   await settled(clock);
-  assert.deepEqual(told, ['claimed 2']);
+  assert.deepEqual(events, ['claimed 2']);
   await agent.stop();
 });
 
-test('of several, none begins before all have confirmed, since one of them may still be at earlier work', async () => {
+test('a gang starts only after all runners have confirmed, since one may still be doing earlier work', async () => {
   const peers = [peerOf(7, ID), peerOf(8)];
-  const { clock, line, agent, told } = sceneOf(claimed(2, { peers, ready: false }));
+  const { clock, connection, agent, events } = sceneOf(claimed(2, { peers, ready: false }));
   await settled(clock);
   await clock.advance(2 * PULSE_MS);
-  assert.equal(line.said.filter((word) => word === 'confirm 2').length, 1, 'it has confirmed, and waits');
-  assert.deepEqual(told, []);
-  line.orders = { ...line.orders!, ready: true };
+  assert.equal(connection.calls.filter((name) => name === 'confirm 2').length, 1, 'it has confirmed, and waits');
+  assert.deepEqual(events, []);
+  connection.orders = { ...connection.orders!, ready: true };
   agent.wake();
   await settled(clock);
-  assert.deepEqual(told, ['claimed 2']);
+  assert.deepEqual(events, ['claimed 2']);
   await agent.stop();
 });
 
-test('of several, each that is lost is told of once, while the claim stands', async () => {
+test('each lost runner of a gang is reported once while the claim lasts', async () => {
   const peers = [peerOf(7, ID), peerOf(8), peerOf(9)];
   const lost: string[] = [];
-  const { clock, line, agent } = sceneOf(claimed(2, { peers }), {
+  const { clock, connection, agent } = sceneOf(claimed(2, { peers }), {
     onPeersLost: (epoch, ones) => void lost.push(`${epoch}: ${ones.map(({ number }) => number).join()}`),
   });
   await settled(clock);
-  line.orders = { ...line.orders!, peers: [peers[0]!, peers[2]!] };
+  connection.orders = { ...connection.orders!, peers: [peers[0]!, peers[2]!] };
   await clock.advance(2 * PULSE_MS);
   assert.deepEqual(lost, ['2: 8']);
-  line.orders = { ...line.orders, peers: [peers[0]!] };
+  connection.orders = { ...connection.orders, peers: [peers[0]!] };
   await clock.advance(PULSE_MS);
   assert.deepEqual(lost, ['2: 8', '2: 9']);
-  line.orders = ordersOf({ epoch: 2 });
+  connection.orders = ordersOf({ epoch: 2 });
   await clock.advance(PULSE_MS);
-  assert.equal(lost.length, 2, 'what is over has lost nothing');
+  assert.equal(lost.length, 2, 'a finished claim loses no peers');
   await agent.stop();
 });
 
-test('where no server ends it, it ends itself a minute after its threshold by the clock of the database', async () => {
+test('without a server, it ends itself a minute after its threshold by the clock of the database', async () => {
   const threshold = 1_700_000_030_000;
-  const { clock, line, told } = sceneOf(ordersOf({ threshold }));
-  line.isEndedByDrain = true;
-  line.onPulse = () => void (line.orders &&= { ...line.orders, now: threshold + 59_999 });
+  const { clock, connection, events } = sceneOf(ordersOf({ threshold }));
+  connection.isEndedByDrain = true;
+  connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 59_999 });
   await clock.advance(4 * PULSE_MS);
-  assert.deepEqual(told, []);
-  line.onPulse = () => void (line.orders &&= { ...line.orders, now: threshold + 60_000 });
+  assert.deepEqual(events, []);
+  connection.onPulse = () => void (connection.orders &&= { ...connection.orders, now: threshold + 60_000 });
   await clock.advance(PULSE_MS);
   await settled(clock);
-  assert.deepEqual(line.said.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
-  assert.deepEqual(told, ['end: it was ended']);
+  assert.deepEqual(connection.calls.slice(-3), ['pulse', 'drain idle too long', 'pulse']);
+  assert.deepEqual(events, ['end: the runner was ended']);
 });
 
-test('one that was claimed when it was about to end itself does its work first', async () => {
-  const { clock, line, agent, told } = sceneOf(ordersOf({ threshold: 0 }));
-  line.onDrain = () => (line.orders = claimed(1, { draining: true }));
+test('a runner that is claimed just before it would end itself does the work first', async () => {
+  const { clock, connection, agent, events } = sceneOf(ordersOf({ threshold: 0 }));
+  connection.onDrain = () => (connection.orders = claimed(1, { draining: true }));
   await settled(clock);
-  assert.deepEqual(told, ['draining', 'claimed 1']);
+  assert.deepEqual(events, ['draining', 'claimed 1']);
   await agent.stop();
 });
 
-test('it ends a minute after its threshold where nobody is heard', async () => {
-  const { clock, line, agent, told } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
+test('without a database, it ends itself a minute after its threshold', async () => {
+  const { clock, connection, agent, events } = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await clock.advance(120_000);
-  assert.deepEqual(told, []);
-  line.down = true;
+  assert.deepEqual(events, []);
+  connection.down = true;
   await clock.advance(PULSE_MS);
-  assert.deepEqual(told, ['end: its time is over, and nobody is heard']);
+  assert.deepEqual(events, ['end: the deadline has passed and the database is unreachable']);
 
   const early = sceneOf(ordersOf({ threshold: 1_700_000_030_000 }));
   await settled(early.clock);
-  early.line.down = true;
+  early.connection.down = true;
   await early.clock.advance(85_000);
-  assert.deepEqual(early.told, []);
+  assert.deepEqual(early.events, []);
   await early.clock.advance(PULSE_MS);
-  assert.deepEqual(early.told, ['end: its time is over, and nobody is heard']);
+  assert.deepEqual(early.events, ['end: the deadline has passed and the database is unreachable']);
   await agent.stop();
 });
 
-test('work without an end is not ended however long nobody is heard', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1, { threshold: Infinity }));
+test('running work without a deadline continues during any database outage', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1, { threshold: Infinity }));
   await settled(clock);
-  line.down = true;
+  connection.down = true;
   await clock.advance(3_600_000);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
   await agent.stop();
 });
 
-test('an interruption is told on, and the agent hears that it is to take nothing more, once', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+test('an interruption is reported, and the agent is notified once that it accepts no more claims', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
-  line.down = true;
+  connection.down = true;
   const drained = agent.drain('interrupted');
   await clock.advance(PULSE_MS);
-  line.down = false;
+  connection.down = false;
   await clock.advance(PULSE_MS);
   await drained;
   await clock.advance(3 * PULSE_MS);
-  assert.deepEqual(told, ['claimed 1', 'draining']);
-  assert.ok(line.said.includes('drain interrupted'));
+  assert.deepEqual(events, ['claimed 1', 'draining']);
+  assert.ok(connection.calls.includes('drain interrupted'));
   const finished = agent.finish(1);
-  line.onPulse = () => {
-    line.orders = null;
+  connection.onPulse = () => {
+    connection.orders = null;
   };
   await settled(clock);
   await finished;
-  assert.deepEqual(told.at(-1), 'end: it was ended');
+  assert.deepEqual(events.at(-1), 'end: the runner was ended');
 });
 
-test('an interruption before the first word is told on with it', async () => {
-  const { clock, line, agent, told } = sceneOf();
-  line.down = true;
+test('an interruption before registration is reported with it', async () => {
+  const { clock, connection, agent, events } = sceneOf();
+  connection.down = true;
   await settled(clock);
   const drained = agent.drain('interrupted');
-  line.down = false;
+  connection.down = false;
   await clock.advance(PULSE_MS);
   await drained;
-  assert.deepEqual(line.said.slice(line.said.lastIndexOf('register')).slice(0, 3), [
+  assert.deepEqual(connection.calls.slice(connection.calls.lastIndexOf('register')).slice(0, 3), [
     'register',
     'drain interrupted',
     'pulse',
   ]);
-  assert.deepEqual(told, ['draining']);
+  assert.deepEqual(events, ['draining']);
   await agent.stop();
 });
 
-test('stopped, it begins nothing more, and nobody waits for it in vain', async () => {
-  const { clock, line, agent, told } = sceneOf(claimed(1));
+test('after stop, it starts nothing more and no caller waits for it', async () => {
+  const { clock, connection, agent, events } = sceneOf(claimed(1));
   await settled(clock);
-  line.down = true;
+  connection.down = true;
   const finished = agent.finish(1);
   await settled(clock);
   await agent.stop();
   await finished;
-  line.down = false;
-  line.orders = claimed(9);
+  connection.down = false;
+  connection.orders = claimed(9);
   await clock.advance(10 * PULSE_MS);
-  assert.deepEqual(told, ['claimed 1']);
+  assert.deepEqual(events, ['claimed 1']);
 });
 
-test('what is said while a word is under way is heard with the next one, not before', async () => {
-  const { clock, line, agent } = sceneOf(claimed(1));
+test('a report made during a call is acknowledged by the next call, not by that one', async () => {
+  const { clock, connection, agent } = sceneOf(claimed(1));
   await settled(clock);
   const gate = Promise.withResolvers<undefined>();
-  const { drain } = line;
-  line.drain = async (ids, reason) => {
+  const { drain } = connection;
+  connection.drain = async (ids, reason) => {
     await gate.promise;
     return drain(ids, reason);
   };
@@ -463,9 +463,9 @@ test('what is said while a word is under way is heard with the next one, not bef
   gate.resolve(undefined);
   await drained;
   assert.equal(heard, false);
-  assert.ok(!line.said.includes('release 1'));
+  assert.ok(!connection.calls.includes('release 1'));
   await settled(clock);
   await finished;
-  assert.ok(line.said.includes('release 1'));
+  assert.ok(connection.calls.includes('release 1'));
   await agent.stop();
 });

@@ -5,16 +5,16 @@ import { shardOf } from '../../../src/pool/backends/shards.ts';
 
 let ids = 0;
 
-/** Ids that grow. */
+/** Ascending IDs. */
 export function nextId(): string {
   ids += 1;
   return `018bcfe5-6800-7000-8000-${ids.toString(16).padStart(12, '0')}`;
 }
 
-/** Far beyond every test. */
+/** Far beyond the end of every test. */
 export const NEVER = Date.UTC(2999, 0, 1);
 
-export function runnerOf(words: Partial<RunnerMessage> = {}): RunnerMessage {
+export function runnerOf(overrides: Partial<RunnerMessage> = {}): RunnerMessage {
   return {
     id: nextId(),
     resource_class: 'large',
@@ -23,11 +23,11 @@ export function runnerOf(words: Partial<RunnerMessage> = {}): RunnerMessage {
     cpu: 2,
     memory_mib: 4_096,
     threshold: NEVER,
-    ...words,
+    ...overrides,
   };
 }
 
-export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
+export function requestOf(overrides: Partial<RunnerRequest> = {}): RunnerRequest {
   const id = nextId();
   return {
     id,
@@ -39,7 +39,7 @@ export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
     count: 1,
     tenant: 'acme',
     source: 'holder',
-    run: 'somebody',
+    run: 'a client',
     attempt: null,
     expires_at: null,
     state: 'waiting',
@@ -50,17 +50,17 @@ export function requestOf(words: Partial<RunnerRequest> = {}): RunnerRequest {
     granted_at: null,
     exhaustion: null,
     reason: null,
-    ...words,
+    ...overrides,
   };
 }
 
-/** Who has which runner: as much of a store as a backend over queues needs, in a few lines that are plainly right. */
+/** Records which request has which runner: a minimal store for queue backends. */
 export class ClaimBook implements Pick<RunnerStore, 'claim'>, KnownTypes {
   readonly idle = new Map<string, RunnerMessage>();
   readonly silent = new Set<string>();
-  /** Runners that were found silent. */
+  /** Silent runners. */
   readonly wasSilent = new Set<string>();
-  /** Runners that others come first for. */
+  /** Runners that are reserved for earlier requests. */
   readonly barred = new Set<string>();
   /** Requests that have ended. */
   readonly over = new Set<string>();

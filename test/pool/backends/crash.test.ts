@@ -1,4 +1,4 @@
-/** A process that dies at any call, before or after it was done: no runner is lost, none is given twice. */
+/** A process dies before or after any call: no runner is lost, and none is granted twice. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
@@ -19,7 +19,7 @@ import { QUEUE_DRIVERS, settled, type QueueDriver } from './worlds.ts';
 interface Story {
   readonly name: string;
   readonly runners: () => RunnerMessage[];
-  /** Idle runners beside which the queues speak of others, which are gone. */
+  /** Number of idle runners; the queues also contain messages of runners that are gone. */
   readonly gone?: () => RunnerMessage[];
   readonly requests: () => RunnerRequest[];
 }
@@ -27,7 +27,7 @@ interface Story {
 const STORIES: readonly Story[] = [
   { name: 'one request and its runner', runners: () => [runnerOf()], requests: () => [requestOf()] },
   {
-    name: 'runners of others',
+    name: 'runners that do not fit',
     runners: () => [runnerOf({ instance_type: 'b.large' }), runnerOf(), runnerOf({ usage_class: 'spot' })],
     requests: () => [requestOf({ allowed_instance_types: ['a.*'] })],
   },
@@ -38,12 +38,12 @@ const STORIES: readonly Story[] = [
     requests: () => [requestOf()],
   },
   {
-    name: 'several at once',
+    name: 'a gang',
     runners: () => [runnerOf(), runnerOf(), runnerOf()],
     requests: () => [requestOf({ count: 3 })],
   },
   {
-    name: 'several at once, too few',
+    name: 'a gang, too few runners',
     runners: () => [runnerOf(), runnerOf()],
     requests: () => [requestOf({ count: 3 })],
   },
@@ -64,7 +64,7 @@ class World {
     this.#driver = driver;
   }
 
-  /** A process of its own; it dies with its queue. */
+  /** A separate process, which dies with its queue. */
   start(queue: MessageQueue = this.queue, watched: WatchedQueue | null = null): PoolBackend {
     const { book, clock } = this;
     const claim: ClaimBook['claim'] = (request, runners) => book.claim(request, runners);
@@ -86,7 +86,7 @@ function dying(watched: WatchedQueue, claim: ClaimBook['claim']): ClaimBook['cla
   return (request, runners) => watched.step(`claim ${runners.length}`, () => claim(request, runners));
 }
 
-/** Plays a story to a crash; false where it ended before that. */
+/** Plays a story until the crash; returns false if it ended before. */
 async function play(driver: QueueDriver, story: Story, crashAt: CrashPoint): Promise<boolean> {
   const world = new World(driver);
   const runners = world.book.add(...story.runners());
@@ -100,24 +100,24 @@ async function play(driver: QueueDriver, story: Story, crashAt: CrashPoint): Pro
   return true;
 }
 
-/** What the dead process held is back after a while: who looks alone, one after the other, finds every runner. */
+/** The messages of the dead process reappear: single requests, one after the other, find every runner. */
 async function outlive(world: World, runners: readonly RunnerMessage[]): Promise<void> {
   const next = world.start();
   await world.clock.advance(31_000);
   for (const { usage_class } of runners) {
     if (world.book.idle.size === 0) break;
-    // What is somebody else's is hidden from all for three seconds.
+    // Unfitting runners are hidden for three seconds.
     await world.clock.advance(3_000);
     await settled(next.serve([requestOf({ usage_class })]), world.clock);
   }
-  assert.equal(world.book.idle.size, 0, 'runners are idle, and nobody finds them');
+  assert.equal(world.book.idle.size, 0, 'idle runners were not found');
 }
 
 for (const driver of QUEUE_DRIVERS) {
   describe(`a crash of ${driver}`, () => {
     for (const story of STORIES) {
       for (const when of ['before', 'after'] as const) {
-        test(`${when} any call loses nobody: ${story.name}`, async () => {
+        test(`${when} any call loses no runner: ${story.name}`, async () => {
           let call = 0;
           while (await play(driver, story, { call, when })) call += 1;
           assert.ok(call >= 3, `there were ${call} calls`);
@@ -125,12 +125,12 @@ for (const driver of QUEUE_DRIVERS) {
       }
     }
 
-    test('leaves no message that stays for ever', async () => {
+    test('leaves no message behind permanently', async () => {
       const world = new World(driver);
       const watched = new WatchedQueue(world.queue);
       const [runner] = world.book.add(runnerOf());
       await world.start().offer([runner!]);
-      // It dies between the claim and the end of the message.
+      // It dies between the claim and the deletion of the message.
       watched.crashAt = { call: 2, when: 'before' };
       const [served] = await world.start(watched, watched).serve([requestOf()]);
       assert.notEqual(served?.grant, null);

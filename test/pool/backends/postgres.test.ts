@@ -1,4 +1,4 @@
-/** All three backends over the store in PostgreSQL. */
+/** All three backends over the PostgreSQL store. */
 import { PostgresBackend } from '../../../src/pool/backends/postgres.ts';
 import { SqsClassicBackend } from '../../../src/pool/backends/sqs-classic.ts';
 import { SqsShardedBackend } from '../../../src/pool/backends/sqs-sharded.ts';
@@ -22,7 +22,7 @@ const TABLES = [
 
 const EMPTY = `with ${TABLES.map((name) => `runner${name}_rows as (delete from runner${name})`).join(', ')} select 1`;
 
-/** Nobody is made to wait: time is the machine's here. */
+/** Tests use real time, so delays are shortened. */
 const QUICK: Partial<PickupPolicy> = { offer_delay_ms: 0, requeue_delay_ms: 0, confirm_ms: 20 };
 
 type Make = (store: PostgresRunnerStore, database: Database, clock: ShiftedClock, policy: object) => () => PoolBackend;
@@ -34,8 +34,8 @@ const DRIVERS: Readonly<Record<PoolBackend['driver'], Make>> = {
     return () => new SqsClassicBackend({ store, queue, classes: CLASSES, policy, clock, log: silentLogger });
   },
   'sqs-sharded': (store, database, clock, policy) => {
-    const words = { store, queue: new MemoryQueue({ clock: systemClock }), classes: CLASSES, policy, clock };
-    return () => new SqsShardedBackend({ ...words, log: silentLogger, types: new PostgresTypes(database) });
+    const options = { store, queue: new MemoryQueue({ clock: systemClock }), classes: CLASSES, policy, clock };
+    return () => new SqsShardedBackend({ ...options, log: silentLogger, types: new PostgresTypes(database) });
   },
 };
 
@@ -57,7 +57,7 @@ async function open(make: Make, numbers: Partial<PickupPolicy>): Promise<OpenedB
   };
 }
 
-// One database for all cases, which run one after the other: emptying it takes far less time than making another.
+// One database for all cases, which run sequentially: emptying it is much faster than creating another.
 for (const [driver, make] of Object.entries(DRIVERS)) {
   backendSuite(`${driver} over a store in PostgreSQL`, (numbers) => open(make, numbers), 1);
 }

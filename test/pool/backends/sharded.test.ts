@@ -39,8 +39,8 @@ function open(policy: Partial<PickupPolicy> = {}) {
   return { clock, queue, watched, calls: watched.calls, book, backend, metrics, put, serve };
 }
 
-function many(count: number, words: Partial<RunnerMessage> = {}): RunnerMessage[] {
-  return Array.from({ length: count }, () => runnerOf(words));
+function many(count: number, overrides: Partial<RunnerMessage> = {}): RunnerMessage[] {
+  return Array.from({ length: count }, () => runnerOf(overrides));
 }
 
 function typesOf(served: readonly Served[]): (string | null)[] {
@@ -51,7 +51,7 @@ const A = 'pool:large:on-demand:a.large';
 const B = 'pool:large:on-demand:b.large';
 
 describe('the backend sqs-sharded', () => {
-  test('expands patterns to the shards that there are, and asks no others', async () => {
+  test('expands patterns to the existing shards and polls no others', async () => {
     const { put, serve, calls } = open();
     await put(
       runnerOf(),
@@ -68,7 +68,7 @@ describe('the backend sqs-sharded', () => {
     );
   });
 
-  test('a type whose runners are not what their class says has no shard', async () => {
+  test('a type whose runners do not match their class has no shard', async () => {
     const { put, serve, calls } = open();
     await put(runnerOf({ cpu: 3 }), runnerOf({ memory_mib: 1 }));
     const [served] = await serve(requestOf());
@@ -76,7 +76,7 @@ describe('the backend sqs-sharded', () => {
     assert.deepEqual(calls, []);
   });
 
-  test('a burst costs little more than a receive and a delete for every ten', async () => {
+  test('a burst costs little more than one receive and one delete per ten requests', async () => {
     const { put, serve, calls, book } = open();
     await put(...many(400), ...many(400, { instance_type: 'b.large' }));
     const requests = Array.from({ length: 800 }, (_, at) =>
@@ -89,7 +89,7 @@ describe('the backend sqs-sharded', () => {
     assert.ok(receives <= 90, `${receives} receives for 800 requests`);
   });
 
-  test('a receive that comes back empty though something is there is found out by a long poll', async () => {
+  test('a long poll corrects a short poll that wrongly returned nothing', async () => {
     const { put, serve, watched, calls } = open();
     await put(...many(3));
     watched.falseEmpties = () => true;
@@ -98,7 +98,7 @@ describe('the backend sqs-sharded', () => {
     assert.deepEqual(calls.slice(0, 2), [`receive ${A} 3 within 0`, `receive ${A} 3 within 1000`]);
   });
 
-  test('what arrives while it is sure of nothing yet is taken', async () => {
+  test('a runner that arrives before the pool is confirmed empty is used', async () => {
     const { put, serve, backend, book, clock } = open();
     await put(runnerOf());
     await serve(requestOf());
@@ -108,7 +108,7 @@ describe('the backend sqs-sharded', () => {
     assert.equal(served?.grant?.runners.length, 1);
   });
 
-  test('a type that somebody else has launched meanwhile is looked for before it gives up', async () => {
+  test('a type launched by another process is found before the search ends', async () => {
     const { put, serve, book, queue } = open();
     await put(runnerOf());
     await serve(requestOf());
@@ -118,7 +118,7 @@ describe('the backend sqs-sharded', () => {
     assert.equal(served?.grant?.runners[0]?.id, runner!.id);
   });
 
-  test('a runner that is idle and whose message is lost makes the pool uncertain', async () => {
+  test('an idle runner whose message was lost makes the pool uncertain', async () => {
     const { serve, book } = open();
     book.add(runnerOf());
     const [served] = await serve(requestOf());
@@ -127,7 +127,7 @@ describe('the backend sqs-sharded', () => {
     assert.equal(both?.exhaustion, 'local');
   });
 
-  test('a runner of the same type with too little memory is left to others, at once', async () => {
+  test('a runner of the same type with too little memory is returned at once', async () => {
     const { put, serve, queue, metrics } = open();
     const large = runnerOf({ memory_mib: 8_192 });
     await put(runnerOf(), runnerOf(), large);
@@ -139,7 +139,7 @@ describe('the backend sqs-sharded', () => {
     assert.ok(others.every(({ grant }) => grant !== null));
   });
 
-  test('a message in the wrong shard serves whom it fits, or goes where it belongs', async () => {
+  test('a message in the wrong shard serves a fitting request or moves to its own shard', async () => {
     const { put, serve, queue, book } = open();
     await put(runnerOf());
     const misplaced = book.add(...many(2, { instance_type: 'b.large' }));
@@ -153,7 +153,7 @@ describe('the backend sqs-sharded', () => {
     assert.equal((await queue.depth(B)).visible, 2);
   });
 
-  test('malformed and unusable messages are discarded, all of them in batches', async () => {
+  test('malformed and unusable messages are discarded in batches', async () => {
     const { put, serve, queue, backend, metrics } = open();
     await put(runnerOf());
     await serve(requestOf());
@@ -171,7 +171,7 @@ describe('the backend sqs-sharded', () => {
     assert.deepEqual(await queue.depth(A), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  test('second messages of one runner go, however many there are', async () => {
+  test('duplicate messages of a runner are deleted, however many there are', async () => {
     const { put, serve, queue, book } = open();
     const runner = runnerOf();
     await put(runner, ...Array.from({ length: 25 }, () => runner));
@@ -181,7 +181,7 @@ describe('the backend sqs-sharded', () => {
     assert.deepEqual(await queue.depth(A), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  test('what two that ask for several have too few of goes to the first of them', async () => {
+  test('if two gangs hold too few runners, the first one gets all of them', async () => {
     const { put, serve } = open();
     await put(...many(2), ...many(2, { instance_type: 'b.large' }));
     const served = await serve(
@@ -195,19 +195,19 @@ describe('the backend sqs-sharded', () => {
     );
   });
 
-  test('a flood of messages of runners that are gone ends in uncertainty, not in a serving without end', async () => {
+  test('a flood of messages of ended runners makes the pool uncertain instead of serving endlessly', async () => {
     const { serve, backend, book, watched } = open({ looks_max: 50 });
     book.add(runnerOf());
-    // As many gone runners as there are looks.
+    // As many ended runners as the maximum number of messages.
     watched.beforeReceive = () => backend.offer(many(10));
     const [served] = await serve(requestOf());
     assert.equal(served?.exhaustion, 'uncertain');
   });
 
-  test('a serving ends in uncertainty after so long, however few messages it has seen', async () => {
+  test('serving ends as uncertain after the maximum time, however few messages were received', async () => {
     const { clock, serve, backend, book, watched } = open({ look_ms: 10_000 });
     book.add(runnerOf());
-    // Messages of runners that are gone, from a queue service far away.
+    // Messages of ended runners, from a slow queue service.
     watched.beforeReceive = async () => {
       await clock.advance(3_000);
       await backend.offer(many(1));
@@ -217,7 +217,7 @@ describe('the backend sqs-sharded', () => {
     assert.ok(watched.calls.filter((call) => call.startsWith('receive')).length < 10);
   });
 
-  test('a shard that was empty a moment ago is asked last', async () => {
+  test('a shard that was empty recently is polled last', async () => {
     const { put, serve, calls } = open();
     await put(runnerOf());
     await put(runnerOf({ instance_type: 'b.large' }), runnerOf({ instance_type: 'b.large' }));

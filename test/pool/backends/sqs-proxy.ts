@@ -1,4 +1,4 @@
-/** Stands between the SDK and SQS, over HTTP: notes each call of a queue, and loses answers where a test says so. */
+/** An HTTP proxy between the SDK and SQS that records the calls of a queue and drops responses on demand. */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -10,9 +10,9 @@ interface SqsBody {
 }
 
 export class SqsProxy {
-  /** Calls on messages, in one line each, in the order of their arrival. */
+  /** Message calls as one line each, in order of arrival. */
   readonly calls: string[] = [];
-  /** Calls of this name are carried out, and their answers are lost. */
+  /** Calls of this name are executed, and their responses are lost. */
   losesAnswersOf: string | null = null;
   readonly #server: Server;
   readonly #target: URL;

@@ -1,4 +1,4 @@
-/** The calls that SQS gets, one by one, over HTTP. */
+/** The sequence of calls that SQS receives over HTTP. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 
@@ -35,7 +35,7 @@ after(async () => {
   await server.stop();
 });
 
-/** A backend whose calls are noted from now on, with these runners in its queues. */
+/** A backend whose queues contain these runners; its calls are recorded from now on. */
 async function open(driver: QueueDriver, runners: readonly RunnerMessage[], numbers: Partial<PickupPolicy> = {}) {
   const { queue, ...rest } = await openSqs(proxyOf(), null);
   opened.push({ queue, ...rest });
@@ -44,7 +44,7 @@ async function open(driver: QueueDriver, runners: readonly RunnerMessage[], numb
     proxy.calls.push(CLAIM);
     return book.claim(request, ids);
   };
-  const words = {
+  const options = {
     store: { claim },
     queue,
     classes: DEFAULT_RESOURCE_CLASSES,
@@ -53,9 +53,9 @@ async function open(driver: QueueDriver, runners: readonly RunnerMessage[], numb
     log: silentLogger,
   };
   const backend =
-    driver === 'sqs-classic' ? new SqsClassicBackend(words) : new SqsShardedBackend({ ...words, types: book });
+    driver === 'sqs-classic' ? new SqsClassicBackend(options) : new SqsShardedBackend({ ...options, types: book });
   const names = driver === 'sqs-classic' ? [LARGE] : runners.map(shardOf);
-  // Queues are made at their first use, which is not what is looked at here.
+  // Queues are created on first use, which is not tested here.
   for (const name of names) await queue.receive(name, { max: 1, wait_ms: 0, visibility_ms: 1_000 });
   await backend.offer(book.add(...runners));
   proxy.calls.length = 0;
@@ -76,14 +76,14 @@ describe('the calls of sqs-classic', () => {
     assert.deepEqual(calls, [RECEIVE, CLAIM, DELETE]);
   });
 
-  test('global exhaustion: no message, and nothing is handed out', async () => {
+  test('global exhaustion: no message, and no runner is granted', async () => {
     const { backend, calls } = await open('sqs-classic', []);
     const [served] = await backend.serve([requestOf()]);
     assert.equal(served?.exhaustion, 'global');
     assert.deepEqual(calls, [RECEIVE]);
   });
 
-  test("somebody else's runner: requeued with a short delay, before its message is deleted", async () => {
+  test('an unfitting runner: requeued with a short delay before its message is deleted', async () => {
     const { backend, queue, calls } = await open('sqs-classic', [runnerOf({ usage_class: 'spot' })]);
     const [served] = await backend.serve([requestOf()]);
     assert.equal(served?.exhaustion, 'local');
@@ -91,7 +91,7 @@ describe('the calls of sqs-classic', () => {
     assert.equal((await queue.depth(LARGE)).delayed, 1);
   });
 
-  test('local exhaustion: the sixth sighting of a runner is requeued too, and ends the pickups', async () => {
+  test('local exhaustion: the sixth sighting of a runner is requeued too, and ends the search', async () => {
     const runner = runnerOf({ instance_type: 'b.large' });
     const { backend, queue, calls } = await open('sqs-classic', [runner], { requeue_delay_ms: 0 });
     const [served] = await backend.serve([requestOf({ allowed_instance_types: ['a.*'] })]);
@@ -101,7 +101,7 @@ describe('the calls of sqs-classic', () => {
     assert.equal((await queue.depth(LARGE)).visible, 1);
   });
 
-  test('a claim that fails since the runner is gone: its message is deleted, and the next one is received', async () => {
+  test('a failed claim of a runner that is gone: its message is deleted, and the next one is received', async () => {
     const { backend, book, calls } = await open('sqs-classic', [runnerOf()]);
     book.idle.clear();
     const [served] = await backend.serve([requestOf()]);
@@ -109,16 +109,16 @@ describe('the calls of sqs-classic', () => {
     assert.deepEqual(calls, [RECEIVE, CLAIM, DELETE, RECEIVE]);
   });
 
-  test('several at once: held until there are enough, claimed together, deleted together', async () => {
+  test('a gang: held until there are enough, claimed together, deleted together', async () => {
     const { backend, calls } = await open('sqs-classic', [runnerOf(), runnerOf(), runnerOf()]);
     const [served] = await backend.serve([requestOf({ count: 3 })]);
     assert.equal(served?.grant?.runners.length, 3);
     assert.deepEqual(calls, [RECEIVE, RECEIVE, RECEIVE, CLAIM, 'DeleteMessageBatch 3']);
   });
 
-  test('malformed and unusable messages: received and deleted, each of them', async () => {
+  test('malformed and unusable messages: each is received and deleted', async () => {
     const { backend, queue, calls } = await open('sqs-classic', []);
-    // SQS refuses the others itself.
+    // SQS itself refuses the others.
     const bodies = [...MALFORMED, ...UNUSABLE].map(({ body }) => body).filter((body) => isCarried(body, body.length));
     assert.ok(bodies.length > 120);
     await queue.send(
@@ -134,7 +134,7 @@ describe('the calls of sqs-classic', () => {
     assert.deepEqual({ visible, in_flight, delayed }, { visible: 0, in_flight: 0, delayed: 0 });
   });
 
-  test('an answer that is lost on its way loses no runner: the message is back when its visibility has ended', async () => {
+  test('a lost response loses no runner: the message reappears after its visibility timeout', async () => {
     const { backend, queue } = await open('sqs-classic', [runnerOf()], { visibility_ms: 1_000 });
     proxy.losesAnswersOf = 'ReceiveMessage';
     await assert.rejects(backend.serve([requestOf()]), { code: 'QUEUE_UNAVAILABLE' });
@@ -149,8 +149,8 @@ describe('the calls of sqs-classic', () => {
   });
 });
 
-describe('an answer of SQS that is lost', () => {
-  test('to the end of a message takes nothing from the grant', async () => {
+describe('a lost response of SQS', () => {
+  test('to a delete does not affect the grant', async () => {
     const { backend, book } = await open('sqs-classic', [runnerOf()]);
     proxy.losesAnswersOf = 'DeleteMessageBatch';
     const [served] = await backend.serve([requestOf()]);
@@ -159,7 +159,7 @@ describe('an answer of SQS that is lost', () => {
     assert.equal(book.idle.size, 0);
   });
 
-  test('to a requeue leaves the runner twice, which does no harm', async () => {
+  test('to a requeue duplicates the message, which is harmless', async () => {
     const { backend, book } = await open('sqs-classic', [runnerOf({ usage_class: 'spot' })], {
       visibility_ms: 1_000,
       requeue_delay_ms: 0,
@@ -196,7 +196,7 @@ describe('the calls of sqs-sharded', () => {
     assert.deepEqual(calls, [`ReceiveMessage 10, wait 0, ${HIDDEN}`, ...claims, 'DeleteMessageBatch 10']);
   });
 
-  test('an empty answer is confirmed by a long poll', async () => {
+  test('an empty response is confirmed by a long poll', async () => {
     const runner = runnerOf();
     const { backend, book, calls } = await open('sqs-sharded', [runner]);
     await backend.serve([requestOf()]);
@@ -207,7 +207,7 @@ describe('the calls of sqs-sharded', () => {
     assert.deepEqual(calls, [`ReceiveMessage 1, wait 0, ${HIDDEN}`, `ReceiveMessage 1, wait 1, ${HIDDEN}`]);
   });
 
-  test('types that fit nobody cost no call', async () => {
+  test('types that fit no request cost no call', async () => {
     const { backend, calls } = await open('sqs-sharded', [runnerOf()]);
     const [served] = await backend.serve([requestOf({ allowed_instance_types: ['b.*'] })]);
     assert.equal(served?.exhaustion, 'local');

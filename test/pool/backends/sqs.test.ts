@@ -16,7 +16,7 @@ for (const driver of QUEUE_DRIVERS) {
   backendSuite(`${driver} over SQS`, async (policy) => {
     const sqs = await openSqs(server, null);
     opened.push(sqs);
-    // Time is the machine's here: nobody is made to wait for three seconds of it.
+    // This world uses real time, so the requeue delay of three seconds is shortened.
     return openWorld(driver, sqs.queue, { requeue_delay_ms: 0, ...policy }, null);
   });
 }

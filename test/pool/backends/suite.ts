@@ -1,4 +1,4 @@
-/** What every backend of the pool does alike; each test file runs it for its own. */
+/** Conformance suite for pool backends, run by the test file of each backend. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
@@ -7,16 +7,16 @@ import type { PoolBackend, Served } from '../../../src/pool/port/backend.ts';
 import type { RunnerRequest, RunnerStore } from '../../../src/pool/port/store.ts';
 import { SECOND, TIMES, Yard, type RequestWords } from '../store/fixture.ts';
 
-/** A backend, and the world that it works in. */
+/** A backend and its world. */
 export interface OpenedBackend {
   readonly backend: PoolBackend;
-  /** Another process with the same store and the same queues. */
+  /** Another process with the same store and queues. */
   readonly other: PoolBackend;
   readonly store: RunnerStore;
   readonly moment: { now: number };
-  /** Time passes for everybody: store, queues and backends. */
+  /** Advances the clock of store, queues and backends. */
   pass(ms: number): Promise<void>;
-  /** Awaits what may wait for time to pass. */
+  /** Awaits work that may wait for time to pass. */
   settle<T>(promise: Promise<T>): Promise<T>;
 }
 
@@ -30,12 +30,12 @@ class Bench extends Yard {
     this.opened = opened;
   }
 
-  /** Tells the backend of all that are idle. */
-  async tell(): Promise<void> {
+  /** Offers all idle runners to the backend. */
+  async offerIdle(): Promise<void> {
     await this.opened.backend.offer(await this.store.unoffered(1_000, this.now + SECOND));
   }
 
-  /** Time passes, and these runners speak. */
+  /** Advances the clock while these runners send heartbeats. */
   async wait(runners: readonly string[]): Promise<void> {
     await this.opened.pass(3 * SECOND);
     await this.beat(...runners);
@@ -49,15 +49,15 @@ class Bench extends Yard {
     return await this.opened.settle(backend.serve(await this.requests(ids)));
   }
 
-  async askMany(count: number, words: RequestWords = {}): Promise<string[]> {
+  async askMany(count: number, overrides: RequestWords = {}): Promise<string[]> {
     const ids: string[] = [];
-    for (let at = 0; at < count; at += 1) ids.push(await this.ask(words));
+    for (let at = 0; at < count; at += 1) ids.push(await this.ask(overrides));
     return ids;
   }
 
-  /** Serves one request, which is to get nothing, and says why. */
-  async failToServe(words: RequestWords): Promise<Served['exhaustion']> {
-    const id = await this.ask(words);
+  /** Serves one request, which must get nothing, and returns why. */
+  async failToServe(overrides: RequestWords): Promise<Served['exhaustion']> {
+    const id = await this.ask(overrides);
     const [served, ...others] = await this.serve([id]);
     assert.deepEqual(others, []);
     assert.equal(served?.request_id, id);
@@ -68,7 +68,7 @@ class Bench extends Yard {
   }
 }
 
-/** @param concurrency cases at once: as many as the worlds that `open` makes do not meet */
+/** @param concurrency number of concurrent cases, limited by what the worlds of `open` share */
 export function backendSuite(name: string, open: OpenBackend, concurrency = 4): void {
   describe(`the backend ${name}`, { concurrency }, () => {
     const bench = async (numbers: Partial<PickupPolicy> = {}): Promise<Bench> => new Bench(await open(numbers));
@@ -83,10 +83,10 @@ export function backendSuite(name: string, open: OpenBackend, concurrency = 4): 
 type Open = (numbers?: Partial<PickupPolicy>) => Promise<Bench>;
 
 function grants(open: Open): void {
-  test('gives an idle runner to a request that it fits', async () => {
+  test('grants an idle runner to a request that it fits', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const id = await bench.ask();
     const [served] = await bench.serve([id]);
     assert.equal(served?.request_id, id);
@@ -101,15 +101,15 @@ function grants(open: Open): void {
     assert.deepEqual(await bench.holdersOf(id), [runner]);
   });
 
-  test('answers no requests with nothing', async () => {
+  test('returns nothing for no requests', async () => {
     const bench = await open();
     assert.deepEqual(await bench.serve([]), []);
   });
 
-  test('answers each request once, in any case', async () => {
+  test('answers each request once', async () => {
     const bench = await open();
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const ids = [await bench.ask(), await bench.ask({ types: ['none'] }), await bench.ask({ usage_class: 'spot' })];
     const served = await bench.serve(ids);
     assert.deepEqual(
@@ -119,11 +119,11 @@ function grants(open: Open): void {
     assert.ok(served.every(({ grant, exhaustion }) => (grant === null) !== (exhaustion === null)));
   });
 
-  test('serves requests in the order that they are given in', async () => {
+  test('serves requests in the given order', async () => {
     const bench = await open({ width: 1 });
     await bench.arrive();
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const ids = await bench.askMany(3);
     const served = await bench.serve(ids);
     assert.deepEqual(
@@ -132,12 +132,12 @@ function grants(open: Open): void {
     );
   });
 
-  test('gives a runner again that was released, with a new epoch', async () => {
+  test('grants a released runner again, with a new epoch', async () => {
     const bench = await open();
     const runner = await bench.arrive();
     const epochs: number[] = [];
     for (let round = 0; round < 3; round += 1) {
-      await bench.tell();
+      await bench.offerIdle();
       const [served] = await bench.serve([await bench.ask()]);
       const [granted] = served?.grant?.runners ?? [];
       assert.equal(granted?.id, runner);
@@ -148,10 +148,10 @@ function grants(open: Open): void {
     assert.deepEqual(epochs, [epochs[0]!, epochs[0]! + 1, epochs[0]! + 2]);
   });
 
-  test('gives nothing to a request that is over', async () => {
+  test('grants nothing to a request that has ended', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const id = await bench.ask();
     const requests = await bench.requests([id]);
     await bench.store.withdraw([id], 'over');
@@ -169,17 +169,17 @@ function exhaustions(open: Open): void {
     assert.equal(await bench.failToServe({}), 'global');
   });
 
-  test('finds a class without idle runners globally exhausted, whatever other classes have', async () => {
+  test('finds a class without idle runners globally exhausted, even if other classes have some', async () => {
     const bench = await open();
     await bench.arrive({ resource_class: 'xlarge' });
-    await bench.tell();
+    await bench.offerIdle();
     assert.equal(await bench.failToServe({}), 'global');
   });
 
-  test('finds a pool globally exhausted whose last runner was given away', async () => {
+  test('finds a pool globally exhausted after its last runner was granted', async () => {
     const bench = await open({ width: 1 });
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const served = await bench.serve(await bench.askMany(2));
     assert.deepEqual(
       served.map(({ exhaustion }) => exhaustion),
@@ -192,12 +192,12 @@ function exhaustions(open: Open): void {
     ['another usage', { usage_class: 'spot' }],
     ['too little memory', { memory_mib: 8_192 }],
   ];
-  for (const [what, words] of strangers) {
-    test(`finds a pool of ${what} locally exhausted, and leaves it to others`, async () => {
+  for (const [what, overrides] of strangers) {
+    test(`finds a pool of ${what} locally exhausted, and leaves them to others`, async () => {
       const bench = await open();
       const runner = await bench.arrive({ type: 'a.large' });
-      await bench.tell();
-      assert.equal(await bench.failToServe(words), 'local');
+      await bench.offerIdle();
+      assert.equal(await bench.failToServe(overrides), 'local');
       assert.equal(await bench.stateOf(runner), 'idle');
       await bench.opened.pass(3 * SECOND);
       const [served] = await bench.serve([await bench.ask({ types: ['A.*'] })]);
@@ -207,10 +207,10 @@ function exhaustions(open: Open): void {
 }
 
 function gangs(open: Open): void {
-  test('gives several at once, all or none', async () => {
+  test('grants a gang all or none', async () => {
     const bench = await open();
     const runners = [await bench.arrive(), await bench.arrive({ type: 'b.large' })];
-    await bench.tell();
+    await bench.offerIdle();
     assert.equal(await bench.failToServe({ count: 3 }), 'local');
     for (const runner of runners) assert.equal(await bench.stateOf(runner), 'idle');
     const pair = await bench.ask({ count: 2 });
@@ -219,18 +219,18 @@ function gangs(open: Open): void {
     assert.deepEqual(await bench.holdersOf(pair), runners);
   });
 
-  test('gives a large number at once', async () => {
+  test('grants a large number at once', async () => {
     const bench = await open();
     for (let at = 0; at < 25; at += 1) await bench.arrive({ type: at % 2 === 0 ? 'a.large' : 'b.large' });
-    await bench.tell();
+    await bench.offerIdle();
     const [served] = await bench.serve([await bench.ask({ count: 25 })]);
     assert.equal(new Set(served?.grant?.runners.map(({ id }) => id)).size, 25);
   });
 
-  test('leaves what is too little for several to one that comes behind them', async () => {
+  test('leaves runners that are too few for a gang to a later request', async () => {
     const bench = await open({ width: 1 });
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const ids = [await bench.ask({ count: 2 }), await bench.ask()];
     const served = await bench.serve(ids);
     assert.equal(served[0]?.grant, null);
@@ -239,58 +239,61 @@ function gangs(open: Open): void {
 }
 
 function lies(open: Open): void {
-  test('passes over a runner that has ended, whatever it was told', async () => {
+  test('skips a runner that has ended, even if it was offered', async () => {
     const bench = await open();
     const [ended, idle] = [await bench.arrive(), await bench.arrive()];
-    await bench.tell();
+    await bench.offerIdle();
     await bench.store.terminate([ended], 'by hand');
     const served = await bench.serve(await bench.askMany(2));
     const granted = served.flatMap(({ grant }) => grant?.runners.map(({ id }) => id) ?? []);
     assert.deepEqual(granted, [idle]);
   });
 
-  test('gives a runner to one request, however often it was told of it', async () => {
+  test('grants a runner once, however often it was offered', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    for (let times = 0; times < 4; times += 1) await bench.tell();
+    for (let times = 0; times < 4; times += 1) await bench.offerIdle();
     const ids = await bench.askMany(4);
     const served = await bench.serve(ids);
     const granted = served.flatMap(({ grant }) => grant?.runners.map(({ id }) => id) ?? []);
     assert.deepEqual(granted, [runner]);
   });
 
-  test('gives no runner that is silent, and gives it when it speaks again', async () => {
+  test('grants no silent runner, and grants it again after a heartbeat', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     await bench.opened.pass(TIMES.fresh_ms + SECOND);
     await bench.failToServe({});
     await bench.beat(runner);
-    await bench.tell();
+    await bench.offerIdle();
     const [served] = await bench.serve([await bench.ask()]);
     assert.equal(served?.grant?.runners[0]?.id, runner);
   });
 
-  test('gives no runner that is to end', async () => {
+  test('grants no draining runner', async () => {
     const bench = await open();
     const runner = await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     await bench.store.drain([runner], 'drained');
     await bench.failToServe({});
   });
 }
 
-/** One that looks message by message may need several rounds, where everybody is in everybody's way. */
+/**
+ * Backends that search message by message may need several rounds while concurrent searches hide messages from each
+ * other.
+ */
 const ROUNDS_MAX = 60;
 const ROUNDS_TOGETHER = 5;
 
 function crowds(open: Open): void {
-  test('gives every request of a burst one runner of its type, nobody the same', async () => {
+  test('grants every request of a burst a distinct runner of its type', async () => {
     const bench = await open();
     const types = ['a.large', 'b.large', 'c.large'];
     const runners: string[] = [];
     for (let at = 0; at < 15; at += 1) runners.push(await bench.arrive({ type: types[at % 3]! }));
-    await bench.tell();
+    await bench.offerIdle();
     const ids: string[] = [];
     for (let at = 0; at < 15; at += 1) ids.push(await bench.ask({ types: [types[at % 3]!] }));
     const holders = new Map<string, string>();
@@ -298,7 +301,7 @@ function crowds(open: Open): void {
       if (round > 0) await bench.wait(runners);
       const served = new Set(holders.values());
       const left = ids.filter((id) => !served.has(id));
-      // Those that look message by message may take turns with each other's runners for ever; one alone finds its own.
+      // Concurrent searches may hide messages from each other forever; a single request finds its runner.
       const tried = round < ROUNDS_TOGETHER ? left : [left[round % left.length]!];
       for (const { request_id, grant } of await bench.serve(tried)) {
         for (const { id } of grant?.runners ?? []) {
@@ -310,17 +313,17 @@ function crowds(open: Open): void {
     assert.equal(holders.size, 15);
   });
 
-  test('serves from two processes at once, nobody the same', async () => {
+  test('serves from two processes without granting a runner twice', async () => {
     const bench = await open();
     const runners: string[] = [];
     for (let at = 0; at < 20; at += 1) runners.push(await bench.arrive());
-    await bench.tell();
+    await bench.offerIdle();
     const ids = await bench.askMany(20);
     const both = [bench.opened.backend, bench.opened.other];
     let left = ids;
     for (let round = 0; round < ROUNDS_MAX && left.length > 0; round += 1) {
       if (round > 0) await bench.wait(runners);
-      // Both try all that waits: most requests are wanted by two at once.
+      // Both processes try all waiting requests, so most are tried twice.
       await Promise.all(both.map((backend) => bench.serve(left, backend)));
       const states = await bench.requests(left);
       left = states.filter(({ state }) => state === 'waiting').map(({ id }) => id);
@@ -330,10 +333,10 @@ function crowds(open: Open): void {
     assert.equal(new Set(holders).size, 20);
   });
 
-  test('counts what it does', async () => {
+  test('counts its operations', async () => {
     const bench = await open();
     await bench.arrive();
-    await bench.tell();
+    await bench.offerIdle();
     const { counts } = bench.opened.backend;
     const before = counts.operations;
     await bench.serve([await bench.ask()]);

@@ -1,4 +1,4 @@
-/** Whatever happens to messages and processes, no runner is given twice, and none is lost. */
+/** Under all kinds of faults in messages and processes, no runner is granted twice and none is lost. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
@@ -19,11 +19,11 @@ import { QUEUE_DRIVERS, settled, type QueueDriver } from './worlds.ts';
 
 const TYPES = ['a.large', 'b.large', 'c.large'] as const;
 
-/** One event: what it does depends on its number alone. */
+/** One event, determined by its number. */
 type Event =
   | { readonly kind: 'arrive'; readonly type: number; readonly memory: number; readonly copies: number }
   | { readonly kind: 'end'; readonly which: number }
-  | { readonly kind: 'speak or fall silent'; readonly which: number }
+  | { readonly kind: 'heartbeat or silence'; readonly which: number }
   | { readonly kind: 'serve'; readonly wishes: readonly Wish[]; readonly crash: number; readonly seed: number }
   | { readonly kind: 'pass'; readonly ms: number };
 
@@ -50,21 +50,21 @@ const EVENTS: fc.Arbitrary<Event> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('arrive' as const), type: TYPE, memory: MEMORY, copies: fc.constant(1) }),
   fc.record({ kind: fc.constant('end' as const), which: fc.nat() }),
-  fc.record({ kind: fc.constant('speak or fall silent' as const), which: fc.nat() }),
+  fc.record({ kind: fc.constant('heartbeat or silence' as const), which: fc.nat() }),
   fc.record({
     kind: fc.constant('serve' as const),
     wishes: fc.array(WISH, { minLength: 1, maxLength: 6 }),
-    // Most processes live on.
+    // Most processes survive.
     crash: fc.oneof(fc.constant(1_000), fc.integer({ min: 0, max: 12 })),
     seed: fc.nat(),
   }),
   fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(100, 3_000, 31_000) }),
 );
 
-/** Far more deliveries of one message than there are crashes in a story. */
+/** Far more deliveries of one message than crashes in a story. */
 const RECEIVES_MAX = 100;
 
-/** Far more looks than there are messages: many of a runner that is gone end a look early, and are fewer after it. */
+/** Far more receives than messages: messages of ended runners may end a search early. */
 const ROUNDS_MAX = 200;
 
 class Theatre {
@@ -107,7 +107,7 @@ class Theatre {
       case 'end':
         if (idle.length > 0) this.book.idle.delete(idle[event.which % idle.length]!);
         return;
-      case 'speak or fall silent': {
+      case 'heartbeat or silence': {
         const id = idle[event.which % idle.length];
         if (id !== undefined && !this.book.silent.delete(id)) this.book.silent.add(id);
         return;
@@ -147,11 +147,11 @@ class Theatre {
     }
   }
 
-  /** All processes are gone and all are heard again: who looks alone, one after the other, finds every runner. */
+  /** After all processes have ended and all runners sent heartbeats, single requests find every runner. */
   async end(): Promise<void> {
     const { book, clock } = this;
     const backend = this.backend(new WatchedQueue(this.queue));
-    // The message of a silent runner is dropped, and the store has it offered again.
+    // The message of a silent runner is deleted, and the store offers the runner again.
     await backend.offer(dropped(book));
     book.silent.clear();
     await clock.advance(31_000);
@@ -159,7 +159,7 @@ class Theatre {
       await clock.advance(3_000);
       await settled(backend.serve([requestOf()]), clock);
     }
-    assert.equal(book.idle.size, 0, 'runners are idle, and nobody finds them');
+    assert.equal(book.idle.size, 0, 'idle runners were not found');
   }
 }
 
@@ -169,7 +169,7 @@ function dropped({ idle, wasSilent }: ClaimBook): RunnerMessage[] {
 
 for (const driver of QUEUE_DRIVERS) {
   describe(`troubles of ${driver}`, () => {
-    test('false empties, duplicates, silence, ends and crashes lose nobody and give nobody twice', async () => {
+    test('false empties, duplicates, silence, ends and crashes lose no runner and grant none twice', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(EVENTS, { minLength: 5, maxLength: 40 }), async (events) => {
           const theatre = new Theatre(driver);

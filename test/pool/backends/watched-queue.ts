@@ -1,6 +1,6 @@
 import type { MessageQueue, OutgoingMessage, ReceivedMessage, ReceiveOptions } from '../../../src/queue/port.ts';
 
-/** A call as a test sees it: what was asked for, in one line. */
+/** A call as one line. */
 export type Call = string;
 
 export class Crash extends Error {
@@ -9,24 +9,24 @@ export class Crash extends Error {
   }
 }
 
-/** `before`: the call never leaves. `after`: it is done, and nobody hears of it. */
+/** `before`: the call is not sent. `after`: it is executed, but its answer is lost. */
 export interface CrashPoint {
-  /** Which call it is, from 0. */
+  /** Index of the call, from 0. */
   readonly call: number;
   readonly when: 'before' | 'after';
 }
 
 /**
- * A queue that notes what it is asked to do, and fails where a test says so. After a crash every call fails: the process
+ * A queue that records calls and fails on demand. After a crash every call fails, since the process
  * is gone.
  */
 export class WatchedQueue implements MessageQueue {
   readonly driver = 'memory';
   readonly calls: Call[] = [];
-  /** Answers of short polls that are empty though something is there. */
+  /** Number of short polls that return nothing although messages exist. */
   falseEmpties: () => boolean = () => false;
   crashAt: CrashPoint | null = null;
-  /** What happens before each look. */
+  /** Called before each receive. */
   beforeReceive: () => Promise<void> = () => Promise.resolve();
   readonly #queue: MessageQueue;
   #crashed = false;
@@ -60,7 +60,7 @@ export class WatchedQueue implements MessageQueue {
     return this.#call(`delete ${queue} ${receipts.length}`, () => this.#queue.delete(queue, receipts));
   }
 
-  /** A step that is no call of the queue: a claim of the store, say. */
+  /** Records a step that is not a call of the queue, such as a claim in the store. */
   step<T>(name: string, run: () => Promise<T>): Promise<T> {
     return this.#call(name, run);
   }

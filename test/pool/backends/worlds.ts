@@ -1,4 +1,4 @@
-/** Stores, clocks and queues that backends over queues are tried in. */
+/** Stores, clocks and queues to test queue backends with. */
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 
 import { SqsClassicBackend } from '../../../src/pool/backends/sqs-classic.ts';
@@ -19,7 +19,7 @@ export type QueueDriver = 'sqs-classic' | 'sqs-sharded';
 
 export const QUEUE_DRIVERS: readonly QueueDriver[] = ['sqs-classic', 'sqs-sharded'];
 
-/** A clock whose time can be moved on without a turn of the event loop; timers stay those of the clock behind it. */
+/** A clock that can be advanced without yielding to the event loop; timers remain those of the underlying clock. */
 export class ShiftedClock implements Clock {
   readonly #clock: Clock;
   #shift = 0;
@@ -58,7 +58,7 @@ export class ShiftedClock implements Clock {
   }
 }
 
-/** What a store knows of types, by looking at every runner. */
+/** Lists types by reading every runner. */
 export class TypesOfStore implements KnownTypes {
   readonly #store: Pick<RunnerStore, 'list'>;
 
@@ -89,7 +89,7 @@ export function newBackend(driver: QueueDriver, { store, queue, clock, policy }:
   return new SqsShardedBackend({ ...options, types: new TypesOfStore(store) });
 }
 
-/** Two processes with one store in memory and one queue. */
+/** Two processes with one in-memory store and one queue. */
 export function openWorld(
   driver: QueueDriver,
   queue: MessageQueue,
@@ -99,11 +99,11 @@ export function openWorld(
   const clock = new ShiftedClock(virtual ?? systemClock);
   const now = (): number => clock.now();
   const store = new MemoryRunnerStore({ times: TIMES, classes: CLASSES, max_uses: null, now });
-  const words = { store, queue, clock, policy: { offer_delay_ms: 0, ...policy } };
+  const options = { store, queue, clock, policy: { offer_delay_ms: 0, ...policy } };
   const { moment } = clock;
   return {
-    backend: newBackend(driver, words),
-    other: newBackend(driver, words),
+    backend: newBackend(driver, options),
+    other: newBackend(driver, options),
     store,
     moment,
     pass: async (ms) => {
@@ -114,14 +114,14 @@ export function openWorld(
   };
 }
 
-/** Awaits a promise; time passes only where it waits for that. */
+/** Awaits a promise, advancing the clock only while it waits for time. */
 export async function settled<T>(promise: Promise<T>, clock: VirtualClock): Promise<T> {
-  const state = { isOver: false };
-  const end = (): void => void (state.isOver = true);
+  const state = { hasSettled: false };
+  const end = (): void => void (state.hasSettled = true);
   promise.then(end, end);
   for (;;) {
     await eventLoopTurn();
-    if (state.isOver) return await promise;
+    if (state.hasSettled) return await promise;
     if (clock.timers > 0) await clock.advance(100);
   }
 }

@@ -1,4 +1,4 @@
-/** Messages that are of no use to anybody, each with what its fault says. */
+/** Unusable messages, each with its fault. */
 import { readFileSync } from 'node:fs';
 
 export interface BadMessage {
@@ -11,8 +11,8 @@ function read(file: string): BadMessage[] {
   return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as BadMessage[];
 }
 
-/** They are no message of a runner. */
+/** Malformed messages. */
 export const MALFORMED = read('malformed-messages.json');
 
-/** They are one, and their runner is not what its class says, or its time is over. */
+/** Well-formed messages whose runner does not match its class or has expired. */
 export const UNUSABLE = read('unusable-messages.json');

@@ -14,7 +14,7 @@ import { WatchedQueue } from '../backends/watched-queue.ts';
 const LARGE = 'pool:large';
 const RECEIVE = 'receive pool:large 1 within 0';
 
-/** The classic backend serves one request with claim workers that share a pickup manager. */
+/** Serves one request with claim workers that share a pickup manager, as the classic backend does. */
 function open(policy: Partial<PickupPolicy> = {}) {
   const clock = new VirtualClock();
   const queue = new MemoryQueue({ clock });
@@ -32,7 +32,7 @@ function open(policy: Partial<PickupPolicy> = {}) {
 }
 
 describe('claim workers', () => {
-  test('the message is deleted when the claim has succeeded', async () => {
+  test('the message is deleted after the claim has succeeded', async () => {
     const { backend, book, calls, queue } = open();
     const [runner] = book.add(runnerOf());
     await backend.offer([runner!]);
@@ -46,7 +46,7 @@ describe('claim workers', () => {
     assert.deepEqual(backend.counts, { operations: 4, picked: 1, requeued: 0, discarded: 0 });
   });
 
-  test('a runner that others come first for goes back at once, and the pool counts as exhausted for this request', async () => {
+  test('a runner reserved for earlier requests is returned at once, and the pool counts as exhausted for this request', async () => {
     const { backend, book, queue } = open();
     const [runner] = book.add(runnerOf());
     book.barred.add(runner!.id);
@@ -56,7 +56,7 @@ describe('claim workers', () => {
     assert.deepEqual(await queue.depth(LARGE), { visible: 1, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  test('after a runner that is gone comes the next one', async () => {
+  test('a runner that is gone is followed by the next one', async () => {
     const { backend, book, calls, clock, queue } = open();
     const gone = runnerOf();
     const [silent, idle] = book.add(runnerOf(), runnerOf());
@@ -74,7 +74,7 @@ describe('claim workers', () => {
     assert.deepEqual(await queue.depth(LARGE), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  test('where the request is over, the runner goes back to others at once', async () => {
+  test('if the request has ended, the runner is returned at once', async () => {
     const { backend, book, calls, queue } = open();
     await backend.offer(book.add(runnerOf()));
     const request = requestOf();
@@ -85,7 +85,7 @@ describe('claim workers', () => {
     assert.equal((await queue.depth(LARGE)).visible, 1);
   });
 
-  test('a failed claim gives the runner back, and the failure comes out', async () => {
+  test('a failed claim returns the runner, and the error is thrown', async () => {
     const { backend, book, watched, queue, calls } = open();
     await backend.offer(book.add(runnerOf()));
     calls.length = 0;
@@ -95,7 +95,7 @@ describe('claim workers', () => {
     assert.equal(watched.calls.at(-1), 'delete pool:large 1');
   });
 
-  test('one request that fails does not take from the others what they have', async () => {
+  test('a failing request does not affect the grants of others', async () => {
     const { backend, book } = open({ width: 1 });
     await backend.offer(book.add(runnerOf(), runnerOf()));
     const requests = [requestOf(), requestOf(), requestOf()];
@@ -113,7 +113,7 @@ describe('claim workers', () => {
     );
   });
 
-  test('a message that cannot be deleted takes nothing from the grant', async () => {
+  test('a message that cannot be deleted does not affect the grant', async () => {
     const { backend, book, watched } = open();
     await backend.offer(book.add(runnerOf()));
     watched.calls.length = 0;
@@ -122,7 +122,7 @@ describe('claim workers', () => {
     assert.equal(served?.grant?.runners.length, 1);
   });
 
-  test('a class that the pool has not is exhausted, and gets no queue', async () => {
+  test('a class that the pool does not have is exhausted, and gets no queue', async () => {
     const { backend, calls } = open();
     const [served] = await backend.serve([requestOf({ resource_class: 'gigantic' })]);
     assert.equal(served?.exhaustion, 'global');
@@ -130,8 +130,8 @@ describe('claim workers', () => {
   });
 });
 
-describe('claim workers of several at once', () => {
-  test('hold candidates until there are enough, then claim all of them', async () => {
+describe('claim workers of a gang', () => {
+  test('hold candidates until there are enough, then claim them all', async () => {
     const { backend, book, calls, queue } = open();
     await backend.offer(book.add(...Array.from({ length: 12 }, () => runnerOf())));
     calls.length = 0;
@@ -141,7 +141,7 @@ describe('claim workers of several at once', () => {
     assert.deepEqual(await queue.depth(LARGE), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  test('return all of them where there are too few', async () => {
+  test('return all of them if there are too few', async () => {
     const { backend, book, queue } = open();
     await backend.offer(book.add(runnerOf(), runnerOf()));
     const [served] = await backend.serve([requestOf({ count: 3 })]);
@@ -153,7 +153,7 @@ describe('claim workers of several at once', () => {
     assert.equal(pair?.grant?.runners.length, 2);
   });
 
-  test('look for others in the place of those that are gone', async () => {
+  test('search for replacements of runners that are gone', async () => {
     const { backend, book, clock } = open();
     const gone = runnerOf();
     const idle = book.add(runnerOf(), runnerOf());
@@ -165,7 +165,7 @@ describe('claim workers of several at once', () => {
     assert.deepEqual(served?.grant?.runners.map(({ id }) => id).sort(), idle.map(({ id }) => id).sort());
   });
 
-  test('count a runner once that two messages speak of', async () => {
+  test('count a runner with two messages once', async () => {
     const { backend, book, clock } = open();
     const [one, other] = book.add(runnerOf(), runnerOf());
     for (const runner of [one!, one!, other!]) {
@@ -177,11 +177,11 @@ describe('claim workers of several at once', () => {
     assert.deepEqual(book.claims[0]?.length, 2);
   });
 
-  test('give back what the store did not take for a request that has its runners already', async () => {
+  test('return candidates that the store did not take for a request that already has its runners', async () => {
     const { backend, book, queue } = open();
     await backend.offer(book.add(runnerOf(), runnerOf()));
     const request = requestOf({ count: 2 });
-    // One of the two is the request's own since an earlier try, whose answer was lost.
+    // One of the two was granted by an earlier try whose answer was lost.
     book.claim = (id, ids) => {
       const runners = [{ id: ids[0]!, number: 2, epoch: 1, instance_type: 'a.large', address: null }];
       return Promise.resolve({ grant: { request_id: id, runners }, answers: ['claimed', 'settled'] });
@@ -191,7 +191,7 @@ describe('claim workers of several at once', () => {
     assert.deepEqual(await queue.depth(LARGE), { visible: 1, in_flight: 0, delayed: 0, dead: 0 });
   });
 
-  test('keep what they hold hidden for as long as they look', async () => {
+  test('keep their candidates hidden while they search', async () => {
     const { backend, book, clock, queue, watched, calls } = open({ visibility_ms: 1_000 });
     const runners = book.add(...Array.from({ length: 40 }, () => runnerOf()));
     await queue.send(

@@ -24,7 +24,7 @@ const MESSAGES: fc.Arbitrary<RunnerMessage> = fc.record(
 );
 
 describe('the message of an idle runner', () => {
-  test('is written in the words of the pool', () => {
+  test('is written with the member names of the pool', () => {
     const message: RunnerMessage = {
       id: '018bcfe5-6800-7000-8000-000000000001',
       resource_class: 'large',
@@ -45,7 +45,7 @@ describe('the message of an idle runner', () => {
     });
   });
 
-  test('is read as it was written', () => {
+  test('reads what was written', () => {
     fc.assert(
       fc.property(MESSAGES, (message) => {
         assert.deepEqual(readRunnerMessage(writeRunnerMessage(message)), { message });
@@ -53,7 +53,7 @@ describe('the message of an idle runner', () => {
     );
   });
 
-  test('may name an id in capitals and a time with an offset', () => {
+  test('may contain an upper-case id and a time with an offset', () => {
     const body =
       '{"id":"018BCFE5-6800-7000-8000-00000000000A","resourceClass":"large","instanceType":"m7i.large","cpu":2,' +
       '"mmem":4096,"usageClass":"spot","threshold":"2023-11-14T23:13:20+01:00"}';
@@ -63,7 +63,7 @@ describe('the message of an idle runner', () => {
     assert.equal(read.message.threshold, 1_700_000_000_000);
   });
 
-  test('may name an instance on EC2, alone or around the rest, and is written as it was read', () => {
+  test('may contain an EC2 instance, flat or in an envelope, and is written in the same form', () => {
     const id = 'i-0123456789abcdef0';
     const rest = { resourceClass: 'large', instanceType: 'm7i.large', cpu: 2, mmem: 4_096, usageClass: 'spot' };
     const nameless = { ...rest, threshold: '2023-11-14T22:13:20.000Z' };
@@ -84,7 +84,7 @@ describe('the message of an idle runner', () => {
     for (const fault of faults) assert.ok('fault' in readRunnerMessage(JSON.stringify(fault)), JSON.stringify(fault));
   });
 
-  test('of a runner that never ends has a time that can be written', () => {
+  test('of a runner that never expires has a time that can be written', () => {
     const [message] = fc.sample(MESSAGES, { numRuns: 1, seed: 1 });
     const read = readRunnerMessage(writeRunnerMessage({ ...message!, threshold: Number.POSITIVE_INFINITY }));
     assert.ok('message' in read && read.message.threshold > Date.UTC(9998));
@@ -103,7 +103,7 @@ describe('the message of an idle runner', () => {
     test(`is well formed: ${name}`, () => assert.ok('message' in readRunnerMessage(body)));
   }
 
-  test('never throws, whatever is sent', () => {
+  test('never throws, whatever the input', () => {
     const bodies = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 200 }),
       fc.json(),

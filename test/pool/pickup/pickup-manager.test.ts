@@ -53,7 +53,7 @@ function open(request: Partial<RunnerRequest> = {}, numbers: Partial<PickupPolic
   const classes = byName(DEFAULT_RESOURCE_CLASSES);
   const requirements = requestOf(request);
   const manager = new PickupManager({ messages, queue: LARGE, requirements, classes, policy, counts, clock });
-  /** One after the other: who came first is found first. */
+  /** Sends one after the other, so that they are found in this order. */
   const put = async (...runners: readonly RunnerMessage[]): Promise<void> => {
     for (const runner of runners) {
       await queue.send(LARGE, [{ body: writeRunnerMessage(runner) }]);
@@ -64,7 +64,7 @@ function open(request: Partial<RunnerRequest> = {}, numbers: Partial<PickupPolic
 }
 
 describe('the pickup manager', () => {
-  test('passes a runner that fits on, and holds its message', async () => {
+  test('passes on a runner that fits, and holds its message', async () => {
     const { manager, queue, calls, counts, put } = open();
     const runner = runnerOf();
     await put(runner);
@@ -76,7 +76,7 @@ describe('the pickup manager', () => {
     assert.equal(manager.exhaustion, null);
   });
 
-  test('finds an empty queue globally exhausted, and does not look again', async () => {
+  test('finds an empty queue globally exhausted, and stops receiving', async () => {
     const { manager, calls, put } = open();
     assert.equal(await manager.next(), null);
     assert.equal(manager.exhaustion, 'global');
@@ -96,7 +96,7 @@ describe('the pickup manager', () => {
       const { manager, clock, queue, calls, counts, put } = open(request);
       await put(runnerOf(runner));
       assert.equal(await manager.next(), null);
-      // Somebody else's runner is idle, so that the pool is not empty altogether.
+      // The unfitting runner is idle, so the pool is not empty.
       assert.equal(manager.exhaustion, 'local');
       assert.deepEqual(calls, [RECEIVE, ...REQUEUE, RECEIVE]);
       assert.deepEqual(await queue.depth(LARGE), { visible: 0, in_flight: 0, delayed: 1, dead: 0 });
@@ -106,7 +106,7 @@ describe('the pickup manager', () => {
     });
   }
 
-  test('patterns know no case, and a star stands for any text', async () => {
+  test('patterns are case-insensitive, and a star matches any string', async () => {
     const { manager, put } = open({ allowed_instance_types: ['*.LARGE'] });
     await put(runnerOf({ instance_type: 'M7i.Large' }));
     assert.notEqual(await manager.next(), null);
@@ -130,11 +130,11 @@ describe('the pickup manager', () => {
       assert.equal(counts.discarded, 1);
       assert.equal(log.lines.length, 1);
       assert.ok(String(log.lines[0]!.fields['reason']).includes(fault));
-      assert.equal(log.lines[0]!.level, fault === 'its time is over' ? 'debug' : 'warn');
+      assert.equal(log.lines[0]!.level, fault === 'the runner has expired' ? 'debug' : 'warn');
     });
   }
 
-  test('the sixth sighting of one runner requeues it and ends the pickups', async () => {
+  test('the sixth sighting of a runner requeues it and ends the search', async () => {
     const { manager, calls, counts, put } = open({ allowed_instance_types: ['b.*'] }, { requeue_delay_ms: 0 });
     await put(runnerOf());
     assert.equal(await manager.next(), null);
@@ -144,7 +144,7 @@ describe('the pickup manager', () => {
     assert.deepEqual(counts, { operations: 18, picked: 0, requeued: 6, discarded: 0 });
   });
 
-  test('sightings count for each runner of its own, and those of one that fits count too', async () => {
+  test('sightings are counted per runner, including those that fit', async () => {
     const { manager, put, queue } = open({}, { tolerance: 2 });
     const [one, other] = [runnerOf(), runnerOf()];
     await put(one, other, one, other, one);
@@ -156,7 +156,7 @@ describe('the pickup manager', () => {
     assert.equal((await queue.depth(LARGE)).delayed, 1);
   });
 
-  test('what a claim worker was waiting for when another found the pool exhausted goes back', async () => {
+  test('a message received while another claim worker found the pool exhausted is returned', async () => {
     const { manager, counts, put } = open({}, { tolerance: 1 });
     const runner = runnerOf();
     await put(runner, runner, runner, runnerOf());
@@ -169,7 +169,7 @@ describe('the pickup manager', () => {
     assert.equal(manager.exhaustion, 'local');
   });
 
-  test('a pool of nothing but strangers is uncertain after so many looks', async () => {
+  test('a pool of only unfitting runners is uncertain after the maximum number of messages', async () => {
     const { manager, calls, put } = open({ usage_class: 'spot' }, { looks_max: 7 });
     await put(...Array.from({ length: 20 }, () => runnerOf()));
     assert.equal(await manager.next(), null);
@@ -177,11 +177,11 @@ describe('the pickup manager', () => {
     assert.equal(calls.filter((call) => call === RECEIVE).length, 7);
   });
 
-  test('a pool of nothing but strangers is uncertain after so long, however few were looked at', async () => {
+  test('a pool of only unfitting runners is uncertain after the maximum time, however few messages were received', async () => {
     const { manager, clock, calls, queue, put } = open({ usage_class: 'spot' }, { look_ms: 10_000 });
     await put(...Array.from({ length: 20 }, () => runnerOf()));
     const receive = queue.receive.bind(queue);
-    // A queue service far away: each look takes three seconds.
+    // A slow queue service: each receive takes three seconds.
     queue.receive = async (...call) => {
       await clock.advance(3_000);
       return receive(...call);
@@ -191,7 +191,7 @@ describe('the pickup manager', () => {
     assert.equal(calls.filter((call) => call === RECEIVE).length, 4);
   });
 
-  test('a runner that is requeued keeps all that its message said', async () => {
+  test('a requeued runner keeps all members of its message', async () => {
     const { manager, clock, queue, put } = open({ usage_class: 'spot' });
     const runner = runnerOf({ threshold: 1_800_000_000_000 });
     await put(runner);

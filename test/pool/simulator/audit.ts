@@ -10,34 +10,34 @@ export interface AuditOptions {
   readonly times: PoolTimes;
   readonly chronicle: Chronicle;
   readonly clock: Clock;
-  /** When the queue was last told of each runner; null where there is none. */
+  /** When each runner was last offered to the queue; null without a queue. */
   readonly offers: ReadonlyMap<string, number> | null;
 }
 
-/** What runs in vain is gone so long after it was noticed for the second time. */
+/** An orphaned instance is gone within this time after the second check. */
 const ORPHAN_GRACE_MS = 120_000;
-/** What is past its time is ended within this, however often servers are killed. */
+/** An overdue runner ends within this time, however often servers are killed. */
 const OVERDUE_MS = 60_000;
-/** The queue is told of an idle runner at least so often, since a message may be lost. */
+/** An idle runner is offered to the queue at least this often, since messages may be lost. */
 const OFFERED_MS = 150_000;
 const ALL = { offset: 0, limit: 10_000 };
 
-/** Holds the whole state against what must always be true. */
+/** Checks the whole state against the invariants. */
 export class Audit {
   readonly #options: AuditOptions;
-  /** At the last look: by runner, the hold that had it. */
+  /** At the last check: the hold of each runner. */
   #heldFor = new Map<string, string>();
-  /** Instances that no live runner has, with when this was so first. */
+  /** Instances without a live runner, with the time of the first check. */
   #orphanedAt = new Map<string, number>();
 
   constructor(options: AuditOptions) {
     this.#options = options;
   }
 
-  /** @param isCalm nothing goes wrong any more */
-  async look(isCalm: boolean): Promise<void> {
+  /** @param isCalm whether faults have ended */
+  async check(isCalm: boolean): Promise<void> {
     const { store, clock } = this.#options;
-    // Both are read in one moment: the store does its work before it returns.
+    // Both are read consistently: the store completes its work before it returns.
     const [live, granted, waiting] = await Promise.all([
       store.list({ ended: false }, ALL),
       store.granted(1_000),
@@ -52,11 +52,11 @@ export class Audit {
       if (hasEnd && runner.threshold + OVERDUE_MS < now)
         this.#refuse(`runner ${runner.id}, ${runner.state}, is overdue`);
     }
-    this.#lookForOrphans(live, now);
-    if (isCalm) this.#lookAtOffers(live, now);
+    this.#checkOrphans(live, now);
+    if (isCalm) this.#checkOffers(live, now);
   }
 
-  /** The pool has told its provider to end it. */
+  /** Whether the pool asked the provider to terminate it. */
   async terminated(instance: Instance): Promise<void> {
     const live = await this.#options.store.list({ ended: false }, ALL);
     const owner = ownerOf(instance, live);
@@ -64,21 +64,21 @@ export class Audit {
       this.#refuse(`the instance ${instance.provider_id} of runner ${owner.id}, ${owner.state}, was ended`);
   }
 
-  /** After everything has calmed down: everybody was served, and nothing is left over. */
+  /** After faults have ended: all requests are served, and nothing is left over. */
   async settled(): Promise<void> {
     const { store, cloud } = this.#options;
     const [waiting] = await store.waiting(1);
     if (waiting !== undefined)
-      this.#refuse(`request ${waiting.id} waits for ever: ${waiting.exhaustion}, ${waiting.reason}`);
+      this.#refuse(`request ${waiting.id} waits forever: ${waiting.exhaustion}, ${waiting.reason}`);
     const [granted] = await store.granted(1);
-    if (granted !== undefined) this.#refuse(`request ${granted.id} is granted for ever`);
+    if (granted !== undefined) this.#refuse(`request ${granted.id} is granted forever`);
     const [runner] = await store.list({ ended: false }, ALL);
-    if (runner !== undefined) this.#refuse(`runner ${runner.id} is ${runner.state} for ever`);
+    if (runner !== undefined) this.#refuse(`runner ${runner.id} is ${runner.state} forever`);
     const [instance] = cloud.running;
-    if (instance !== undefined) this.#refuse(`the instance ${instance.provider_id} runs for ever`);
+    if (instance !== undefined) this.#refuse(`the instance ${instance.provider_id} runs forever`);
   }
 
-  /** Who is held is held for a request that has as many runners as it asks for. */
+  /** A held runner belongs to a request with as many runners as it asks for. */
   #lookAtHolds(live: readonly Runner[], granted: readonly RunnerRequest[], keeping: readonly RunnerRequest[]): void {
     const held = Map.groupBy(
       live.filter(({ state }) => state === 'claimed' || state === 'running'),
@@ -87,7 +87,7 @@ export class Audit {
     for (const { id, count, source } of granted) {
       const runners = held.get(id) ?? [];
       held.delete(id);
-      // Of several that a task has, one that only waits may be lost without the task noticing.
+      // A task may lose one of its other runners without noticing.
       const isWhole = runners.length === count || (source === 'task' && runners.length > 0 && runners.length < count);
       if (!isWhole) this.#refuse(`request ${id} asks for ${count} and has ${runners.length}`);
     }
@@ -100,7 +100,7 @@ export class Audit {
     for (const [id, [runner]] of held) this.#refuse(`runner ${runner!.id} is held for ${id}, which is not granted`);
   }
 
-  /** A hold has its runners until it is let go of, or they end. */
+  /** A hold keeps its runners until it is released or they end. */
   async #lookAtLosses(live: readonly Runner[], holding: readonly RunnerRequest[]): Promise<void> {
     const holds = new Set(holding.flatMap(({ id, source }) => (source === 'holder' ? [id] : [])));
     const before = this.#heldFor;
@@ -116,17 +116,17 @@ export class Audit {
     }
   }
 
-  #lookAtOffers(live: readonly Runner[], now: number): void {
+  #checkOffers(live: readonly Runner[], now: number): void {
     const { offers } = this.#options;
     if (offers === null) return;
     for (const { id, state, state_since, draining } of live) {
       const since = Math.max(state_since, offers.get(id) ?? 0);
       if (state === 'idle' && !draining && now - since > OFFERED_MS)
-        this.#refuse(`runner ${id} is idle, and nobody has told the queue of it for too long`);
+        this.#refuse(`runner ${id} is idle and was not offered for too long`);
     }
   }
 
-  #lookForOrphans(live: readonly Runner[], now: number): void {
+  #checkOrphans(live: readonly Runner[], now: number): void {
     const { cloud, times } = this.#options;
     const before = this.#orphanedAt;
     this.#orphanedAt = new Map();
@@ -136,7 +136,7 @@ export class Audit {
       const since = before.get(provider_id) ?? now;
       this.#orphanedAt.set(provider_id, since);
       if (now - since > times.doubt_ms + ORPHAN_GRACE_MS)
-        this.#refuse(`the instance ${provider_id} runs in vain for too long`);
+        this.#refuse(`the instance ${provider_id} is orphaned for too long`);
     }
   }
 
@@ -145,7 +145,7 @@ export class Audit {
   }
 }
 
-/** The live runner that an instance is, or may turn out to be while the answer to its launch is not known. */
+/** The live runner of an instance, including the candidates while the answer to its launch is unknown. */
 function ownerOf({ provider_id, runner_id }: Instance, live: readonly Runner[]): Runner | undefined {
   return live.find(
     (runner) => runner.provider_id === provider_id || (runner.provider_id === null && runner.id === runner_id),

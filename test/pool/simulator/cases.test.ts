@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { LOAD_CASES, runLoad } from './cases.ts';
 
 for (const load of LOAD_CASES) {
-  test(`${load.name}: the index and the shards serve all, at about one operation each`, async () => {
+  test(`${load.name}: the index and the shards serve all requests, at about one operation each`, async () => {
     const indexed = await runLoad(load, 'postgres');
     assert.deepEqual([indexed.share, indexed.missed], [1, 0]);
     assert.ok(indexed.operations <= 1, `${indexed.operations} operations a request`);

@@ -1,7 +1,7 @@
 /**
- * Four loads on the three backends, in virtual time: what share of the requests is served by idle runners, at how many
- * operations each, and how many found nothing although a fitting runner is idle; nothing is launched for those, which look again. The same figures on every machine.
- * `node test/pool/simulator/cases.ts` prints them.
+ * Four loads on the three backends, in virtual time: the share of requests served by idle runners, the operations per
+ * request, and the requests that found nothing although a fitting runner was idle. No runners are launched; requests
+ * retry. The figures are equal on every machine. `node test/pool/simulator/cases.ts` prints them.
  */
 import type { PoolBackend } from '../../../src/pool/port/backend.ts';
 import type { NewRequest, RunnerRequest } from '../../../src/pool/port/store.ts';
@@ -17,11 +17,11 @@ import { POLICY } from './world.ts';
 
 export interface LoadCase {
   readonly name: string;
-  /** Idle runners, by type. */
+  /** Idle runners by type. */
   readonly stock: readonly number[];
   /** The type that each request accepts. */
   readonly wanted: readonly number[];
-  /** Requests of one second; all at once where it is absent. */
+  /** Requests per second; absent: all at once. */
   readonly rate?: number;
 }
 
@@ -31,7 +31,7 @@ export const LOAD_CASES: readonly LoadCase[] = [
   { name: '1,000 idle of 8 types, 800 at once', stock: new Array<number>(8).fill(125), wanted: EVEN(800, 8) },
   { name: '20,000 idle of 50 types, 4,000 at once', stock: new Array<number>(50).fill(400), wanted: EVEN(4_000, 50) },
   {
-    name: '900 of 1,000 idle of a type nobody wants, 80 at once',
+    name: '900 of 1,000 idle of an unrequested type, 80 at once',
     stock: [900, 100],
     wanted: new Array<number>(80).fill(1),
   },
@@ -47,12 +47,12 @@ export const VARIANTS = ['postgres', 'sqs-sharded', 'sqs-classic', 'sqs-classic,
 export type Variant = (typeof VARIANTS)[number];
 
 export interface LoadOutcome {
-  /** Of all requests, those that an idle runner served. */
+  /** Share of requests served by an idle runner. */
   readonly share: number;
   readonly operations: number;
   /** Requests that found nothing although a runner of the type was idle. */
   readonly missed: number;
-  /** Virtual milliseconds from asking to the grant, the middle one. */
+  /** Median of the virtual milliseconds from request to grant. */
   readonly median_ms: number;
 }
 
@@ -61,14 +61,14 @@ const SECOND = 1_000;
 const DAY_MS = 86_400_000;
 const HOLD_MS = 2 * SECOND;
 const TICK_MS = 100;
-/** What one call to a queue service takes, and one statement. */
+/** Duration of a call to a queue service, and of a statement. */
 const CALL_MS = 10;
 const STATEMENT_MS = 3;
-/** An answer that is not certain for so long counts as none. */
+/** An uncertain answer counts as none after this time. */
 const UNCERTAIN_MS = 10 * SECOND;
 const SET = 1_000;
 
-/** A load on one backend. */
+/** One load on one backend. */
 class LoadRun {
   readonly #load: LoadCase;
   readonly #clock = new VirtualClock();
@@ -76,7 +76,7 @@ class LoadRun {
   readonly #store: MemoryRunnerStore;
   readonly #backend: PoolBackend;
   readonly #typeOf = new Map<string, number>();
-  /** Those that wait, and those that hold a runner until then. */
+  /** Waiting requests, and held runners with their release times. */
   readonly #pending = new Map<string, RunnerRequest>();
   readonly #holds = new Map<string, number>();
   readonly #counted = new Map<number, number>();
@@ -153,7 +153,7 @@ class LoadRun {
     await this.#clock.advance(10 * SECOND);
   }
 
-  /** Types are mixed in the queues, as they are in life. */
+  /** Types are mixed in the queues, as in practice. */
   async #offerAll(): Promise<void> {
     if (this.#backend.driver === 'postgres') return;
     const idle = await this.#store.unoffered(1e6, 0);
@@ -186,7 +186,7 @@ class LoadRun {
     for (const { id } of requests) this.#pending.set(id, (await this.#store.request(id))!);
   }
 
-  /** Serves what waits, one set at a time. */
+  /** Serves waiting requests, one set at a time. */
   #serve(): void {
     if (this.#serving !== null || this.#pending.size === 0) return;
     this.#serving = this.#serveSet([...this.#pending.values()]).finally(() => (this.#serving = null));
@@ -208,7 +208,7 @@ class LoadRun {
     }
   }
 
-  /** It found nothing; where a runner of the type is idle, it was there to be found. */
+  /** Counts a miss if an idle runner of the type existed. */
   async #giveUp(requestId: string): Promise<void> {
     const type = this.#typeOf.get(requestId)!;
     const known = await this.#store.types.list();
@@ -229,19 +229,19 @@ class LoadRun {
     await this.#store.withdraw(done, 'done');
   }
 
-  /** Lets time pass until it is done. */
+  /** Advances the clock until done. */
   async #during(work: Promise<void>): Promise<void> {
     let isDone = false;
     const end = work.finally(() => (isDone = true));
-    const isOver = (): boolean => isDone;
-    while (!isOver()) await this.#clock.advance(TICK_MS);
+    const hasEnded = (): boolean => isDone;
+    while (!hasEnded()) await this.#clock.advance(TICK_MS);
     await end;
   }
 }
 
 const KIND = { usage_class: 'on-demand', cpu: null, memory_mib: null } as const;
 
-/** Calls of these methods take so long, virtually. */
+/** Virtual durations of these methods. */
 function slow<Target extends object>(
   target: Target,
   clock: VirtualClock,
@@ -252,11 +252,11 @@ function slow<Target extends object>(
     get: (_, key): unknown => {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function') return value;
-      const method = value as (...words: unknown[]) => unknown;
+      const method = value as (...args: unknown[]) => unknown;
       if (!methods.includes(String(key))) return method.bind(target);
-      return async (...words: unknown[]) => {
+      return async (...args: unknown[]) => {
         await clock.sleep(ms);
-        return await method.apply(target, words);
+        return await method.apply(target, args);
       };
     },
   });
@@ -276,7 +276,7 @@ export function runLoad(load: LoadCase, variant: Variant): Promise<LoadOutcome> 
 }
 
 async function print(): Promise<void> {
-  console.log('| load | backend | served warm | operations a request | found nothing in vain | median wait, ms |');
+  console.log('| load | backend | served warm | operations a request | missed idle runner | median wait, ms |');
   console.log('| --- | --- | ---: | ---: | ---: | ---: |');
   for (const load of LOAD_CASES) {
     for (const variant of VARIANTS) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const TAIL = 60;
 
-/** What happened in a run: its digest tells whether two runs were the same, its tail what led to a failure. */
+/** The events of a run: the digest shows whether two runs were equal, the tail what led to a failure. */
 export class Chronicle {
   readonly #start: number;
   readonly #now: () => number;
@@ -26,7 +26,7 @@ export class Chronicle {
     return this.#tail.join('\n');
   }
 
-  /** What must never happen has happened: the run fails of it, also where nobody hears of the error. */
+  /** Records a violation, which fails the run even if no caller handles the error. */
   violation(what: string): Error {
     const error = new Error(what);
     this.fail(error);
@@ -37,7 +37,7 @@ export class Chronicle {
     this.#failure ??= { error };
   }
 
-  /** @throws the first failure */
+  /** @throws the first violation */
   check(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }

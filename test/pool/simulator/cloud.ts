@@ -23,15 +23,15 @@ export interface Instance {
   readonly instance_type: string;
   readonly usage: UsageClass;
   readonly launched_at: number;
-  /** Whether its tags tell its runner, or only its batch. */
+  /** Whether its tags contain its runner, or only its batch. */
   readonly isNamed: boolean;
   state: 'running' | 'stopping' | 'gone';
 }
 
-/** Each a chance. */
+/** Probabilities. */
 export interface CloudTroubles {
   readonly fault: number;
-  /** Everything was started, and nobody was told. */
+  /** Everything was started, but the answer is lost. */
   readonly answerLost: number;
   readonly partial: number;
   readonly listFails: number;
@@ -40,7 +40,7 @@ export interface CloudTroubles {
 
 export const FAIR_WEATHER: CloudTroubles = { fault: 0, answerLost: 0, partial: 0, listFails: 0, terminateFails: 0 };
 
-/** How long a listing may lag behind, and an instance may take to stop; milliseconds. */
+/** Maximum staleness of a listing and stop time of an instance, milliseconds. */
 const LAG_MAX_MS = 5_000;
 const STOP_MAX_MS = 5_000;
 const PAGE = 3;
@@ -49,20 +49,20 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly dice: Dice;
   readonly chronicle: Chronicle;
-  /** Instances that may run at once. */
+  /** Maximum number of running instances. */
   readonly capacity: number;
   troubles(): CloudTroubles;
   onLaunch(instance: Instance): void;
-  /** It was asked for by the pool, and stops from now on. */
+  /** Stops from now on, as requested by the pool. */
   onTerminate(instance: Instance): Promise<void>;
 }
 
-/** A provider that starts some, all or none of what it is asked for, and does not always say so. */
+/** A provider that starts some, all or none of the requested instances, and may lose its answers. */
 export class Cloud implements RunnerProvider {
   readonly name = PROVIDER_NAME;
   readonly instances = new Map<string, Instance>();
   readonly #options: CloudOptions;
-  readonly #answers = new Map<string, { words: string; result: LaunchResult }>();
+  readonly #answers = new Map<string, { parameters: string; result: LaunchResult }>();
   #failedLists = 0;
   #failedTerminations = 0;
 
@@ -79,19 +79,19 @@ export class Cloud implements RunnerProvider {
     const troubles = this.#options.troubles();
     await Promise.resolve();
     if (dice.chance(troubles.fault)) throw this.#fault();
-    const words = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
+    const parameters = JSON.stringify([batch.requirements, batch.cpu, batch.memory_mib, batch.runner_ids]);
     const before = this.#answers.get(batch.id);
-    if (before !== undefined && before.words !== words)
-      throw this.#options.chronicle.violation(`batch ${batch.id} is called in other words`);
+    if (before !== undefined && before.parameters !== parameters)
+      throw this.#options.chronicle.violation(`batch ${batch.id} is repeated with other parameters`);
     const result = before?.result ?? this.#start(batch, dice.chance(troubles.partial));
-    this.#answers.set(batch.id, { words, result });
+    this.#answers.set(batch.id, { parameters, result });
     if (dice.chance(troubles.answerLost)) throw new LaunchFailure('unclear', 'the answer was lost');
     return result;
   }
 
   async terminate(providerIds: readonly string[]): Promise<void> {
     await Promise.resolve();
-    // A provider that never listens would prove nothing of who calls it.
+    // Some calls succeed, so that retries make progress.
     if (this.#failedTerminations < 2 && this.#options.dice.chance(this.#options.troubles().terminateFails)) {
       this.#failedTerminations += 1;
       throw new Error('too many calls');
@@ -129,13 +129,13 @@ export class Cloud implements RunnerProvider {
     return Promise.resolve();
   }
 
-  /** It does not run any more, whoever wanted that. */
+  /** Ends an instance for any reason. */
   end(providerId: string): void {
     const instance = this.instances.get(providerId);
     if (instance !== undefined) instance.state = 'gone';
   }
 
-  /** An instance that no row knows: of a database that was set back, or of somebody who took the pool's tags. */
+  /** Adds an instance without a runner, as after a restored database or with copied tags. */
   stray(): void {
     const { dice } = this.#options;
     this.#run(dice.uuid(), dice.uuid(), 'on-demand', dice.pick(INSTANCE_TYPES));
@@ -151,8 +151,8 @@ export class Cloud implements RunnerProvider {
     const types = INSTANCE_TYPES.filter((type) => allowsType(batch.requirements.allowed_instance_types, type));
     if (types.length === 0) throw new LaunchFailure('refused', 'there is no such type');
     const asked = batch.runner_ids.length;
-    const room = Math.max(0, capacity - this.running.length);
-    const count = Math.min(room, isPartial ? dice.between(1, asked) : asked);
+    const free = Math.max(0, capacity - this.running.length);
+    const count = Math.min(free, isPartial ? dice.between(1, asked) : asked);
     if (count === 0) throw new LaunchFailure('capacity', 'there are none of these now');
     const launched = batch.runner_ids.slice(0, count).map((id) => this.#add(batch, id, dice.pick(types)));
     return { launched, missing: count < asked ? 'there are no more of these now' : null };
@@ -176,7 +176,7 @@ export class Cloud implements RunnerProvider {
   }
 }
 
-/** Listings lag: what was started a moment ago is in some of them only. */
+/** Listings are stale: a new instance is missing from some of them. */
 function isShown({ launched_at, provider_id }: Instance, now: number): boolean {
   return now - launched_at >= (Number(provider_id.slice(2)) * 977) % LAG_MAX_MS;
 }

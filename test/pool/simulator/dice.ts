@@ -1,6 +1,6 @@
 import { seededRandom, type Random } from '../../../src/runtime/random.ts';
 
-/** Chances of one run: the same seed rolls the same. */
+/** Seeded random choices of one run. */
 export class Dice implements Random {
   readonly #random: Random;
 
@@ -20,7 +20,7 @@ export class Dice implements Random {
     return probability > 0 && this.next() < probability;
   }
 
-  /** A whole number, both ends included. */
+  /** An integer, both bounds included. */
   between(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }

@@ -10,74 +10,74 @@ interface Task {
   readonly count: number;
   requirements: Requirements;
   attempt: number;
-  state: 'waiting' | 'begun' | 'over';
-  /** The runner that runs the attempt, and the claim that it does so by. */
+  state: 'waiting' | 'running' | 'ended';
+  /** The runner that executes the attempt, and its claim. */
   runner: { readonly id: string; readonly epoch: number } | null;
 }
 
-/** As much of an engine as the pool has to do with: tasks that need runners, and begin once in each attempt. */
+/** A minimal engine: tasks that need runners, each attempt of which starts once. */
 export class Engine implements TaskStates {
   readonly #tasks = new Map<string, Task>();
   readonly #store: RunnerStore;
   readonly #chronicle: Chronicle;
 
-  /** @param store without perils: a transaction of the engine is one of the store */
+  /** @param store without faults: a transaction of the engine is one of the store */
   constructor(store: RunnerStore, chronicle: Chronicle) {
     this.#store = store;
     this.#chronicle = chronicle;
   }
 
   get open(): number {
-    return [...this.#tasks.values()].filter(({ state }) => state !== 'over').length;
+    return [...this.#tasks.values()].filter(({ state }) => state !== 'ended').length;
   }
 
   submit(id: string, tenant: string, requirements: Requirements, count: number): void {
     this.#tasks.set(id, { id, tenant, requirements, count, attempt: 1, state: 'waiting', runner: null });
   }
 
-  hasBegun({ run, attempt }: NewRequest): boolean {
+  hasStarted({ run, attempt }: NewRequest): boolean {
     const task = this.#tasks.get(run);
     return task !== undefined && (task.attempt > attempt! || (task.attempt === attempt && task.state !== 'waiting'));
   }
 
-  isOver({ run, attempt }: NewRequest): boolean {
+  hasEnded({ run, attempt }: NewRequest): boolean {
     const task = this.#tasks.get(run);
-    return task === undefined || task.state === 'over' || task.attempt > attempt!;
+    return task === undefined || task.state === 'ended' || task.attempt > attempt!;
   }
 
-  /** Asks for what tasks need, and takes tasks away from runners that are lost. */
+  /** Requests runners for tasks, and requeues tasks that lost theirs. */
   async tick(): Promise<void> {
     for (const task of this.#tasks.values()) {
-      if (task.state === 'begun' && (await this.#isLost(task))) this.#handBack(task);
+      if (task.state === 'running' && (await this.#isLost(task))) this.#handBack(task);
     }
     const waiting = [...this.#tasks.values()].filter(({ state }) => state === 'waiting');
     if (waiting.length > 0) await this.#store.ask(waiting.map(requestOf));
   }
 
-  /** Whether this runner may run the task now: it stands in its lane, and nobody has begun it. */
-  async begin({ runner_id, epoch, request_id, task_id }: Orders): Promise<boolean> {
+  /** Whether this runner may run the task now: the task is in its lane and has not started. */
+  async start({ runner_id, epoch, request_id, task_id }: Orders): Promise<boolean> {
     const task = this.#tasks.get(task_id ?? '');
     if (task?.state !== 'waiting' || requestOf(task).id !== request_id)
       return this.#refuse(task, runner_id, request_id);
     const request = await this.#store.request(request_id);
     const first = request?.runners.toSorted((one, other) => one.number - other.number)[0];
     if (first?.id !== runner_id || first.epoch !== epoch) return false;
-    task.state = 'begun';
+    task.state = 'running';
     task.runner = { id: runner_id, epoch };
-    this.#chronicle.note(`task ${task.id} begun by ${runner_id}`);
+    this.#chronicle.note(`task ${task.id} started by ${runner_id}`);
     return true;
   }
 
   finish(taskId: string, runnerId: string, epoch: number): void {
     const task = this.#tasks.get(taskId);
     if (task?.runner?.id !== runnerId || task.runner.epoch !== epoch) return;
-    task.state = 'over';
+    task.state = 'ended';
     this.#chronicle.note(`task ${task.id} done by ${runnerId}`);
   }
 
-  /** The runner is about to be taken away: the next attempt is to have one that is not. False where it runs no task. */
+  /** Handles an interruption: the next attempt uses on-demand runners. Returns false if the runner has no task. */
   interrupt(runnerId: string): boolean {
-    const task = [...this.#tasks.values()].find(({ state, runner }) => state === 'begun' && runner?.id === runnerId);
+    const task = [...this.#tasks.values()].find(({ state, runner }) => state === 'running' && runner?.id === runnerId);
     if (task === undefined) return false;
     task.requirements = { ...task.requirements, usage_class: 'on-demand' };
     this.#handBack(task);
@@ -85,9 +85,9 @@ export class Engine implements TaskStates {
   }
 
   #refuse(task: Task | undefined, runner: string, request: string | null): false {
-    const isSame = task?.state === 'begun' && requestOf(task).id === request;
+    const isSame = task?.state === 'running' && requestOf(task).id === request;
     if (isSame && task.runner?.id !== runner)
-      throw this.#chronicle.violation(`task ${task.id} is begun by ${runner} too`);
+      throw this.#chronicle.violation(`task ${task.id} was also started by ${runner}`);
     return false;
   }
 

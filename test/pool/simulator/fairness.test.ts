@@ -7,13 +7,13 @@ import { emptyStore } from '../store/empty-store.ts';
 import { Yard } from '../store/fixture.ts';
 import { jain, shares } from './fairness.ts';
 
-test('a hundred tenants that ask for very different numbers get the same, in memory', async () => {
+test('a hundred tenants with very different numbers of requests get equal shares, in memory', async () => {
   const yard = await Yard.open((settings) => Promise.resolve(new MemoryRunnerStore(settings)));
   const index = jain(await shares(yard, { tenants: 100, runners: 40, rounds: 60 }));
   assert.ok(index >= 0.95, `${index}`);
 });
 
-test('a hundred tenants that ask for very different numbers get the same, in PostgreSQL', async (t) => {
+test('a hundred tenants with very different numbers of requests get equal shares, in PostgreSQL', async (t) => {
   const { database } = await createTestDatabase({ maxSize: 2 });
   const yard = await Yard.open((settings) => emptyStore(database, settings));
   const index = jain(await shares(yard, { tenants: 100, runners: 40, rounds: 30 }));

@@ -6,7 +6,7 @@ import type { Dice } from './dice.ts';
 
 interface Held {
   readonly request: NewRequest;
-  /** When it is let go of; null before it was granted. */
+  /** When it is released; null before the grant. */
   until: number | null;
   isDone: boolean;
 }
@@ -21,7 +21,7 @@ export interface HoldersOptions {
 const HOLD_MAX_MS = 15_000;
 const PATIENCE_MAX_MS = 40_000;
 
-/** Those who ask for runners without a task: they hold them for a while, and some do not wait for long. */
+/** Clients that hold runners for a while without a task; some have a short maximum wait. */
 export class Holders {
   readonly #options: HoldersOptions;
   readonly #held = new Map<string, Held>();
@@ -37,15 +37,15 @@ export class Holders {
   async ask(requirements: Requirements, tenant: string, count: number): Promise<void> {
     const { store, clock, dice } = this.#options;
     const expires_at = dice.chance(0.2) ? clock.now() + dice.between(1_000, PATIENCE_MAX_MS) : null;
-    const words = { tenant, count, source: 'holder', run: tenant, attempt: null, expires_at } as const;
-    const request: NewRequest = { ...requirements, ...words, id: dice.uuid() };
+    const fields = { tenant, count, source: 'holder', run: tenant, attempt: null, expires_at } as const;
+    const request: NewRequest = { ...requirements, ...fields, id: dice.uuid() };
     this.#held.set(request.id, { request, until: null, isDone: false });
     await store.ask([request]);
-    // Whoever did not hear an answer asks again.
+    // Requests whose answer was lost are repeated.
     if (dice.chance(0.2)) await store.ask([request]);
   }
 
-  /** Looks after every request that is open. */
+  /** Handles every open request. */
   async tick(): Promise<void> {
     const { store, clock, dice, chronicle } = this.#options;
     for (const [id, held] of this.#held) {
@@ -58,7 +58,7 @@ export class Holders {
         this.#held.delete(id);
       } else if (held.until === null) held.until = clock.now() + dice.between(0, HOLD_MAX_MS);
       else if (held.until <= clock.now()) {
-        chronicle.note(`request ${id} let go of`);
+        chronicle.note(`request ${id} released`);
         held.isDone = true;
         await store.withdraw([id], 'done');
       }

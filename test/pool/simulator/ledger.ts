@@ -7,24 +7,24 @@ export interface LedgerOptions {
   readonly times: PoolTimes;
   readonly chronicle: Chronicle;
   readonly now: () => number;
-  /** Whether an instance runs, whatever listings say. */
+  /** Whether an instance is running, regardless of listings. */
   runs(providerId: string): boolean;
 }
 
-/** Writes down who was given what, and refuses what must not be: one runner to two, an end of what lives. */
+/** Records grants and rejects violations: one runner for two requests, the end of a live runner. */
 export class Ledger {
   readonly #options: LedgerOptions;
-  /** By runner and epoch: the request that it is held for. */
+  /** By runner and epoch: the request that holds it. */
   readonly #holds = new Map<string, string>();
   readonly #epochs = new Map<string, number>();
-  /** When a runner was heard last. */
-  readonly #heard = new Map<string, number>();
+  /** Time of the last heartbeat of each runner. */
+  readonly #heartbeats = new Map<string, number>();
 
   constructor(options: LedgerOptions) {
     this.#options = options;
   }
 
-  /** The store, with every answer looked at. */
+  /** Wraps the store to check every answer. */
   get store(): RunnerStore {
     const { store } = this.#options;
     const watched: Partial<RunnerStore> = {
@@ -52,23 +52,23 @@ export class Ledger {
   #listen(orders: Orders | null): Orders | null {
     if (orders === null) return null;
     const { runner_id, epoch, request_id } = orders;
-    this.#heard.set(runner_id, this.#options.now());
+    this.#heartbeats.set(runner_id, this.#options.now());
     if (request_id !== null) this.#hold(runner_id, epoch, request_id);
     return orders;
   }
 
-  /** What is said for one claim changes nothing of another. */
+  /** Signals of one claim do not affect another. */
   async #signal(id: string, epoch: number | null, say: () => Promise<boolean>): Promise<boolean> {
     const { store, now, chronicle } = this.#options;
     const found = store.list({ ids: [id] }, { offset: 0, limit: 1 });
     const isHeard = await say();
     if (!isHeard) return false;
-    this.#heard.set(id, now());
+    this.#heartbeats.set(id, now());
     const [before] = await found;
     const meant = this.#holds.get(`${id} ${epoch}`);
     const held = before?.request_id ?? null;
     if (held !== null && held !== meant)
-      throw chronicle.violation(`runner ${id} spoke for ${meant}, and ${held} was heard`);
+      throw chronicle.violation(`runner ${id} sent ${meant}, but ${held} was applied`);
     return true;
   }
 
@@ -79,7 +79,7 @@ export class Ledger {
     return grants;
   }
 
-  /** In one epoch a runner is held for one request. */
+  /** In one epoch, a runner is held for one request. */
   #hold(runner: string, epoch: number, request: string): void {
     const key = `${runner} ${epoch}`;
     const before = this.#holds.get(key);
@@ -95,7 +95,7 @@ export class Ledger {
   async #ending<T>(run: () => Promise<T>): Promise<T> {
     const { store, now, chronicle } = this.#options;
     const page = { offset: 0, limit: 1_000 };
-    // The store does its work before it returns, so nobody comes between these three.
+    // Each call completes its work before it returns, so nothing happens between these three.
     const left = store.list({ ended: false }, page);
     const ran = run();
     const still = store.list({ ended: false }, page);
@@ -112,10 +112,10 @@ export class Ledger {
     return ran;
   }
 
-  /** Nothing that lives is ended. */
+  /** No live runner is ended. */
   #judge(runner: Runner, reason: string, now: number): void {
     const { times } = this.#options;
-    const quiet = now - (this.#heard.get(runner.id) ?? runner.state_since);
+    const quiet = now - (this.#heartbeats.get(runner.id) ?? runner.state_since);
     const isHeld = runner.state === 'claimed' || runner.state === 'running';
     const wrong = {
       lost: quiet < times.silent_ms,

@@ -20,17 +20,17 @@ export interface MachineOptions {
 }
 
 const WORK_MAX_MS = 20_000;
-/** Between the notice of an interruption and the end of the machine. */
+/** Time from the notice of an interruption to the end of the machine. */
 const NOTICE_MS = 20_000;
 
-/** An instance with the agent on it. */
+/** An instance with its agent. */
 export class Machine {
   readonly #options: MachineOptions;
   readonly #mortal: Mortal;
   readonly #agent: RunnerAgent;
-  /** Until when nobody hears it. */
+  /** Until when its calls are lost. */
   #cutOffUntil = 0;
-  /** The claim that its work is for. */
+  /** The claim that it works for. */
   #epoch: number | null = null;
 
   constructor(options: MachineOptions) {
@@ -47,10 +47,10 @@ export class Machine {
       },
     });
     this.#agent = new RunnerAgent({
-      line: this.#mortal.line(store, 'agent'),
+      connection: this.#mortal.line(store, 'agent'),
       registration: { runner_id: isNamed ? runner_id : null, batch_id, provider_id, address: null },
       ...{ clock, log: silentLogger },
-      onClaimed: (orders) => this.#begin(orders),
+      onClaimed: (orders) => this.#start(orders),
       onRevoked: (epoch) => this.#end(epoch),
       onEnd: (reason) => this.kill(`by itself: ${reason}`),
     });
@@ -76,13 +76,13 @@ export class Machine {
     this.#cutOffUntil = this.#options.clock.now() + ms;
   }
 
-  /** Its provider says that it is about to be taken away. */
+  /** The provider announces an interruption. */
   interrupt(): void {
     if (this.#mortal.isDead) return;
     const { engine, clock } = this.#options;
     const hadTask = this.runnerId !== null && engine.interrupt(this.runnerId);
     void this.#agent.drain('interrupted');
-    // A holder learns of it when the runner is lost.
+    // A holder notices when the runner is lost.
     if (hadTask && this.#epoch !== null) this.#done(this.#epoch);
     clock.after(NOTICE_MS, () => this.kill('interrupted'));
   }
@@ -92,7 +92,7 @@ export class Machine {
     return this.#options.clock.now() < this.#cutOffUntil ? { ...perils, failure: 1 } : perils;
   }
 
-  #begin(orders: Orders): void {
+  #start(orders: Orders): void {
     const { chronicle } = this.#options;
     if (this.#mortal.isDead) throw this.#options.chronicle.violation('a dead machine works');
     if (this.#epoch !== null)
@@ -103,8 +103,8 @@ export class Machine {
 
   async #run(orders: Orders, taskId: string): Promise<void> {
     const { engine, clock, dice } = this.#options;
-    // Where it may not, the claim ends by the sweep, as it does for whom the others of a task wait.
-    if (!(await engine.begin(orders))) return;
+    // Otherwise the sweep ends the claim, as it does for tasks that wait for other runners.
+    if (!(await engine.start(orders))) return;
     await clock.sleep(dice.between(500, WORK_MAX_MS));
     if (this.#mortal.isDead || this.#epoch !== orders.epoch) return;
     engine.finish(taskId, orders.runner_id, orders.epoch);

@@ -2,15 +2,15 @@ import type { RunnerProvider } from '../../../src/pool/port/provider.ts';
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Dice } from './dice.ts';
 
-/** What calls of a process across its borders meet; each a chance. */
+/** Faults of the external calls of a process, as probabilities. */
 export interface Perils {
-  /** It is killed right before the call, or right after it, before it learns the answer. */
+  /** The process is killed right before the call, or right after it without the answer. */
   readonly crash: number;
-  /** Where it is killed for certain: `before METHOD` or `after METHOD`, the next time that it comes there. */
+  /** Point at which it is certainly killed: `before METHOD` or `after METHOD`, on the next occasion. */
   readonly doom?: string | undefined;
-  /** The call takes its time. */
+  /** The call is delayed. */
   readonly delay: number;
-  /** The call fails, before or after it had its effect. */
+  /** The call fails, before or after its effect. */
   readonly failure: number;
 }
 
@@ -22,11 +22,11 @@ export interface MortalOptions {
   readonly clock: Clock;
   readonly dice: Dice;
   perils(): Perils;
-  /** @param where what it was about to do, or had just done */
+  /** @param where the point at which it was killed */
   onDeath(where: string): void;
 }
 
-/** A process that may be killed at any call: what it knew is lost, and nothing that it still had to do is done. */
+/** A process that may be killed at any call: its state in memory and its pending work are lost. */
 export class Mortal {
   readonly #options: MortalOptions;
   #isDead = false;
@@ -45,14 +45,14 @@ export class Mortal {
     this.#options.onDeath(where);
   }
 
-  /** What this process sees of something outside of it, all of whose methods are calls. */
+  /** Wraps an external object so that every method is a call of this process. */
   line<Target extends object>(target: Target, label: string): Target {
     return new Proxy(target, {
       get: (_, key): unknown => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== 'function' || typeof key !== 'string') return value;
-        const method = value as (...words: unknown[]) => unknown;
-        return (...words: unknown[]) => this.call(`${label}.${key}`, () => method.apply(target, words));
+        const method = value as (...args: unknown[]) => unknown;
+        return (...args: unknown[]) => this.call(`${label}.${key}`, () => method.apply(target, args));
       },
     });
   }
@@ -90,13 +90,13 @@ export class Mortal {
     return this.#options.clock.sleep(this.#options.dice.between(1, DELAY_MAX_MS));
   }
 
-  /** Asked through a function because it may have been killed while it waited. */
+  /** A method, since the process may have been killed during an await. */
   #hasDied(): boolean {
     return this.#isDead;
   }
 }
 
-/** What a killed process waits for. */
+/** A promise that never settles, for a killed process. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }

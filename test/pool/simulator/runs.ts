@@ -1,5 +1,5 @@
 /**
- * Runs of the simulator in a thread of their own: within a test, the test runner looks at every promise, and a run is made
+ * Executes simulator runs in a separate thread: within a test, the test runner tracks every promise, and a run consists
  * of promises.
  */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -16,7 +16,7 @@ interface Failure {
   readonly failed: string;
 }
 
-/** @throws where a run fails, with how to have the same run again */
+/** @throws an error with the way to reproduce the run, if a run fails */
 export function runAll(runs: readonly Run[]): Promise<Outcome[]> {
   const worker = new Worker(new URL(import.meta.url), { workerData: runs });
   return new Promise((resolve, reject) => {

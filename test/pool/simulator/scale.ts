@@ -17,7 +17,7 @@ export interface Scale {
   readonly claimers: number;
   readonly types: number;
   readonly tenants: number;
-  /** Virtual. */
+  /** Virtual time. */
   readonly seconds: number;
 }
 
@@ -30,7 +30,7 @@ export interface ScaleOutcome {
 interface Claimer {
   readonly tenant: string;
   request: NewRequest | null;
-  /** When it asks, or lets go. */
+  /** When it sends its request, or releases its runners. */
   at: number;
 }
 
@@ -40,7 +40,7 @@ const HOLD_MAX_S = 4;
 const THINK_MAX_S = 3;
 const HOUR_MS = 3_600_000;
 
-/** Many runners and many who want one, second by second: every runner speaks, every request is served by its turn. */
+/** Many runners and requests, second by second: every runner sends heartbeats, requests are served in queue order. */
 export class ScaleRun {
   readonly #scale: Scale;
   readonly #clock = new VirtualClock();
@@ -136,7 +136,7 @@ export class ScaleRun {
     for (let at = 0; at < requests.length; at += SET) await this.#store.ask(requests.slice(at, at + SET));
   }
 
-  /** Who has got a runner holds it for a while. */
+  /** Holds a granted runner for a while. */
   async #look(second: number): Promise<void> {
     for (const claimer of this.#claimers) {
       if (claimer.request === null || claimer.at !== Infinity) continue;
@@ -153,7 +153,7 @@ export class ScaleRun {
 
   #requestFor(tenant: string): NewRequest {
     const { types } = this.#scale;
-    // Some types are wanted far more than others, so that some wait.
+    // Some types are requested far more often than others, so that requests wait.
     const type = this.#dice.chance(0.3) ? 0 : this.#dice.between(0, types - 1);
     return {
       ...{ id: this.#dice.uuid(), tenant, source: 'holder', run: tenant, attempt: null, expires_at: null },

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 
 import { runAll, type Run } from './runs.ts';
 import { DRIVERS, type Driver } from './site.ts';
-import { momentsOf } from './world.ts';
+import { killPointsOf } from './world.ts';
 
-/** A run that is to be looked at alone. */
+/** A single run to be reproduced. */
 const ONE = process.env['HEDDLE_POOL_SEED'];
 const RUNS = process.env['HEDDLE_TEST_LONG'] === '1' ? 10_002 : 501;
 
@@ -25,23 +25,23 @@ if (ONE !== undefined) {
   });
 } else {
   for (const driver of DRIVERS) {
-    test(`${driver}: no runner is held twice, none is lost, none that lives is ended, nothing runs in vain`, async (t) => {
+    test(`${driver}: no runner is held twice or lost, no live runner is ended, and no instance is left over`, async (t) => {
       const outcomes = await runAll(runsWith(driver));
       const deaths = outcomes.flatMap((outcome) => outcome.deaths);
       const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
       const overtaken = Math.max(...outcomes.map((outcome) => outcome.overtaken));
-      t.diagnostic(`${outcomes.length} runs, nobody overtaken more than ${overtaken} times`);
+      t.diagnostic(`${outcomes.length} runs, no request overtaken more than ${overtaken} times`);
       t.diagnostic(`${outcomes.length} runs, ${requests} requests, servers killed ${deaths.length} times`);
       const kept = outcomes.filter((outcome) => outcome.kept === true).length;
       const keeping = outcomes.filter((outcome) => outcome.kept !== null).length;
       assert.ok(kept >= keeping * 0.9, `as many were idle as are to be kept in ${kept} of ${keeping} runs`);
       const seen = new Set(deaths);
-      const spared = momentsOf(driver).filter((moment) => !seen.has(moment));
+      const spared = killPointsOf(driver).filter((point) => !seen.has(point));
       assert.deepEqual(spared, [], 'around every call a server was killed in some run');
     });
   }
 
-  test('the same run twice is the same to the last bit', async () => {
+  test('the same run twice has the same events', async () => {
     const runs = [7, 8, 9].map((seed) => ({ seed, driver: driverOf(seed) }));
     assert.deepEqual(await runAll(runs), await runAll(runs));
   });

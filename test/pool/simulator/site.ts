@@ -29,13 +29,13 @@ export interface SiteOptions {
   readonly onDeath: (where: string) => void;
 }
 
-/** Looks that are rarer than in production, where nothing depends on how often there is one: a run has fewer moments. */
+/** Longer intervals than in production, where the result does not depend on them, to shorten a run. */
 const INTERVALS = {
   ...{ serve_ms: 2_000, provision_ms: 2_000, launch_ms: 2_000, sweep_ms: 2_000, terminate_ms: 5_000, reap_ms: 15_000 },
   ...{ replenish_ms: 5_000, offer_ms: 2_000 },
 };
 
-/** A server of the pool, with everything that it knows: a killed one is followed by another. */
+/** A server of the pool with its state in memory; a killed one is replaced by another. */
 export class Site {
   readonly #options: SiteOptions;
   #mortal!: Mortal;
@@ -75,7 +75,7 @@ export class Site {
   #died(where: string): void {
     const { clock, dice, onDeath } = this.#options;
     onDeath(where);
-    // It never resolves: what is under way goes on for ever, and does nothing.
+    // Never resolves: its pending work hangs and has no effect.
     void this.#pool.stop();
     clock.after(dice.between(0, 5_000), () => {
       if (!this.#isStopped) this.start();

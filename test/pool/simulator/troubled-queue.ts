@@ -10,17 +10,17 @@ import type {
 import type { Clock } from '../../../src/runtime/clock.ts';
 import type { Dice } from './dice.ts';
 
-/** Each a chance. */
+/** Probabilities. */
 export interface QueueTroubles {
-  /** A short poll that finds nothing although something is there. */
+  /** A short poll that finds nothing although messages exist. */
   readonly falseEmpty: number;
-  /** A message that comes once more, later. */
+  /** A message that is delivered again later. */
   readonly duplicate: number;
   /** A message that is overtaken by others. */
   readonly late: number;
   /** A call that is refused. */
   readonly throttled: number;
-  /** A message that gets lost: what no queue promises never to do. */
+  /** A lost message, which queues promise to avoid. */
   readonly lost: number;
 }
 
@@ -34,10 +34,10 @@ export interface TroubledQueueOptions {
   troubles(): QueueTroubles;
 }
 
-/** A queue that does everything which a queue of its kind may do. */
+/** A queue with every behaviour that such a queue may show. */
 export class TroubledQueue implements MessageQueue {
   readonly driver = 'memory';
-  /** When a message of each runner was last sent, or would have been, had it not been lost. */
+  /** When a message of each runner was last sent, including lost ones. */
   readonly sentAt = new Map<string, number>();
   readonly #queue: MemoryQueue;
   readonly #options: TroubledQueueOptions;

@@ -5,17 +5,17 @@ import type { Chronicle } from './chronicle.ts';
 
 type Granted = Pick<RunnerRequest, 'id' | 'rank'>;
 
-/** While servers are killed, so many others may come before one has looked at who waits. */
+/** Number of grants to others that may precede the first check of a server while servers are killed. */
 const UNSEEN_MAX = 6;
 
-/** Counts how often requests are overtaken that are next, and for which the provider has what they want. */
-export class Turns {
+/** Counts how often the first request in the queue is overtaken although the provider has capacity for it. */
+export class OvertakeMonitor {
   readonly #store: RunnerStore;
   readonly #chronicle: Chronicle;
   readonly #most: number;
-  /** The request that is next, and how many that came later were granted runners since it is. */
+  /** The first request in the queue, and the number of later requests that were granted since. */
   #next: (Granted & { overtaken: number }) | null = null;
-  /** The most that any was overtaken. */
+  /** The maximum over all requests. */
   seen = 0;
 
   constructor(store: RunnerStore, chronicle: Chronicle, { max_runners }: PoolPolicy) {
@@ -33,8 +33,8 @@ export class Turns {
       this.#chronicle.fail(new Error(`request ${this.#next.id} was overtaken by ${this.#next.overtaken} others`));
   }
 
-  /** Who waits for several at once, for what cannot be launched now, or for what is coming, has no bound. */
-  async look(): Promise<void> {
+  /** Gangs, requests that cannot be launched now, and requests with launching runners have no bound. */
+  async check(): Promise<void> {
     const [first] = await this.#store.waiting(1);
     const created = await this.#store.list({ state: 'created' }, { offset: 0, limit: 100 });
     const isComing = created.some(

@@ -13,10 +13,10 @@ import { Machine } from './machine.ts';
 import { SAFE, type Perils } from './mortal.ts';
 import { DRIVERS, Site, type Driver } from './site.ts';
 import { NO_TROUBLE, TroubledQueue } from './troubled-queue.ts';
-import { Turns } from './turns.ts';
+import { OvertakeMonitor } from './turns.ts';
 
 const CLASS = { name: 'small', cpu: 2, memory_mib: 4_096 };
-/** Asked for where the pool is crowded, by nobody else. */
+/** Requested only where the pool is crowded. */
 const SPARE = { name: 'spare', cpu: 4, memory_mib: 8_192 };
 const SECOND = 1_000;
 
@@ -31,7 +31,7 @@ export const POLICY: PoolPolicy = {
   ...{ max_uses: 4, keep_ms: 3_600 * SECOND },
 };
 
-/** Kept for the first minutes of a run, which begins at 22:13:20; then they age out like all others. */
+/** Applies during the first minutes of a run, which starts at 22:13:20; then these runners time out like others. */
 const KEPT: PoolPolicy = {
   ...POLICY,
   classes: [CLASS, SPARE],
@@ -41,10 +41,10 @@ const KEPT: PoolPolicy = {
 };
 const KEPT_FROM_MS = 130 * SECOND;
 const KEPT_UNTIL_MS = 155 * SECOND;
-/** Idle for so long that a message which was lost is missed. */
+/** Idle for so long that a lost message matters. */
 const PATIENT: PoolPolicy = { ...POLICY, times: { ...POLICY.times, idle_ms: 240 * SECOND } };
 
-/** Full most of the time, of two classes that both are asked for, one of which is kept idle. */
+/** Full most of the time with two requested classes, one of which has a minimum of idle runners. */
 const CROWDED: PoolPolicy = { ...KEPT, max_runners: 3, max_uses: null };
 
 function policyOf(seed: number): PoolPolicy {
@@ -54,16 +54,16 @@ function policyOf(seed: number): PoolPolicy {
 }
 
 const TENANTS = ['acme', 'beta', 'core'];
-/** How long somebody asks, and things go wrong. */
+/** How long requests arrive and faults occur. */
 const TROUBLE_MS = 50 * SECOND;
-/** Everything is over by then, and the rounds of idle runners after it. */
+/** Everything has ended by then, including the offers of idle runners. */
 const END_MS = 900 * SECOND;
 const TICK_MS = SECOND;
 const SERVER_PERILS: Perils = { crash: 0.002, delay: 0.05, failure: 0.01 };
 const MACHINE_PERILS: Perils = { crash: 0.001, delay: 0.05, failure: 0.02 };
 
 /** Around every call of a server. */
-const MOMENTS: readonly string[] = [
+const KILL_POINTS: readonly string[] = [
   ...[
     'claimIdle',
     'claim',
@@ -82,24 +82,24 @@ const MOMENTS: readonly string[] = [
   .concat(['launch', 'list', 'terminate'].map((method) => `provider.${method}`))
   .flatMap((call) => [`before ${call}`, `after ${call}`]);
 
-const QUEUE_MOMENTS: readonly string[] = ['receive', 'send', 'delete'].flatMap((method) => [
+const QUEUE_KILL_POINTS: readonly string[] = ['receive', 'send', 'delete'].flatMap((method) => [
   `before queue.${method}`,
   `after queue.${method}`,
 ]);
 
 export interface Outcome {
   readonly digest: string;
-  /** Where servers were killed. */
+  /** Points at which servers were killed. */
   readonly deaths: readonly string[];
   readonly requests: number;
   readonly instances: number;
-  /** The most that a request which was next was overtaken. */
+  /** How often the first request in the queue was overtaken, at most. */
   readonly overtaken: number;
-  /** Whether as many were idle in the end as the policy keeps; null where it keeps none. */
+  /** Whether the minimum of idle runners was met at the end; null if the policy has none. */
   readonly kept: boolean | null;
 }
 
-/** One run: servers, machines and those who ask, in a time of their own, with everything that may go wrong. */
+/** One run: servers, machines and clients on a virtual clock, with every possible fault. */
 export class World {
   readonly clock = new VirtualClock();
   readonly chronicle = new Chronicle(() => this.clock.now());
@@ -113,7 +113,7 @@ export class World {
   readonly #machines = new Map<string, Machine>();
   readonly #ledger: Ledger;
   readonly #audit: Audit;
-  readonly #turns: Turns;
+  readonly #overtakes: OvertakeMonitor;
   readonly #start: number;
   readonly #doom: string;
   readonly #policy: PoolPolicy;
@@ -126,22 +126,22 @@ export class World {
     const dice = new Dice(seed);
     this.dice = dice;
     this.#start = clock.now();
-    const moments = momentsOf(driver);
-    this.#doom = moments[Math.floor(seed / DRIVERS.length) % moments.length]!;
+    const killPoints = killPointsOf(driver);
+    this.#doom = killPoints[Math.floor(seed / DRIVERS.length) % killPoints.length]!;
     const policy = policyOf(seed);
     this.#policy = policy;
-    // Tasks are asked of through the engine, which needs the store first.
+    // Demands of tasks go through the engine, which needs the store first.
     const tasks: TaskStates = {
-      hasBegun: (request) => this.engine.hasBegun(request),
-      isOver: (request) => this.engine.isOver(request),
+      hasStarted: (request) => this.engine.hasStarted(request),
+      hasEnded: (request) => this.engine.hasEnded(request),
     };
     this.store = new MemoryRunnerStore({
       ...{ times: policy.times, classes: policy.classes, max_uses: policy.max_uses, tasks },
       now: () => clock.now(),
       notify: (runnerId) => this.#notify(runnerId),
-      onGrant: (request) => this.#turns.granted(request),
+      onGrant: (request) => this.#overtakes.granted(request),
     });
-    this.#turns = new Turns(this.store, chronicle, policy);
+    this.#overtakes = new OvertakeMonitor(this.store, chronicle, policy);
     this.engine = new Engine(this.store, chronicle);
     this.cloud = new Cloud({
       ...{ clock, dice, chronicle, capacity: 7 },
@@ -185,28 +185,28 @@ export class World {
     );
   }
 
-  /** @throws Violation, and whatever a part throws that nobody else catches */
+  /** @throws Violation, or any error that no part handles */
   async run(): Promise<Outcome> {
     const { chronicle } = this;
     for (const site of this.#sites) site.start();
-    while (!(await this.#isOver())) {
+    while (!(await this.#hasEnded())) {
       if (this.#isTroubled) await this.#trouble();
       await this.engine.tick();
       await this.#holders.tick();
-      await this.#audit.look(!this.#isTroubled);
-      await this.#turns.look();
+      await this.#audit.check(!this.#isTroubled);
+      await this.#overtakes.check();
       await this.#lookAtKept();
       await this.clock.advance(TICK_MS);
       chronicle.check();
     }
     const unserved = this.engine.open + this.#holders.open;
-    if (unserved > 0) throw chronicle.violation(`${unserved} of those who ask wait for ever`);
+    if (unserved > 0) throw chronicle.violation(`${unserved} requests wait forever`);
     await this.#audit.settled();
     for (const site of this.#sites) await site.stop();
     const { deaths } = this;
-    // In a crowded pool those that are kept make way.
+    // In a crowded pool, the minimum is evicted.
     const kept = this.#policy === KEPT ? this.#kept : null;
-    const counts = { requests: this.#requests, instances: this.cloud.instances.size, overtaken: this.#turns.seen };
+    const counts = { requests: this.#requests, instances: this.cloud.instances.size, overtaken: this.#overtakes.seen };
     return { digest: chronicle.digest(), deaths, ...counts, kept };
   }
 
@@ -218,13 +218,13 @@ export class World {
     return this.#elapsed < TROUBLE_MS;
   }
 
-  /** Servers are killed at any moment, and twice in each run where few of them would come. */
+  /** Kills servers at random times, and at least twice in each run. */
   #serverPerils(): Perils {
     if (!this.#isTroubled) return SAFE;
     return this.#dooms > 0 ? { ...SERVER_PERILS, doom: this.#doom } : SERVER_PERILS;
   }
 
-  async #isOver(): Promise<boolean> {
+  async #hasEnded(): Promise<boolean> {
     if (this.#elapsed > END_MS + 4 * this.#policy.times.idle_ms) return true;
     if (this.#isTroubled || this.engine.open + this.#holders.open > 0 || this.cloud.running.length > 0) return false;
     const census = await this.store.census();
@@ -239,7 +239,7 @@ export class World {
     this.#kept = (row?.idle ?? 0) >= wanted.count;
   }
 
-  /** One second of what comes from outside. */
+  /** One second of external events. */
   async #trouble(): Promise<void> {
     const { dice } = this;
     if (dice.chance(this.#policy === CROWDED ? 0.8 : 0.25)) await this.#ask();
@@ -252,7 +252,7 @@ export class World {
     if (dice.chance(0.01)) this.#spot()?.interrupt();
   }
 
-  /** Somebody ends a runner that is held. */
+  /** A user terminates a held runner. */
   async #endByHand(): Promise<void> {
     const held = (await this.store.list({ ended: false }, { offset: 0, limit: 100 })).filter(
       ({ request_id }) => request_id !== null,
@@ -279,7 +279,7 @@ export class World {
   #boot(instance: Instance): void {
     const { clock, dice } = this;
     this.chronicle.note(`launched ${instance.provider_id} for ${instance.batch_id}`);
-    // Some take long to come up, and some never do.
+    // Some machines take long to start, and some never do.
     const fate = this.#isTroubled ? dice.next() : 1;
     if (fate < 0.05) return;
     const bootMs = fate < 0.2 ? dice.between(20 * SECOND, 80 * SECOND) : dice.between(500, 15 * SECOND);
@@ -307,7 +307,7 @@ export class World {
     return spots.length === 0 ? undefined : this.#machines.get(this.dice.pick(spots).provider_id);
   }
 
-  /** Some of what is told arrives. */
+  /** Delivers some of the notifications. */
   #notify(runnerId: string | null): void {
     if (!this.dice.chance(0.6)) return;
     if (runnerId === null) for (const site of this.#sites) site.wake();
@@ -321,9 +321,9 @@ export class World {
   }
 }
 
-/** Around every call that a server makes with this backend. */
-export function momentsOf(driver: Driver): readonly string[] {
+/** The calls that a server makes with this backend. */
+export function killPointsOf(driver: Driver): readonly string[] {
   if (driver !== 'postgres')
-    return [...MOMENTS.filter((moment) => !moment.endsWith('store.claimIdle')), ...QUEUE_MOMENTS];
-  return MOMENTS.filter((moment) => !/store\.(claim|unoffered)$/.test(moment));
+    return [...KILL_POINTS.filter((point) => !point.endsWith('store.claimIdle')), ...QUEUE_KILL_POINTS];
+  return KILL_POINTS.filter((point) => !/store\.(claim|unoffered)$/.test(point));
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 
 import { SECOND, TIMES, type Case } from './fixture.ts';
 
-/** A runner that becomes free goes straight to who waits for it. */
+/** A runner that becomes free is granted to a waiting request at once. */
 export const ARRIVAL_CASES: readonly Case[] = [
   {
-    name: 'a new runner goes to who waits, in the same moment',
+    name: 'a new runner is granted to a waiting request at the same time',
     async run(yard) {
       const [first, second] = [await yard.ask(), await yard.ask()];
       const id = await yard.launch();
@@ -16,7 +16,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a released runner goes to the lowest turn that it fits',
+    name: 'a released runner is granted to the lowest rank that it fits',
     async run(yard) {
       const { id } = await yard.running({ type: 'b.large' });
       const stranger = await yard.ask({ types: ['a.*'] });
@@ -31,7 +31,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'turns are kept between tenants, however much one of them asks for',
+    name: 'the order is fair between tenants, however much one of them requests',
     async run(yard) {
       const { id } = await yard.running();
       await yard.store.ask(Array.from({ length: 10 }, () => yard.newRequest({ tenant: 'many' })));
@@ -46,7 +46,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'several at once get what is idle and what arrives, as soon as it suffices',
+    name: 'a gang gets idle and arriving runners as soon as there are enough',
     async run(yard) {
       const idle = [await yard.arrive(), await yard.arrive()];
       const gang = await yard.ask({ count: 3 });
@@ -56,7 +56,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what arrives while several at once wait in vain goes to who waits behind them, for a while',
+    name: "a runner that arrives while a gang cannot be served is granted to a later request, until the gang's patience ends",
     async run(yard) {
       const gang = await yard.ask({ count: 2 });
       const behind = await yard.ask();
@@ -72,7 +72,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'silent ones are not counted for several at once',
+    name: 'silent runners do not count for a gang',
     async run(yard) {
       const silent = await yard.arrive();
       yard.pass(TIMES.fresh_ms + SECOND);
@@ -85,7 +85,7 @@ export const ARRIVAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner that has not spoken of late is not handed over',
+    name: 'a runner without a recent heartbeat is not granted',
     async run(yard) {
       const { id, request } = await yard.running();
       const waiting = await yard.ask();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import { requirementsOf, SECOND, TIMES, type Case } from './fixture.ts';
 
-/** Claiming idle runners: from the store's own index, and by name. */
+/** Claiming idle runners: from the store's index, and by ID. */
 export const CLAIM_CASES: readonly Case[] = [
   {
     name: 'an idle runner is claimed once',
@@ -26,12 +26,12 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner on EC2 is claimed by the id of its instance, and one that nothing is known of is gone',
+    name: 'an EC2 runner is claimed by its instance ID, and an unknown instance is gone',
     async run(yard) {
       const [batch, runner, provider_id] = [yard.newId(), yard.newId(), 'i-0123456789abcdef0'];
       const requirements = requirementsOf({ resource_class: 'large' });
-      const words = { id: batch, provider: 'ec2', cpu: 2, memory_mib: 4_096, runner_ids: [runner] };
-      await yard.store.plan([{ ...words, requirements }]);
+      const fields = { id: batch, provider: 'ec2', cpu: 2, memory_mib: 4_096, runner_ids: [runner] };
+      await yard.store.plan([{ ...fields, requirements }]);
       const instance = { instance_type: 'a.large', cpu: 2, memory_mib: 4_096 };
       await yard.store.launched(batch, [{ runner_id: runner, provider_id, ...instance }], null);
       await yard.store.register({ runner_id: runner, batch_id: null, provider_id, address: null });
@@ -45,7 +45,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'requests are served in the order of their turn',
+    name: 'requests are served in queue order',
     async run(yard) {
       await yard.arrive();
       await yard.arrive();
@@ -58,7 +58,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'only those given are served, and no more than the limit',
+    name: 'only the given requests are served, up to the limit',
     async run(yard) {
       for (let count = 0; count < 3; count += 1) await yard.arrive();
       const ids = [await yard.ask(), await yard.ask(), await yard.ask()];
@@ -70,7 +70,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'who became idle last is claimed first',
+    name: 'the runner that became idle last is claimed first',
     async run(yard) {
       const [, , newest] = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
       await yard.ask();
@@ -82,7 +82,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner goes only to requests that it fits',
+    name: 'a runner is granted only to requests that it fits',
     async run(yard) {
       const runner = await yard.arrive({ type: 'm7i.large' });
       const strangers = [
@@ -100,7 +100,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner that is not what its class says goes to nobody',
+    name: 'a runner that does not match its class is not granted',
     async run(yard) {
       const batch = yard.newId();
       const [odd] = await yard.plan(1, { id: batch });
@@ -111,7 +111,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'several at once: all or none',
+    name: 'a gang gets all or none',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive()];
       const gang = await yard.ask({ count: 3 });
@@ -127,7 +127,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'one at a time passes several at once until these have waited long enough',
+    name: 'single requests overtake a gang until its patience ends',
     async run(yard) {
       const runner = await yard.arrive();
       const gang = await yard.ask({ count: 2 });
@@ -147,7 +147,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'several at once hold back only those who want the same types',
+    name: 'a gang holds back only requests for the same types',
     async run(yard) {
       const wanted = await yard.arrive({ type: 'a.large' });
       const other = await yard.arrive({ type: 'b.large' });
@@ -164,7 +164,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner that has not spoken of late is not claimed until it speaks',
+    name: 'a runner without a recent heartbeat is not claimed before its next one',
     async run(yard) {
       const runner = await yard.arrive();
       yard.pass(TIMES.fresh_ms + 1);
@@ -176,7 +176,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner whose time is over is not claimed',
+    name: 'an expired runner is not claimed',
     async run(yard) {
       const runner = await yard.arrive();
       await yard.live(TIMES.idle_ms, runner);
@@ -186,7 +186,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'by name: granted, and then the runner is gone and the request settled',
+    name: 'by ID: granted, then the runner is gone and the request settled',
     async run(yard) {
       const [one, other] = [await yard.arrive(), await yard.arrive()];
       const [first, second] = [await yard.ask(), await yard.ask()];
@@ -203,7 +203,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'by name: an unknown, a created and an ended runner are gone',
+    name: 'by ID: unknown, created and ended runners are gone',
     async run(yard) {
       const created = await yard.launch();
       const ended = await yard.arrive();
@@ -215,7 +215,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'by name: several at once, all or none',
+    name: 'by ID: a gang gets all or none',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive()];
       const pair = await yard.ask({ count: 2 });
@@ -230,7 +230,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'by name: one at a time passes several at once until these have waited long enough, and only for other types after that',
+    name: 'by ID: single requests overtake a gang until its patience ends, and then only for other types',
     async run(yard) {
       const wanted = await yard.arrive({ type: 'm7i.large' });
       const other = await yard.arrive({ type: 'c7i.large' });
@@ -251,7 +251,7 @@ export const CLAIM_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'every claim raises the epoch',
+    name: 'every claim increments the epoch',
     async run(yard) {
       const runner = await yard.arrive();
       const epochs: number[] = [];

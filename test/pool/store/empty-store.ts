@@ -9,7 +9,7 @@ const TABLES = [
 
 const EMPTY = `with ${TABLES.map((name) => `runner${name}_rows as (delete from runner${name})`).join(', ')} select 1`;
 
-/** A store on a database that is emptied first, which takes far less time than making another. */
+/** Opens a store on a database that is emptied first, which is much faster than creating another. */
 export async function emptyStore(
   database: Database,
   { now, ...settings }: StoreSettings,

@@ -25,12 +25,12 @@ export const CLASSES: readonly ResourceClass[] = [
   { name: 'xlarge', cpu: 4, memory_mib: 8_192 },
 ];
 
-/** What a store is opened with; each is asked for anew at every call. */
+/** Settings of a store, read at every call. */
 export interface StoreSettings {
   readonly times: PoolTimes;
   readonly classes: readonly ResourceClass[];
   readonly max_uses: number | null;
-  /** Milliseconds since the epoch: the moment that the store works with. */
+  /** Time of the store, milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -38,17 +38,17 @@ export interface StoreSettings {
 export type OpenStore = (settings: StoreSettings) => Promise<RunnerStore>;
 
 export interface RequestWords extends Partial<Omit<NewRequest, 'id'>> {
-  /** Patterns of types. */
+  /** Patterns of instance types. */
   readonly types?: readonly string[];
 }
 
-export function requirementsOf(words: Partial<Requirements> & { types?: readonly string[] } = {}): Requirements {
+export function requirementsOf(overrides: Partial<Requirements> & { types?: readonly string[] } = {}): Requirements {
   return {
-    resource_class: words.resource_class ?? 'large',
-    usage_class: words.usage_class ?? 'on-demand',
-    allowed_instance_types: [...(words.types ?? words.allowed_instance_types ?? [])].sort(),
-    cpu: words.cpu ?? null,
-    memory_mib: words.memory_mib ?? null,
+    resource_class: overrides.resource_class ?? 'large',
+    usage_class: overrides.usage_class ?? 'on-demand',
+    allowed_instance_types: [...(overrides.types ?? overrides.allowed_instance_types ?? [])].sort(),
+    cpu: overrides.cpu ?? null,
+    memory_mib: overrides.memory_mib ?? null,
   };
 }
 
@@ -58,7 +58,7 @@ export interface RunnerWords {
   readonly resource_class?: string;
 }
 
-/** A store at a virtual moment, with short words for what most cases begin with. */
+/** A store on a virtual clock, with helpers for common setups. */
 export class Yard {
   readonly store: RunnerStore;
   readonly #moment: { now: number };
@@ -83,14 +83,14 @@ export class Yard {
     this.#moment.now += ms;
   }
 
-  /** Ids grow: what was made later has the greater one. */
+  /** Ascending IDs. */
   newId(): string {
     this.#ids += 1;
     return `018bcfe5-6800-7000-8000-${this.#ids.toString(16).padStart(12, '0')}`;
   }
 
-  newRequest({ types, ...words }: RequestWords = {}): NewRequest {
-    const { resource_class, usage_class, cpu, memory_mib, allowed_instance_types } = words;
+  newRequest({ types, ...overrides }: RequestWords = {}): NewRequest {
+    const { resource_class, usage_class, cpu, memory_mib, allowed_instance_types } = overrides;
     const patterns = types ?? allowed_instance_types;
     return {
       ...requirementsOf({
@@ -101,53 +101,53 @@ export class Yard {
         memory_mib: memory_mib ?? null,
       }),
       id: this.newId(),
-      count: words.count ?? 1,
-      tenant: words.tenant ?? 'acme',
-      source: words.source ?? 'holder',
-      run: words.run ?? 'somebody',
-      attempt: words.attempt ?? null,
-      expires_at: words.expires_at ?? null,
+      count: overrides.count ?? 1,
+      tenant: overrides.tenant ?? 'acme',
+      source: overrides.source ?? 'holder',
+      run: overrides.run ?? 'a client',
+      attempt: overrides.attempt ?? null,
+      expires_at: overrides.expires_at ?? null,
     };
   }
 
-  /** Asks once, and returns the id of the request. */
-  async ask(words: RequestWords = {}): Promise<string> {
-    const request = this.newRequest(words);
+  /** Adds one request and returns its ID. */
+  async ask(overrides: RequestWords = {}): Promise<string> {
+    const request = this.newRequest(overrides);
     await this.store.ask([request]);
     return request.id;
   }
 
-  /** Plans one batch and returns the ids of its runners. */
-  async plan(count = 1, words: RunnerWords & { types?: readonly string[]; id?: string } = {}): Promise<string[]> {
-    const resourceClass = CLASSES.find(({ name }) => name === (words.resource_class ?? 'large'))!;
+  /** Plans one batch and returns the IDs of its runners. */
+  async plan(count = 1, overrides: RunnerWords & { types?: readonly string[]; id?: string } = {}): Promise<string[]> {
+    const resourceClass = CLASSES.find(({ name }) => name === (overrides.resource_class ?? 'large'))!;
     const runnerIds = Array.from({ length: count }, () => this.newId());
     const requirements = requirementsOf({
       resource_class: resourceClass.name,
-      usage_class: words.usage ?? 'on-demand',
-      types: words.types ?? [],
+      usage_class: overrides.usage ?? 'on-demand',
+      types: overrides.types ?? [],
     });
     const { cpu, memory_mib } = resourceClass;
-    const id = words.id ?? this.newId();
+    const id = overrides.id ?? this.newId();
     await this.store.plan([{ id, provider: PROVIDER, requirements, cpu, memory_mib, runner_ids: runnerIds }]);
     return runnerIds;
   }
 
-  launchedAs(runnerId: string, words: RunnerWords = {}) {
-    const resourceClass = CLASSES.find(({ name }) => name === (words.resource_class ?? 'large'))!;
+  launchedAs(runnerId: string, overrides: RunnerWords = {}) {
+    const resourceClass = CLASSES.find(({ name }) => name === (overrides.resource_class ?? 'large'))!;
     return {
       runner_id: runnerId,
       provider_id: providerIdOf(runnerId),
-      instance_type: words.type ?? 'a.large',
+      instance_type: overrides.type ?? 'a.large',
       cpu: resourceClass.cpu,
       memory_mib: resourceClass.memory_mib,
     };
   }
 
-  /** A runner that was launched and has not spoken. */
-  async launch(words: RunnerWords = {}): Promise<string> {
+  /** A runner that was launched but has not registered. */
+  async launch(overrides: RunnerWords = {}): Promise<string> {
     const batch = this.newId();
-    const [id] = await this.plan(1, { ...words, id: batch });
-    await this.store.launched(batch, [this.launchedAs(id!, words)], null);
+    const [id] = await this.plan(1, { ...overrides, id: batch });
+    await this.store.launched(batch, [this.launchedAs(id!, overrides)], null);
     return id!;
   }
 
@@ -155,19 +155,19 @@ export class Yard {
     return this.store.register({ runner_id: id, batch_id: null, provider_id: providerIdOf(id), address: null });
   }
 
-  /** A runner that has just spoken for the first time: idle, where nobody waits for it. */
-  async arrive(words: RunnerWords = {}): Promise<string> {
-    const id = await this.launch(words);
+  /** A runner that has just registered: idle if no request waits. */
+  async arrive(overrides: RunnerWords = {}): Promise<string> {
+    const id = await this.launch(overrides);
     await this.register(id);
-    // What arrives later has the later moment, so that no order is left to chance.
+    // Later arrivals get later times, so that the order is deterministic.
     this.pass(1);
     return id;
   }
 
-  /** A runner that runs for a request of its own. */
-  async running(words: RunnerWords & { request?: RequestWords } = {}): Promise<{ id: string; request: string }> {
-    const id = await this.arrive(words);
-    const request = await this.ask(words.request);
+  /** A runner that runs for its own request. */
+  async running(overrides: RunnerWords & { request?: RequestWords } = {}): Promise<{ id: string; request: string }> {
+    const id = await this.arrive(overrides);
+    const request = await this.ask(overrides.request);
     const [grant] = await this.store.claimIdle(1, [request]);
     const [runner] = grant?.runners ?? [];
     if (runner?.id !== id) throw new Error('the only idle runner was not claimed');
@@ -179,7 +179,7 @@ export class Yard {
     for (const id of ids) await this.store.pulse(id);
   }
 
-  /** Time passes, and these runners speak every five seconds of it. */
+  /** Advances the clock while these runners send heartbeats every five seconds. */
   async live(ms: number, ...ids: readonly string[]): Promise<void> {
     for (let left = ms; left > 0; left -= 5 * SECOND) {
       this.pass(Math.min(left, 5 * SECOND));
@@ -203,21 +203,21 @@ export class Yard {
     return request;
   }
 
-  /** Runners that are claimed or run for a request. */
+  /** Runners claimed or running for a request. */
   async holdersOf(id: string): Promise<string[]> {
     const { runners } = await this.request(id);
     const held = runners.filter(({ state }) => state === 'claimed' || state === 'running');
     return held.map((runner) => runner.id).sort();
   }
 
-  instance(runnerId: string, words: Partial<ProviderInstance> = {}): ProviderInstance {
+  instance(runnerId: string, overrides: Partial<ProviderInstance> = {}): ProviderInstance {
     return {
       provider_id: providerIdOf(runnerId),
       runner_id: runnerId,
       batch_id: null,
       state: 'running',
       launched_at: this.now,
-      ...words,
+      ...overrides,
     };
   }
 }
@@ -226,7 +226,7 @@ export function providerIdOf(runnerId: string): string {
   return `i-${runnerId}`;
 }
 
-/** A case of the suite: its name, and what it does with a store of its own. */
+/** A case of the suite: its name, and its actions on a separate store. */
 export interface Case {
   readonly name: string;
   readonly settings?: Partial<StoreSettings>;

@@ -1,4 +1,4 @@
-/** What runners and requests are alike in: what nobody needs is forgotten, and what changed is held against the new classes. */
+/** Shapes and types: unused ones are deleted, and changed classes are applied to existing ones. */
 import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
 
@@ -14,7 +14,7 @@ const COUNTS: Statement = {
 };
 const LATER = Date.now() + 3_600_000;
 
-describe('kinds of runners and requests', () => {
+describe('shapes and types', () => {
   let database: Database;
 
   before(async () => {
@@ -23,14 +23,14 @@ describe('kinds of runners and requests', () => {
   beforeEach(() => emptyPool(database));
   const counts = async () => (await database.query<{ tenants: number; shapes: number; types: number }>(COUNTS))[0]!;
 
-  test('those that nobody needs are forgotten, and who remembers them asks all the same', async () => {
-    const store = storeOn(database, {}, { kinds_kept: 2 });
+  test('unused ones are deleted, and processes that cached them can still send requests', async () => {
+    const store = storeOn(database, {}, { unused_kept: 2 });
     const other = storeOn(database);
     const requests = many(12, (at) => newRequest({ types: [`t${at}.*`], tenant: `tenant ${at}` }));
     await store.ask(requests);
     const stays = newRequest({ types: ['stays.*'], tenant: 'stays' });
     await store.ask([stays]);
-    for (const words of [requests[0]!, stays]) await other.ask([{ ...words, id: newRequest().id }]);
+    for (const fields of [requests[0]!, stays]) await other.ask([{ ...fields, id: newRequest().id }]);
     await store.withdraw(
       (await store.waiting(100)).flatMap(({ tenant, id }) => (tenant === 'stays' ? [] : [id])),
       'over',
@@ -40,9 +40,9 @@ describe('kinds of runners and requests', () => {
     await store.forget(LATER, 1_000);
     const left = await counts();
     assert.equal(left.shapes, 1);
-    // Two that are kept, the one that waits, and the one whose turn comes after its own.
+    // Two that are kept, the waiting one, and one whose rank is higher.
     assert.ok(left.tenants <= 4, `${left.tenants} tenants`);
-    // One alone by what the process remembers, several in a set, and a launch.
+    // A single cached request, several in a set, and a launch.
     const again = newRequest({ types: ['t0.*'], tenant: 'tenant 0' });
     await other.ask([again]);
     await other.ask(many(2, () => newRequest({ types: ['t0.*'], tenant: 'tenant 0' })));
@@ -55,8 +55,8 @@ describe('kinds of runners and requests', () => {
     assert.equal((await other.request(again.id))?.allowed_instance_types[0], 't0.*');
   });
 
-  test('types without runners are forgotten with what they fit', async () => {
-    const store = storeOn(database, {}, { kinds_kept: 2 });
+  test('types without runners are deleted with their fits', async () => {
+    const store = storeOn(database, {}, { unused_kept: 2 });
     await store.ask([newRequest()]);
     await seedIdle(
       database,
@@ -71,7 +71,7 @@ describe('kinds of runners and requests', () => {
     assert.equal(types, 1);
   });
 
-  test('where a class has changed, runners that are none of it any more are drained, and come back with it', async () => {
+  test('after a class changed, mismatching runners are drained, and their types return with the old class', async () => {
     const [large, ...others] = CLASSES;
     const store = storeOn(database);
     const [idle, held] = await seedIdle(database, ['a.large', 'a.large']);

@@ -10,16 +10,16 @@ function take(yard: Yard, rate = PLENTY, limit = 100) {
   return yard.store.takeBatches(PROVIDER, limit, LEASE_MS, rate);
 }
 
-/** Wanted and on their way, summed over the shapes that lack something. */
+/** Wanted and launching runners, summed over the shapes with a shortage. */
 async function lack(yard: Yard): Promise<{ wanted: number; coming: number }[]> {
   const shortages = (await yard.store.shortages()).filter(({ wanted }) => wanted > 0);
   return shortages.map(({ wanted, coming }) => ({ wanted, coming }));
 }
 
-/** Launches: intents, leases, budget, answers of every kind. */
+/** Launches: plans, leases, budget, answers of every kind. */
 export const LAUNCH_CASES: readonly Case[] = [
   {
-    name: 'what waits is short, by shape, with who waits longest',
+    name: 'shortages by shape include the longest wait',
     async run(yard) {
       const since = yard.now;
       await yard.ask({ types: ['a.*'] });
@@ -42,7 +42,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what is granted or over is not short',
+    name: 'granted and ended requests are not short',
     async run(yard) {
       await yard.arrive();
       await yard.ask();
@@ -52,7 +52,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what was planned for a shape is coming until it speaks',
+    name: 'planned runners of a shape count as coming until they register',
     async run(yard) {
       await yard.ask({ count: 2, types: ['a.*'] });
       const batch = yard.newId();
@@ -65,7 +65,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a planned runner exists from now on, and planning it again changes nothing',
+    name: 'a planned runner exists at once, and planning it again changes nothing',
     async run(yard) {
       const [batch, runner] = [yard.newId(), yard.newId()];
       const planned = {
@@ -87,7 +87,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a batch is taken once while its lease runs, and again, the same, when it is over',
+    name: 'a batch is leased once, and leased again unchanged after its lease expired',
     async run(yard) {
       const batch = yard.newId();
       const ids = await yard.plan(3, { id: batch, types: ['a.*'] });
@@ -118,7 +118,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'no more is taken than the budget holds, and it fills up as time goes by',
+    name: 'no more batches are leased than the budget allows, and the budget refills over time',
     async run(yard) {
       for (let count = 0; count < 6; count += 1) await yard.plan();
       const rate: LaunchRate = { per_second: 1, burst: 3 };
@@ -143,7 +143,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a batch that is larger than the whole budget is launched all the same, when the budget is full',
+    name: 'a batch larger than the whole budget is launched when the budget is full',
     async run(yard) {
       await yard.plan(5);
       const rate: LaunchRate = { per_second: 1, burst: 2 };
@@ -156,7 +156,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a launched runner has what it was launched as, and time to speak',
+    name: 'a launched runner has the properties of its launch, and time to register',
     async run(yard) {
       const id = await yard.launch({ type: 'm7i.large' });
       const runner = await yard.runner(id);
@@ -169,7 +169,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'an answer that is told twice changes nothing the second time',
+    name: 'a repeated answer changes nothing',
     async run(yard) {
       const batch = yard.newId();
       const [id] = await yard.plan(1, { id: batch });
@@ -182,7 +182,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'of a launch that brought fewer, the others end',
+    name: 'of an incomplete launch, the missing runners end',
     async run(yard) {
       const batch = yard.newId();
       const [one, other] = await yard.plan(2, { id: batch });
@@ -195,7 +195,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a failed launch is tried again when it is due, and not before',
+    name: 'a failed launch is retried when it is due, and not before',
     async run(yard) {
       const batch = yard.newId();
       const [id] = await yard.plan(1, { id: batch });
@@ -212,7 +212,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a launch that failed for good ends its runners, and those who wait are told why',
+    name: 'a launch that finally failed ends its runners, and waiting requests show the reason',
     async run(yard) {
       const request = await yard.ask({ types: ['a.*'] });
       const other = await yard.ask({ types: ['b.*'] });
@@ -234,7 +234,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a batch none of whose runners is left is not tried any more',
+    name: 'a batch without live runners is not retried',
     async run(yard) {
       const ids = await yard.plan(2);
       await yard.store.drain(ids, 'drained');
@@ -242,7 +242,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what is launched although its runner has ended is to be ended at the provider',
+    name: 'an instance launched for an ended runner must be terminated',
     async run(yard) {
       const batch = yard.newId();
       const [id] = await yard.plan(1, { id: batch });
@@ -255,7 +255,7 @@ export const LAUNCH_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'ended runners are leaving until they are gone',
+    name: 'ended runners are listed as leaving until they are gone',
     async run(yard) {
       const [one, other, third] = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
       await yard.store.terminate([one, other], 'by hand');

@@ -1,4 +1,4 @@
-/** Launches on PostgreSQL as several processes make them: each batch is taken by one, and the budget is one for all. */
+/** Launches on PostgreSQL by several processes: each batch is leased by one, and the budget is shared. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -30,7 +30,7 @@ before(async () => {
 });
 after(() => Promise.all(others.map((each) => each.close())));
 
-/** An empty pool, and a store for each process. */
+/** An empty pool with one store per process. */
 async function open(): Promise<PostgresYard & { stores: RunnerStore[] }> {
   await database.query(EMPTY);
   const opened = await postgresYard(database);
@@ -45,7 +45,7 @@ function runnersOf(batches: readonly LaunchBatch[]): number {
   return batches.reduce((sum, { runner_ids }) => sum + runner_ids.length, 0);
 }
 
-test('a batch is taken by one of many processes that look at the same time', async () => {
+test('a batch is leased by one of many concurrent processes', async () => {
   const { yard, stores } = await open();
   const planned = new Set<string>();
   for (let count = 0; count < 30; count += 1) {
@@ -61,7 +61,7 @@ test('a batch is taken by one of many processes that look at the same time', asy
   assert.deepEqual(new Set(ids), planned);
 });
 
-test('processes together take no more than the budget holds', async () => {
+test('processes together stay within the budget', async () => {
   const { yard, stores } = await open();
   for (let count = 0; count < 40; count += 1) await yard.plan(1);
   const rate: LaunchRate = { per_second: 2, burst: 7 };
@@ -73,7 +73,7 @@ test('processes together take no more than the budget holds', async () => {
   assert.equal(await round(), 4);
 });
 
-test('the budget holds over any time, whatever is planned and whoever takes', async () => {
+test('the budget holds over any period, whatever is planned and leased', async () => {
   const step = fc.oneof(
     fc.record({ plan: fc.integer({ min: 1, max: 6 }) }),
     fc.record({ pass: fc.integer({ min: 0, max: 4_000 }) }),
@@ -105,15 +105,15 @@ test('the budget holds over any time, whatever is planned and whoever takes', as
   );
 });
 
-test('a process that dies between taking and telling leaves the same call to the next', async () => {
+test('after a process dies between lease and result, the next one repeats the same call', async () => {
   const { yard, stores } = await open();
   const id = yard.newId();
   const [first, second, third] = await yard.plan(3, { id });
-  // It is not a part of any call yet.
+  // It is not part of a call yet.
   await yard.store.drain([first!], 'drained');
   const [call] = await take(stores[0]!);
   assert.deepEqual(call?.runner_ids, [second, third]);
-  // Of a call that may have been made it stays a part, or the provider would refuse to repeat it.
+  // It stays part of a call that may have been made; otherwise the provider would refuse the repetition.
   await yard.store.terminate([third!], 'by hand');
   yard.pass(LEASE_MS - 1);
   assert.deepEqual(await take(stores[1]!), []);
@@ -124,7 +124,7 @@ test('a process that dies between taking and telling leaves the same call to the
     [second, third].map((runner) => yard.launchedAs(runner!)),
     null,
   );
-  // The one that was thought dead says the same, later.
+  // The process that seemed dead reports the same later.
   await stores[0]!.launched(
     id,
     [second, third].map((runner) => yard.launchedAs(runner!)),
@@ -136,7 +136,7 @@ test('a process that dies between taking and telling leaves the same call to the
   assert.deepEqual(await take(stores[1]!), []);
 });
 
-test('who fails late does not undo what another was told', async () => {
+test('a late failure does not undo the success of another process', async () => {
   const { yard, stores } = await open();
   const id = yard.newId();
   const [runner] = await yard.plan(1, { id });
@@ -150,7 +150,7 @@ test('who fails late does not undo what another was told', async () => {
   assert.deepEqual(await take(stores[0]!), []);
 });
 
-test('planners that see the same shortage make up for it once', async () => {
+test('planners that see the same shortage cover it once', async () => {
   const { yard, stores } = await open();
   await yard.ask({ count: 3 });
   const batch = (): Parameters<RunnerStore['plan']>[0][number] => ({
@@ -160,7 +160,7 @@ test('planners that see the same shortage make up for it once', async () => {
   await Promise.all(stores.map((store) => store.plan([batch()])));
   const [shortage] = await yard.store.shortages();
   assert.deepEqual([shortage?.wanted, shortage?.coming], [3, 3]);
-  // Two of one plan count what was there before both.
+  // Both batches of a plan use the count before the plan.
   await yard.store.plan([
     { ...batch(), coming: 3 },
     { ...batch(), coming: 3 },
@@ -168,7 +168,7 @@ test('planners that see the same shortage make up for it once', async () => {
   assert.equal((await yard.store.shortages())[0]?.coming, 9);
 });
 
-test('planners together stay below the most that there may be', async () => {
+test('concurrent planners stay within the limit of runners', async () => {
   const { yard, stores } = await open();
   const plan = async (store: RunnerStore): Promise<void> => {
     const runnerIds = Array.from({ length: 7 }, () => yard.newId());
@@ -186,26 +186,26 @@ test('planners together stay below the most that there may be', async () => {
   assert.equal((await yard.store.list({ ended: false }, { offset: 0, limit: 100 })).length, 20);
 });
 
-test('an agent that speaks before the answer keeps its place, and arrives with the answer', async () => {
+test('an agent that registers before the answer keeps its runner, and becomes available with the answer', async () => {
   const { yard } = await open();
   const id = yard.newId();
   const [one, other] = await yard.plan(2, { id });
   const early = await yard.store.register({ ...{ runner_id: null, batch_id: id }, provider_id: 'i-b', address: null });
   assert.equal(early?.state, 'created');
   const spare = early.runner_id === one ? other! : one!;
-  // The provider names them the other way round.
+  // The provider lists them in reverse order.
   const answer = [
     { ...yard.launchedAs(early.runner_id), provider_id: 'i-a' },
     { ...yard.launchedAs(spare), provider_id: 'i-b' },
   ];
   await yard.store.launched(id, answer, null);
-  const heard = await yard.runner(early.runner_id);
-  assert.deepEqual([heard.state, heard.provider_id], ['idle', 'i-b']);
+  const registered = await yard.runner(early.runner_id);
+  assert.deepEqual([registered.state, registered.provider_id], ['idle', 'i-b']);
   const quiet = await yard.runner(spare);
   assert.deepEqual([quiet.state, quiet.provider_id], ['created', 'i-a']);
 });
 
-test('an answer with an instance too many, or the same one twice, is taken for what it is worth', async () => {
+test('surplus or duplicate instances in an answer are handled', async () => {
   const { yard } = await open();
   const id = yard.newId();
   const [runner] = await yard.plan(1, { id });
@@ -214,7 +214,7 @@ test('an answer with an instance too many, or the same one twice, is taken for w
   assert.equal((await yard.runner(runner!)).provider_id, providerIdOf(runner!));
 });
 
-test('those who wait know what the last launch failed of, until one succeeds', async () => {
+test('waiting requests show why the last launch failed, until one succeeds', async () => {
   const { yard } = await open();
   const request = await yard.ask();
   const failing = yard.newId();
@@ -231,7 +231,7 @@ test('those who wait know what the last launch failed of, until one succeeds', a
   assert.equal((await yard.request(request)).reason, null);
 });
 
-test('idle runners that fit are told with a shortage, as many as are wanted and can be claimed', async () => {
+test('a shortage includes fitting idle runners, up to the number wanted and claimable', async () => {
   const { yard } = await open();
   await yard.ask({ count: 5 });
   const [fresh, silent] = [await yard.arrive(), await yard.arrive()];
@@ -244,13 +244,13 @@ test('idle runners that fit are told with a shortage, as many as are wanted and 
   assert.equal(await idle(), 2);
 });
 
-test('an idle runner is offered by one of those who look at the same time', async () => {
+test('an idle runner is offered by one of several concurrent processes', async () => {
   const { yard, stores } = await open();
   const ids = await manyIdle(yard, 12);
   const offered = await Promise.all(stores.flatMap((store) => [store.unoffered(4, 0), store.unoffered(4, 0)]));
   const rest = await yard.store.unoffered(100, 0);
-  const told = [...offered.flat(), ...rest].map(({ id }) => id);
-  assert.deepEqual(told.sort(), ids.sort());
+  const offeredIds = [...offered.flat(), ...rest].map(({ id }) => id);
+  assert.deepEqual(offeredIds.sort(), ids.sort());
 });
 
 async function manyIdle(yard: Yard, count: number): Promise<string[]> {

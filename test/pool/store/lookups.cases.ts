@@ -1,4 +1,4 @@
-/** What people look at: single runners, those that live, and requests that were granted. */
+/** Queries of users: single runners, live runners, and granted requests. */
 import assert from 'node:assert/strict';
 
 import type { Case } from './fixture.ts';
@@ -24,7 +24,7 @@ export const LOOKUP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'those that have ended are left out where that is asked for',
+    name: 'ended runners are omitted on request',
     async run(yard) {
       const [kept, ended] = [await yard.arrive(), await yard.arrive()];
       await yard.store.terminate([ended], 'by hand');
@@ -42,7 +42,7 @@ export const LOOKUP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner that was not launched has no type yet',
+    name: 'a runner that has not been launched has no type yet',
     async run(yard) {
       const [id] = await yard.plan();
       const [runner] = await yard.store.list({ ids: [id!] }, page);
@@ -72,7 +72,7 @@ export const LOOKUP_CASES: readonly Case[] = [
       const [latest] = await yard.store.granted(1);
       assert.deepEqual([latest!.tenant, latest!.state, latest!.granted_at === null], ['two', 'granted', false]);
       await yard.store.withdraw([second], 'over');
-      // Its runner goes straight to who waits.
+      // Its runner is granted to the waiting request at once.
       assert.deepEqual((await ids(10)).sort(), [first, waiting].sort());
     },
   },

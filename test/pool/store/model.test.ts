@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   c: fc.nat(1_000),
 });
 
-test('whatever happens, the store in memory and the one in PostgreSQL show the same', async () => {
+test('the in-memory store and the PostgreSQL store behave alike in random histories', async () => {
   const { database } = await createTestDatabase({ maxSize: 2 });
   const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 50, size: 'max' }), async (steps) => {
     const settings = { max_uses: 3 };
@@ -34,6 +34,6 @@ test('whatever happens, the store in memory and the one in PostgreSQL show the s
     assert.equal(seen.length, expected.length);
     for (const [at, look] of expected.entries()) assert.deepEqual(seen[at], look);
   });
-  // To make a failing history short takes minutes.
+  // Shrinking a failing history takes minutes.
   await fc.assert(property, { numRuns: RUNS, seed: SEED, endOnFailure: !LONG });
 });

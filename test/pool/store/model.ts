@@ -3,7 +3,7 @@ import type { ProviderInstance } from '../../../src/pool/port/provider.ts';
 import type { RunnerRequest } from '../../../src/pool/port/store.ts';
 import { PROVIDER, SECOND, type Yard } from './fixture.ts';
 
-/** One step of a random history: what is done, with numbers that choose whom it is done to. */
+/** One step of a random history: the action, and numbers that choose its objects. */
 export interface Step {
   readonly verb: Verb;
   readonly a: number;
@@ -11,7 +11,7 @@ export interface Step {
   readonly c: number;
 }
 
-/** What a history knows of itself: the same for every store that it is played on. */
+/** State of a history, the same for every store that it is played on. */
 interface History {
   readonly yard: Yard;
   readonly runners: string[];
@@ -47,9 +47,9 @@ async function forEach(runners: readonly string[], run: (id: string) => Promise<
 const VERBS = {
   ask: async ({ yard, requests }, { a, b, c }) => {
     const expires_at = c % 5 === 0 ? yard.now + PAUSES[c % PAUSES.length]! : null;
-    const words = { tenant: `tenant ${b % 3}`, count: a % 4 === 0 ? 2 : 1, expires_at };
-    // One type each: where a request fits several, which one it gets is the store's own choice.
-    requests.push(await yard.ask({ ...words, types: [TYPES[a % 2]!] }));
+    const fields = { tenant: `tenant ${b % 3}`, count: a % 4 === 0 ? 2 : 1, expires_at };
+    // One type each: if a request fits several, each store may choose differently.
+    requests.push(await yard.ask({ ...fields, types: [TYPES[a % 2]!] }));
   },
   arrive: async ({ yard, runners }, { a }) => {
     runners.push(await yard.arrive({ type: TYPES[a % 2]! }));
@@ -132,13 +132,13 @@ const VERBS = {
     if (a % 2 === 0) await yard.store.gone(found.map(({ id }) => id));
     return found;
   },
-  makeRoom: async ({ yard, requests }, { a, b, c }) => {
+  freeCapacity: async ({ yard, requests }, { a, b, c }) => {
     const id = at(requests, a);
     if (id === undefined) return null;
     const { shape_id } = await yard.request(id);
     const coming = (await yard.store.shortages()).find((shortage) => shortage.shape_id === shape_id)?.coming ?? 0;
     const limits = { max_runners: c % 6, overtakes: b % 3, lease_ms: 30 * SECOND };
-    return yard.store.makeRoom({ request_id: id, missing: 1 + (b % 2), coming, ...limits });
+    return yard.store.freeCapacity({ request_id: id, missing: 1 + (b % 2), coming, ...limits });
   },
   pass: ({ yard }, { a }) => {
     yard.pass(PAUSES[a % PAUSES.length]!);
@@ -150,8 +150,8 @@ export type Verb = keyof typeof VERBS;
 export const VERB_NAMES = Object.keys(VERBS) as Verb[];
 
 /**
- * Plays a history on a store; returns what could be seen of it after each step. It ends early where more than two runners
- * of a type became free in one moment: which of them a store takes first is its own choice.
+ * Plays a history on a store; returns the observable state after each step. It ends early if more than two runners of a
+ * type became free at the same time, since the order in which a store takes them is undefined.
  */
 export async function play(yard: Yard, steps: readonly Step[]): Promise<unknown[]> {
   const history: History = { yard, runners: [], requests: [], batches: [] };
@@ -159,12 +159,12 @@ export async function play(yard: Yard, steps: readonly Step[]): Promise<unknown[
   for (const step of steps) {
     const verb: Play = VERBS[step.verb];
     const answer = shown(await verb(history, step));
-    // Those who wait and those who are idle meet at once, as a server sees to it.
+    // Matches waiting requests and idle runners at once, as a server does.
     const grants = shown(await yard.store.claimIdle(1_000));
     const alike = await aliveAlike(yard);
     if (alike.some((runners) => runners.length > 2)) break;
     seen.push({ step, answer, grants, ...(await lookAt(history)) });
-    // No two stay idle since the same moment.
+    // No two runners stay idle since the same time.
     const second = alike.flatMap((runners) => runners.filter(({ state }) => state === 'idle').slice(1));
     if (second.length > 0) await yard.store.drain(second.map(({ id }) => id).sort(), 'one too many');
     yard.pass(1);
@@ -172,7 +172,7 @@ export async function play(yard: Yard, steps: readonly Step[]): Promise<unknown[
   return seen;
 }
 
-/** Those of one type that are in their state since the same moment. */
+/** Runners of one type that have been in their state since the same time. */
 async function aliveAlike(yard: Yard): Promise<Runner[][]> {
   const live = (await yard.store.list({ ended: false }, { offset: 0, limit: 1_000 })).filter(
     ({ state }) => state === 'idle' || state === 'claimed',
@@ -197,7 +197,7 @@ async function lookAt({ yard, requests }: History): Promise<object> {
   return { runners, waiting, granted, request, shortages, census };
 }
 
-/** Without numbers that a store gives out as it likes. */
+/** Omits numbers that a store assigns freely. */
 function shown(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shown);
   if (typeof value !== 'object' || value === null) return value;

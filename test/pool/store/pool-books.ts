@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { Database, Statement } from '../../../src/store/database.ts';
 
-/** Rows that contradict each other, in words. */
+/** Rows that contradict each other, as descriptions. */
 const CONTRADICTIONS: Statement = {
   name: 'test.contradictions',
   text: `
@@ -24,7 +24,7 @@ const EMPTY: Statement = {
     runner_orphan`,
 };
 
-/** Holds that requests and runners agree about who has whom. */
+/** Asserts that requests and runners agree about grants. */
 export async function assertSound(database: Database): Promise<void> {
   const rows = await database.query<{ what: string }>(CONTRADICTIONS);
   assert.deepEqual(

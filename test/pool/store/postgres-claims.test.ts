@@ -1,4 +1,4 @@
-/** What the store in PostgreSQL does beyond the common suite: choices among many, lanes of tasks, notifications. */
+/** Behaviour of the PostgreSQL store beyond the common suite: choices among many, lanes of tasks, notifications. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -47,7 +47,7 @@ async function laneOf(database: Database, task: string): Promise<number | null> 
   return rows[0]?.lane ?? null;
 }
 
-test('as many requests are served as there can be, whoever else could have taken the same runners', async () => {
+test('as many requests as possible are served, however their candidates overlap', async () => {
   const { store, database } = await openField();
   const types = ['a', 'b', 'c', 'd'];
   const subset = fc.subarray(types, { minLength: 1 });
@@ -68,7 +68,7 @@ test('as many requests are served as there can be, whoever else could have taken
       await store.ask(requests);
       const grants = await store.claimIdle(100);
       assert.equal(grants.length, mostServed(supply, wishes));
-      // Nobody gives way to somebody whose turn is later.
+      // No request moves for a later one.
       const turn = new Map(requests.map(({ id }, index) => [id, index]));
       const served = grants.map(({ request_id }) => turn.get(request_id)!);
       assert.deepEqual(served, firstServed(supply, wishes));
@@ -77,7 +77,7 @@ test('as many requests are served as there can be, whoever else could have taken
   );
 });
 
-/** The largest matching, by the search for who gives way. */
+/** The maximum matching, by augmenting paths. */
 function mostServed(supply: readonly string[], wishes: readonly (readonly string[])[]): number {
   const holder = new Map<number, number>();
   const place = (wish: number, seen: Set<number>): boolean =>
@@ -92,7 +92,7 @@ function mostServed(supply: readonly string[], wishes: readonly (readonly string
   return wishes.filter((_, wish) => place(wish, new Set())).length;
 }
 
-/** In turn, each that can be served together with those served before it. */
+/** Requests in queue order that can be served together with earlier ones. */
 function firstServed(supply: readonly string[], wishes: readonly (readonly string[])[]): number[] {
   const chosen: number[] = [];
   for (const wish of wishes.keys()) {
@@ -102,7 +102,7 @@ function firstServed(supply: readonly string[], wishes: readonly (readonly strin
   return chosen;
 }
 
-test('several at once take of several types, and give way together', async () => {
+test('concurrent gangs take several types and move together', async () => {
   const { store, database } = await openField();
   await seedIdle(database, ['a.large', 'a.large', 'b.large', 'b.large', 'c.large']);
   const gang = newRequest({ count: 3, types: ['a.*', 'b.*'] });
@@ -119,7 +119,7 @@ test('several at once take of several types, and give way together', async () =>
   );
 });
 
-test('what nobody idle can serve is not in the way of those behind it', async () => {
+test('requests that cannot be served do not block later ones', async () => {
   const { store, database } = await openField();
   await seedIdle(database, ['b.large']);
   const request = newRequest({ types: ['b.*'] });
@@ -128,7 +128,7 @@ test('what nobody idle can serve is not in the way of those behind it', async ()
   assert.equal(grant?.request_id, request.id);
 });
 
-test('the backend tells why a request got nothing', async () => {
+test('the backend returns why a request got nothing', async () => {
   const { store, database } = await openField();
   const backend = new PostgresBackend(store);
   await seedIdle(database, ['a.large']);
@@ -151,7 +151,7 @@ test('the backend tells why a request got nothing', async () => {
   assert.deepEqual(backend.counts, { operations: 3, picked: 1, requeued: 0, discarded: 0 });
 });
 
-test('the ready row of a task follows its runner, and comes back when the runner is lost', async () => {
+test('the ready row of a task follows its runner, and returns when the runner is lost', async () => {
   const { store, database } = await openField();
   const [first] = await seedIdle(database, ['a.large']);
   const [task, blocked] = [newId(), newId()];
@@ -171,7 +171,7 @@ test('the ready row of a task follows its runner, and comes back when the runner
   assert.equal(await laneOf(database, task), -1);
 });
 
-test('the first of several runners has the task: the attempt that has begun goes on until that one is lost', async () => {
+test('the first of several runners executes the task: a started attempt continues until that one is lost', async () => {
   const { store, database } = await openField();
   await seedIdle(
     database,
@@ -194,7 +194,7 @@ test('the first of several runners has the task: the attempt that has begun goes
   assert.equal(freed?.state, 'idle');
 });
 
-test('a task that wants the same attempt once more gets its turn', async () => {
+test('a task that needs the same attempt again gets a new rank', async () => {
   const { store, database } = await openField();
   const task = newId();
   await database.query(TASK, [task, 0]);
@@ -215,36 +215,36 @@ test('a task that wants the same attempt once more gets its turn', async () => {
   assert.equal((await store.request(request.id))?.state, 'ended');
 });
 
-test('runners are told when their orders change, and the pool when somebody asks', async () => {
+test('runners are notified of changed orders, and the pool of new requests', async () => {
   const { store, database } = await openField();
   const [runner] = await seedIdle(database, ['a.large']);
-  const told: string[] = [];
+  const notices: string[] = [];
   const pool: string[] = [];
-  await database.listen(RUNNER_CHANNEL, (payload) => told.push(payload));
+  await database.listen(RUNNER_CHANNEL, (payload) => notices.push(payload));
   await database.listen(POOL_CHANNEL, (payload) => pool.push(payload));
-  const heard = (count: number, what: string) =>
-    eventually(() => told.filter((id) => id === runner).length >= count, what);
+  const notified = (count: number, what: string) =>
+    eventually(() => notices.filter((id) => id === runner).length >= count, what);
   const request = newRequest();
   await store.ask([request]);
-  await eventually(() => pool.length > 0, 'the pool is told of the request');
+  await eventually(() => pool.length > 0, 'the pool is notified of the request');
   const [grant] = await store.claimIdle(1);
-  await heard(1, 'the runner is told of its claim');
-  await eventually(() => pool.includes(SETTLED), 'who waits outside is told of the grant');
+  await notified(1, 'the runner is notified of its claim');
+  await eventually(() => pool.includes(SETTLED), 'clients are notified of the grant');
   await store.confirm(runner!, grant!.runners[0]!.epoch);
   await store.drain([runner!], 'drained');
-  await heard(2, 'the runner is told that it is to end');
+  await notified(2, 'the runner is notified of the drain');
   await store.release(runner!, null);
-  await heard(3, 'the runner is told of its end');
+  await notified(3, 'the runner is notified of its end');
   const settled = () => pool.filter((payload) => payload === SETTLED).length;
   const before = settled();
   const other = newRequest();
   await store.ask([other]);
   await store.withdraw([other.id], 'over');
-  await eventually(() => settled() > before, 'who waits outside is told of the end');
+  await eventually(() => settled() > before, 'clients are notified of the end');
 });
 
-test('a request of a task whose run is no id is refused', async () => {
+test('a task request whose run is not an ID is refused', async () => {
   const { store } = await openField();
-  await assert.rejects(store.ask([newRequest({ source: 'task', run: 'a task' })]), /its run is no task's id: a task/);
-  assert.equal(await store.request('nobody'), null);
+  await assert.rejects(store.ask([newRequest({ source: 'task', run: 'a task' })]), /its run is not a task ID: a task/);
+  assert.equal(await store.request('unknown'), null);
 });

@@ -1,15 +1,15 @@
-/** Several processes on one database: what each of them does to the others' runners and requests. */
+/** Several processes on one database, with concurrent operations on the same runners and requests. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { Grant } from '../../../src/pool/port/store.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
-import { Fits } from '../../../src/store/runners/fits.ts';
+import { FitCache } from '../../../src/store/runners/fits.ts';
 import { eventually } from '../../support/eventually.ts';
 import { CLASSES, requirementsOf } from './fixture.ts';
 import { many, newRequest, openField, seedIdle, type Field } from './seed.ts';
 
-/** Holders may let go of the runners of a request one by one. */
+/** Holders may release the runners of a request one by one. */
 const BROKEN: Statement = {
   name: 'test.broken',
   text: `select q.id, q.state, q.count, h.runners
@@ -26,7 +26,7 @@ const DEADLOCKS: Statement = {
     from pg_stat_database where datname = current_database()`,
 };
 
-/** Every claim of every runner: nobody is given one that another has, in whatever order the answers come. */
+/** Records every claim of every runner: no runner is granted twice, in whatever order the answers arrive. */
 class Claims {
   /** By runner and epoch, the request. */
   readonly #holders = new Map<string, string>();
@@ -42,7 +42,7 @@ class Claims {
     return grants;
   }
 
-  /** All or none of what was asked for. */
+  /** All or none of the requested runners. */
   noteWhole(grants: readonly Grant[], counts: ReadonlyMap<string, number>): void {
     for (const { request_id, runners } of this.note(grants)) {
       assert.equal(new Set(runners.map(({ id }) => id)).size, counts.get(request_id));
@@ -54,7 +54,7 @@ async function countIdle(database: Database): Promise<number> {
   return (await database.query<{ n: number }>(IDLE))[0]!.n;
 }
 
-test('sets that several processes serve at once: nobody is told that what is there is not', async () => {
+test('concurrent sets of several processes: no existing runner is reported missing', async () => {
   const { parties, store, database } = await openField(4);
   await seedIdle(
     database,
@@ -76,7 +76,7 @@ test('sets that several processes serve at once: nobody is told that what is the
   assert.equal((await store.waiting(100)).length, 0);
 });
 
-test('many claimers of several processes: each runner goes to one of them, and all of them go', async () => {
+test('many concurrent claims of several processes: each runner is granted once, and all are granted', async () => {
   const { parties, store, database } = await openField(4);
   await seedIdle(
     database,
@@ -90,7 +90,7 @@ test('many claimers of several processes: each runner goes to one of them, and a
   );
   const claimed = new Set(grants.flat().flatMap(({ runners }) => runners.map(({ id }) => id)));
   assert.equal(claimed.size, grants.flat().length);
-  // Whom others were in the way of is served by whoever looks next.
+  // Requests that lost a race are served by the next pass.
   for (const { id } of requests) claims.note(await store.claimIdle(1, [id]));
   const waiting = await store.waiting(100);
   const idle = await countIdle(database);
@@ -99,7 +99,7 @@ test('many claimers of several processes: each runner goes to one of them, and a
   assert.deepEqual(await database.query(BROKEN), []);
 });
 
-test('several at once from several processes: all or none, and none is left over that would have sufficed', async () => {
+test('gangs of several processes: all or none, and no sufficient number of runners is left over', async () => {
   const { parties, store, database } = await openField(4);
   await seedIdle(
     database,
@@ -116,7 +116,7 @@ test('several at once from several processes: all or none, and none is left over
   assert.deepEqual(await database.query(BROKEN), []);
 });
 
-test('a request that comes while a runner is released is served, whichever of the two is first', async () => {
+test('a request that arrives during a release is served, in either order', async () => {
   const { parties, store, database } = await openField(2);
   const [runner] = await seedIdle(database, ['a.large']);
   let [held] = await serve(store, newRequest());
@@ -143,7 +143,7 @@ async function serve(store: Field['store'], request: ReturnType<typeof newReques
   return store.claimIdle(1, [request.id]);
 }
 
-test('runners that are released at the same moment all go to those who wait', async () => {
+test('runners released at the same time are all granted to waiting requests', async () => {
   const { parties, store, database } = await openField(4);
   await seedIdle(
     database,
@@ -163,7 +163,7 @@ test('runners that are released at the same moment all go to those who wait', as
   assert.deepEqual(await database.query(BROKEN), []);
 });
 
-/** Acts of a process, one of them at each step. */
+/** Actions of a process, one at each step. */
 function acts(
   { store }: Field['parties'][number],
   claims: Claims,
@@ -195,7 +195,7 @@ function acts(
       const [request] = await store.waiting(1);
       if (request === undefined) return;
       const { grant } = await store.claim(request.id, [some(index), some(index + 1), some(index + 2)]);
-      // One that was granted meanwhile is told again, with the runners that it still has.
+      // A request that was granted meanwhile is answered again, with its remaining runners.
       claims.note(grant === null ? [] : [grant]);
     },
     (index: number) => (index % 9 === 0 ? store.terminate([some(index), some(index + 3)], 'by hand') : undefined),
@@ -205,7 +205,7 @@ function acts(
   ];
 }
 
-test('everything at once: nobody is held twice, every request has all or none, and nobody waits in a ring', async () => {
+test('all operations concurrently: no runner is held twice, every request has all or none, and there is no deadlock', async () => {
   const field = await openField(4, { patience_ms: 0 });
   const { parties, store, database } = field;
   const live = await seedIdle(
@@ -225,7 +225,7 @@ test('everything at once: nobody is held twice, every request has all or none, a
   assert.deepEqual(await database.query(BROKEN), []);
   const left = await database.query<{ id: string }>(LIVE);
   assert.ok(left.length > 0 && left.length < live.length, `${left.length} are left`);
-  // Sessions tell of their deadlocks when they end.
+  // Sessions report their deadlocks when they end.
   await Promise.all(parties.slice(1).map((party) => party.database.close()));
   const { n } = await eventually(async () => {
     const [row] = await database.query<{ n: number; others: number }>(DEADLOCKS);
@@ -234,7 +234,7 @@ test('everything at once: nobody is held twice, every request has all or none, a
   assert.equal(n, 0);
 });
 
-test('a request that only a runner in others hands could serve is not called exhausted', async () => {
+test('a request that only a locked runner could serve is not exhausted', async () => {
   const { store, database, parties } = await openField(2);
   const [runner] = await seedIdle(database, ['a.large']);
   const request = newRequest();
@@ -255,9 +255,9 @@ test('a request that only a runner in others hands could serve is not called exh
   assert.equal(again?.grant?.runners[0]?.id, runner);
 });
 
-test('a type and a shape that are new at the same moment know each other', async () => {
+test('a type and a shape added concurrently see each other', async () => {
   const { parties, database } = await openField(2);
-  const fits = parties.map(() => new Fits(CLASSES));
+  const fits = parties.map(() => new FitCache(CLASSES));
   const { resource_class, usage_class } = requirementsOf();
   for (let round = 0; round < 25; round += 1) {
     const type = { resource_class, usage_class, instance_type: `r${round}.large`, cpu: 2, memory_mib: 4_096 };
@@ -276,9 +276,9 @@ test('a type and a shape that are new at the same moment know each other', async
   }
 });
 
-test('what a transaction that failed had written of shapes is not remembered', async () => {
+test('shapes written by a failed transaction are not cached', async () => {
   const { database } = await openField();
-  const fits = new Fits(CLASSES);
+  const fits = new FitCache(CLASSES);
   const shape = requirementsOf({ types: ['x.*'] });
   const failing = database.transaction(async (tx) => {
     await fits.shapeIds(tx, [shape]);
@@ -291,7 +291,7 @@ test('what a transaction that failed had written of shapes is not remembered', a
   assert.equal(found.length, 1);
 });
 
-test('a hundred tenants that ask for very different amounts get the same share', async () => {
+test('a hundred tenants with very different numbers of requests get equal shares', async () => {
   const { store, database } = await openField();
   await seedIdle(
     database,
@@ -306,7 +306,7 @@ test('a hundred tenants that ask for very different amounts get the same share',
     const granted = await store.granted(1_000);
     assert.equal(granted.length, 100);
     for (const { tenant } of granted) shares.set(tenant, (shares.get(tenant) ?? 0) + 1);
-    // What they had goes to those whose turn it is.
+    // Their runners are granted to the first requests in the queue.
     await store.withdraw(
       granted.map(({ id }) => id),
       'served',

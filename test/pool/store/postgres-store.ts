@@ -2,7 +2,7 @@ import { PostgresRunnerStore } from '../../../src/pool/store/postgres.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { CLASSES, TIMES, Yard, type StoreSettings } from './fixture.ts';
 
-/** A store at the moment that the settings tell. */
+/** Opens a store at the time in the settings. */
 function storeOn(database: Database, settings: StoreSettings): PostgresRunnerStore {
   const { times, classes, max_uses } = settings;
   return new PostgresRunnerStore({
@@ -14,7 +14,7 @@ function storeOn(database: Database, settings: StoreSettings): PostgresRunnerSto
 export interface PostgresYard {
   readonly yard: Yard;
   readonly store: PostgresRunnerStore;
-  /** Another store at the same moment, as another process has it. */
+  /** Opens another store at the same time, as another process would. */
   readonly another: (database: Database) => PostgresRunnerStore;
 }
 

@@ -4,7 +4,7 @@ import { runnerStoreSuite } from './suite.ts';
 
 let opened: Promise<TestDatabase> | undefined;
 
-// One database for all cases, which run one after the other.
+// One database for all cases, which run sequentially.
 runnerStoreSuite('PostgreSQL', async (settings) => {
   opened ??= createTestDatabase({ maxSize: 2 });
   return emptyStore((await opened).database, settings);

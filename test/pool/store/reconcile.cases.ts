@@ -9,10 +9,10 @@ function reconcile(yard: Yard, ...listed: readonly ProviderInstance[]) {
   return yard.store.reconcile(PROVIDER, listed);
 }
 
-/** Store, provider and signs of life, held against each other. */
+/** Reconciliation of store, provider and heartbeats. */
 export const RECONCILE_CASES: readonly Case[] = [
   {
-    name: 'what all agree about stays as it is',
+    name: 'consistent runners are left unchanged',
     async run(yard) {
       const [idle, created] = [await yard.arrive(), await yard.launch()];
       for (let round = 0; round < 3; round += 1) {
@@ -23,7 +23,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what runs in vain is named at the second look',
+    name: 'an orphaned instance is returned at the second check',
     async run(yard) {
       const stranger = yard.instance(yard.newId(), { runner_id: null });
       assert.deepEqual(await reconcile(yard, stranger), NOTHING);
@@ -36,7 +36,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what is gone already, or was not there in between, does not run in vain',
+    name: 'an instance that is gone, or was missing in between, is not an orphan',
     async run(yard) {
       const gone = yard.instance(yard.newId(), { state: 'gone' });
       const stranger = yard.instance(yard.newId(), { runner_id: null });
@@ -48,7 +48,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what a launch whose answer is not known has started does not run in vain',
+    name: 'an instance of a launch without an answer is not an orphan',
     async run(yard) {
       const [batch, other] = [yard.newId(), yard.newId()];
       const [named] = await yard.plan(1, { id: batch });
@@ -60,7 +60,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what was started for a runner that has ended is ended too',
+    name: 'an instance started for an ended runner is terminated',
     async run(yard) {
       const [id] = await yard.plan();
       await yard.store.terminate([id!], 'never launched');
@@ -85,7 +85,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner whose instance was there in between has not vanished',
+    name: 'a runner whose instance was listed in between has not vanished',
     async run(yard) {
       const id = await yard.launch();
       await reconcile(yard);
@@ -97,7 +97,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'an instance that is gone is missing',
+    name: 'an instance reported gone counts as missing',
     async run(yard) {
       const id = await yard.launch();
       await reconcile(yard, yard.instance(id, { state: 'gone' }));
@@ -106,7 +106,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner that works and speaks is not ended, whatever its provider says',
+    name: 'a running runner with heartbeats is not ended, whatever its provider lists',
     async run(yard) {
       const { id } = await yard.running();
       for (let round = 0; round < 4; round += 1) {
@@ -117,7 +117,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner that works and whose instance is missing ends when it has fallen silent, and its request waits',
+    name: 'a running runner without an instance ends when it falls silent, and its request waits',
     async run(yard) {
       const { id, request } = await yard.running();
       yard.pass(TIMES.fresh_ms + SECOND);
@@ -129,7 +129,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a silent runner is lost although its provider still runs it',
+    name: 'a silent runner is lost even if its provider still runs it',
     async run(yard) {
       const { id } = await yard.running();
       yard.pass(TIMES.silent_ms + 1);
@@ -143,7 +143,7 @@ export const RECONCILE_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'rows of another provider are no concern of a listing',
+    name: 'a listing does not affect runners of another provider',
     async run(yard) {
       const id = await yard.launch();
       for (let round = 0; round < 3; round += 1) {

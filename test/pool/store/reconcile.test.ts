@@ -1,4 +1,4 @@
-/** Table and provider on PostgreSQL: lost answers, listings that lag or lie, and several servers with a listing each. */
+/** Reconciliation on PostgreSQL: lost answers, stale or wrong listings, and concurrent listings of several servers. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -29,11 +29,11 @@ async function open(): Promise<PostgresYard & { stores: RunnerStore[] }> {
   return { ...opened, stores: [opened.store, ...others.map((other) => opened.another(other))] };
 }
 
-function stranger(yard: Yard, words: Partial<ProviderInstance> = {}): ProviderInstance {
-  return yard.instance(yard.newId(), { runner_id: null, ...words });
+function stranger(yard: Yard, overrides: Partial<ProviderInstance> = {}): ProviderInstance {
+  return yard.instance(yard.newId(), { runner_id: null, ...overrides });
 }
 
-test('an instance whose answer was lost goes to the runner that its tags name, else to one of its batch', async () => {
+test('an instance whose answer was lost is assigned to the runner in its tags, or to one of its batch', async () => {
   const { yard, store } = await open();
   const batch = yard.newId();
   const [one, two, three] = await yard.plan(3, { id: batch });
@@ -46,10 +46,10 @@ test('an instance whose answer was lost goes to the runner that its tags name, e
   ];
   assert.deepEqual(await store.reconcile(PROVIDER, listed), NOTHING);
   const idOf = async (id: string): Promise<string | null> => (await yard.runner(id)).provider_id;
-  // Those that are needed come before those that have ended; the ended one gets its instance so that it is terminated.
+  // Live runners come first; an ended one gets its instance so that it is terminated.
   assert.deepEqual([await idOf(one!), await idOf(two!), await idOf(three!)], ['i-x', 'i-two', 'i-y']);
   assert.deepEqual(await store.leaving(PROVIDER, 10), [{ id: three, provider_id: 'i-y' }]);
-  // The next try of the same call says which is which, and that is how it stays.
+  // The retry of the call does not change the assignment.
   const answer = [one!, two!, three!].map((id) => yard.launchedAs(id));
   const ids = ['i-two', 'i-x', 'i-y'];
   await store.launched(
@@ -62,14 +62,14 @@ test('an instance whose answer was lost goes to the runner that its tags name, e
   assert.deepEqual([runner.instance_type, runner.threshold], ['a.large', yard.now + TIMES.register_ms]);
 });
 
-test('tags that name what there is not, or what has its instance already, give nobody anything', async () => {
+test('tags of unknown runners, or of runners that have an instance, are ignored', async () => {
   const { yard, store } = await open();
   const [known, foreign] = [await yard.arrive(), await yard.launch()];
   const listed = [
     yard.instance(known),
     yard.instance(foreign),
     yard.instance(known, { provider_id: 'i-twin' }),
-    stranger(yard, { provider_id: 'i-nobody', runner_id: yard.newId() }),
+    stranger(yard, { provider_id: 'i-unknown', runner_id: yard.newId() }),
     stranger(yard, { provider_id: 'i-batch', batch_id: yard.newId() }),
     stranger(yard, { provider_id: 'i-text', runner_id: "'; drop table runner --", batch_id: '' }),
     stranger(yard, { provider_id: 'i-leaving', state: 'stopping' }),
@@ -77,11 +77,11 @@ test('tags that name what there is not, or what has its instance already, give n
   assert.deepEqual(await store.reconcile(PROVIDER, listed), NOTHING);
   await yard.live(TIMES.doubt_ms, known);
   const { orphans, vanished } = await store.reconcile(PROVIDER, listed);
-  assert.deepEqual(orphans.toSorted(), ['i-batch', 'i-nobody', 'i-text', 'i-twin']);
+  assert.deepEqual(orphans.toSorted(), ['i-batch', 'i-text', 'i-twin', 'i-unknown']);
   assert.equal(vanished, 0);
 });
 
-test('an instance without tags is given the time of a launch while one is tried', async () => {
+test('an instance without tags gets as long as a launch may take while one is being retried', async () => {
   const { yard, store } = await open();
   const id = yard.newId();
   await yard.plan(1, { id });
@@ -94,12 +94,12 @@ test('an instance without tags is given the time of a launch while one is tried'
   assert.deepEqual((await store.reconcile(PROVIDER, [untagged])).orphans, [untagged.provider_id]);
 });
 
-test('a runner that was thought gone and is listed again is leaving again', async () => {
+test('a runner that was marked gone and is listed again is terminated again', async () => {
   const { yard, store } = await open();
   const id = await yard.arrive();
   await store.terminate([id], 'by hand');
   const leaving = async (): Promise<number> => (await store.leaving(PROVIDER, 10)).length;
-  // A listing that does not show it yet, or not any more, says nothing so soon.
+  // A listing without it is ignored at first.
   await store.reconcile(PROVIDER, []);
   assert.equal(await leaving(), 1);
   yard.pass(TIMES.doubt_ms);
@@ -111,7 +111,7 @@ test('a runner that was thought gone and is listed again is leaving again', asyn
   assert.equal(await leaving(), 0);
 });
 
-test('nothing that speaks is ended, whatever its state, however often it is missing', async () => {
+test('no runner with heartbeats is ended, whatever its state and however often it is missing', async () => {
   const { yard, store } = await open();
   const { id: busy } = await yard.running();
   const idle = await yard.arrive();
@@ -119,7 +119,7 @@ test('nothing that speaks is ended, whatever its state, however often it is miss
     assert.deepEqual(await store.reconcile(PROVIDER, []), NOTHING);
     await yard.live(TIMES.doubt_ms, busy, idle);
   }
-  // It was missing once while it was quiet; it spoke since, so the next time is a first look again.
+  // It was missing once while silent; after a heartbeat, the next time counts as the first check.
   yard.pass(TIMES.fresh_ms + 1);
   assert.deepEqual(await store.reconcile(PROVIDER, []), NOTHING);
   await yard.beat(busy, idle);
@@ -130,7 +130,7 @@ test('nothing that speaks is ended, whatever its state, however often it is miss
   await assertSound(database);
 });
 
-test('a vanished runner of a hold makes the hold wait, which keeps the others', async () => {
+test('a hold with a vanished runner waits and keeps the others', async () => {
   const { yard, store } = await open();
   const ids = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
   const request = await yard.ask({ count: 3 });
@@ -148,7 +148,7 @@ test('a vanished runner of a hold makes the hold wait, which keeps the others', 
   await assertSound(database);
 });
 
-test('servers that hold listings at the same time find the same, each runner once', async () => {
+test('concurrent listings of several servers find the same, each runner once', async () => {
   const { yard, store, stores } = await open();
   const batch = yard.newId();
   const ids = await yard.plan(20, { id: batch });
@@ -173,14 +173,14 @@ test('servers that hold listings at the same time find the same, each runner onc
     found.reduce((sum, { vanished }) => sum + vanished, 0),
     15,
   );
-  // One of them at least was not too busy to say so, and all who spoke say the same.
+  // At least one of them completed, and all that completed agree.
   const named = found.filter(({ orphans }) => orphans.length > 0);
   assert.ok(named.length > 0);
   for (const { orphans } of named) assert.equal(orphans.length, 5);
   assert.equal((await store.list({ state: 'created' }, { offset: 0, limit: 100 })).length, 5);
 });
 
-test('a listing of thousands is held against the table at once', async () => {
+test('a listing of thousands is reconciled at once', async () => {
   const { yard, store } = await open();
   const known: string[] = [];
   for (let count = 0; count < 5; count += 1) {

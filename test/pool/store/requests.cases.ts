@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 
 import { SECOND, type Case } from './fixture.ts';
 
-/** Asking, turns, withdrawing. */
+/** Requesting, queue order, withdrawing. */
 export const REQUEST_CASES: readonly Case[] = [
   {
-    name: 'what is asked for is there as it was asked for',
+    name: 'a request is stored as given',
     async run(yard) {
       const asked = yard.newRequest({ types: ['b*', 'a.*'], count: 2, run: 'me', expires_at: yard.now + 60 * SECOND });
       await yard.store.ask([asked]);
@@ -30,7 +30,7 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'asking again changes nothing, whatever has become of the request',
+    name: 'repeating a request changes nothing, whatever its state',
     async run(yard) {
       const asked = yard.newRequest();
       await yard.store.ask([asked, asked]);
@@ -45,18 +45,18 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'asking again does not push the next request of the tenant back',
+    name: 'repeating a request does not delay the next request of the tenant',
     async run(yard) {
       const first = yard.newRequest({ tenant: 'one' });
       for (let turn = 0; turn < 5; turn += 1) await yard.store.ask([first]);
       const other = await yard.ask({ tenant: 'two' });
       const second = await yard.ask({ tenant: 'one' });
       const third = await yard.ask({ tenant: 'two' });
-      assert.deepEqual(await turns(yard), [first.id, other, second, third]);
+      assert.deepEqual(await queueOrder(yard), [first.id, other, second, third]);
     },
   },
   {
-    name: 'equal words make one shape, whatever their order and letters',
+    name: 'equal requirements make one shape, regardless of order and letter case',
     async run(yard) {
       const one = await yard.request(await yard.ask({ types: ['a.large', 'b*'] }));
       const other = await yard.request(await yard.ask({ types: ['B*', 'A.LARGE'] }));
@@ -66,26 +66,26 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'requests of one tenant wait in the order in which they were asked',
+    name: 'requests of one tenant wait in the order in which they were sent',
     async run(yard) {
       const asked = Array.from({ length: 20 }, () => yard.newRequest());
       await yard.store.ask(asked.toReversed());
-      assert.deepEqual(await turns(yard), asked.map(({ id }) => id).reverse());
+      assert.deepEqual(await queueOrder(yard), asked.map(({ id }) => id).reverse());
     },
   },
   {
-    name: 'a tenant with many requests does not push the first one of another back',
+    name: 'a tenant with many requests does not delay the first one of another',
     async run(yard) {
       await yard.store.ask(Array.from({ length: 50 }, () => yard.newRequest({ tenant: 'many' })));
       const late = await yard.ask({ tenant: 'late' });
       const later = await yard.ask({ tenant: 'later' });
-      const order = await turns(yard);
-      assert.ok(order.indexOf(late) <= 2, `its turn is ${order.indexOf(late)}`);
-      assert.ok(order.indexOf(later) <= 3, `its turn is ${order.indexOf(later)}`);
+      const order = await queueOrder(yard);
+      assert.ok(order.indexOf(late) <= 2, `its position is ${order.indexOf(late)}`);
+      assert.ok(order.indexOf(later) <= 3, `its position is ${order.indexOf(later)}`);
     },
   },
   {
-    name: 'tenants take turns, within one set and between sets',
+    name: 'tenants alternate, within one set and between sets',
     async run(yard) {
       const set = (tenant: string) => Array.from({ length: 4 }, () => yard.newRequest({ tenant }));
       await yard.store.ask([...set('one'), ...set('two')]);
@@ -100,18 +100,18 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a tenant that asks for many at once waits longer for its next turn',
+    name: 'a tenant with a request for many runners waits longer for its next one',
     async run(yard) {
       await yard.ask({ tenant: 'first' });
       await yard.ask({ tenant: 'big', count: 10 });
       const small = await yard.ask({ tenant: 'small' });
       const next = await yard.ask({ tenant: 'big' });
-      const order = await turns(yard);
+      const order = await queueOrder(yard);
       assert.ok(order.indexOf(small) < order.indexOf(next));
     },
   },
   {
-    name: 'a tenant that was away does not save turns up',
+    name: 'a tenant gets no credit for its absence',
     async run(yard) {
       await yard.ask({ tenant: 'away' });
       for (let round = 0; round < 10; round += 1) {
@@ -126,7 +126,7 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'only as many are shown as were asked for',
+    name: 'at most the requested number is returned',
     async run(yard) {
       const ids = [await yard.ask(), await yard.ask(), await yard.ask()];
       const shown = await yard.store.waiting(2);
@@ -137,7 +137,7 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a withdrawn request is over, with the reason, once and for all',
+    name: 'a withdrawn request ends permanently, with the reason',
     async run(yard) {
       const id = await yard.ask();
       await yard.store.withdraw([id, yard.newId()], 'not needed');
@@ -150,7 +150,7 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'withdrawing a granted request lets go of its runners, confirmed or not',
+    name: 'withdrawing a granted request releases its runners, confirmed or not',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive()];
       const id = await yard.ask({ count: 2 });
@@ -165,7 +165,7 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'why a request got nothing is noted while it waits',
+    name: 'the reason why a request got nothing is recorded while it waits',
     async run(yard) {
       const [one, other] = [await yard.ask(), await yard.ask()];
       await yard.store.noteExhausted([
@@ -178,7 +178,7 @@ export const REQUEST_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a request that was not served in time is over',
+    name: 'a request that was not served in time ends',
     async run(yard) {
       const hasty = await yard.ask({ expires_at: yard.now + SECOND });
       const patient = await yard.ask();
@@ -204,6 +204,6 @@ export const REQUEST_CASES: readonly Case[] = [
   },
 ];
 
-async function turns(yard: Parameters<Case['run']>[0]): Promise<string[]> {
+async function queueOrder(yard: Parameters<Case['run']>[0]): Promise<string[]> {
   return (await yard.store.waiting(1_000)).map(({ id }) => id);
 }

@@ -5,7 +5,7 @@ import type { NewRequest, PoolTimes } from '../../../src/pool/port/store.ts';
 import { PostgresRunnerStore, type PostgresStoreOptions } from '../../../src/pool/store/postgres.ts';
 import { newId } from '../../../src/runtime/random.ts';
 import type { Database, Statement } from '../../../src/store/database.ts';
-import { Fits } from '../../../src/store/runners/fits.ts';
+import { FitCache } from '../../../src/store/runners/fits.ts';
 import { createTestDatabase, openTestDatabase } from '../../support/postgres.ts';
 import { CLASSES, requirementsOf, TIMES, type RequestWords } from './fixture.ts';
 
@@ -19,7 +19,7 @@ const RUNNERS: Statement = {
     insert into runner_pulse select id, now() + interval '1 hour' from made`,
 };
 
-/** One pool of connections with a store on it, as a process has. */
+/** One connection pool with a store, as in one process. */
 export interface Party {
   readonly database: Database;
   readonly store: PostgresRunnerStore;
@@ -32,7 +32,7 @@ export interface Field {
   readonly database: Database;
 }
 
-/** A database of its own with so many processes on it. */
+/** A new database with several processes. */
 export async function openField(parties = 1, times: Partial<PoolTimes> = {}): Promise<Field> {
   const { url, database } = await createTestDatabase({ maxSize: 4 });
   const databases = [database, ...Array.from({ length: parties - 1 }, () => openTestDatabase(url, { maxSize: 4 }))];
@@ -64,7 +64,7 @@ export async function seedIdle(database: Database, types: readonly string[]): Pr
   const { resource_class, usage_class } = requirementsOf();
   const { cpu, memory_mib } = CLASSES[0]!;
   const typeIds = await database.transaction((tx) =>
-    new Fits(CLASSES).typeIds(
+    new FitCache(CLASSES).typeIds(
       tx,
       types.map((instance_type) => ({ resource_class, usage_class, instance_type, cpu, memory_mib })),
     ),
@@ -74,17 +74,17 @@ export async function seedIdle(database: Database, types: readonly string[]): Pr
   return ids;
 }
 
-export function newRequest({ types, ...words }: RequestWords = {}): NewRequest {
+export function newRequest({ types, ...overrides }: RequestWords = {}): NewRequest {
   return {
     ...requirementsOf(types === undefined ? {} : { types }),
     id: newId(),
     count: 1,
     tenant: 'acme',
     source: 'holder',
-    run: 'somebody',
+    run: 'a client',
     attempt: null,
     expires_at: null,
-    ...words,
+    ...overrides,
   };
 }
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 
 import { SECOND, TIMES, providerIdOf, type Case, type Yard } from './fixture.ts';
 
-/** What agents say: first word, signs of life, confirming and releasing; draining and ending. */
+/** Calls of agents: registration, heartbeats, confirmation and release; draining and ending. */
 export const SIGNAL_CASES: readonly Case[] = [
   {
-    name: 'a first word makes a runner idle, and saying it again changes nothing',
+    name: 'registration makes a runner idle, and repeating it changes nothing',
     async run(yard) {
       const id = await yard.launch({ type: 'a.large' });
       assert.equal(await yard.stateOf(id), 'created');
@@ -31,7 +31,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a first word of a runner that nobody knows, or that is over, is refused',
+    name: 'the registration of an unknown or ended runner is refused',
     async run(yard) {
       const id = await yard.launch();
       await yard.store.terminate([id], 'by hand');
@@ -42,7 +42,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'runners of a batch that do not know their own id are told it, each another one',
+    name: 'runners of a batch that register without an id each get a different one',
     async run(yard) {
       const batch = yard.newId();
       const ids = await yard.plan(2, { id: batch });
@@ -53,9 +53,9 @@ export const SIGNAL_CASES: readonly Case[] = [
       );
       const say = (provider_id: string) =>
         yard.store.register({ runner_id: null, batch_id: batch, provider_id, address: 'host:1' });
-      const told = [await say(providerIdOf(ids[1]!)), await say(providerIdOf(ids[0]!))];
+      const registered = [await say(providerIdOf(ids[1]!)), await say(providerIdOf(ids[0]!))];
       assert.deepEqual(
-        told.map((orders) => orders?.runner_id),
+        registered.map((orders) => orders?.runner_id),
         [ids[1], ids[0]],
       );
       assert.equal((await say(providerIdOf(ids[1]!)))?.runner_id, ids[1]);
@@ -70,14 +70,14 @@ export const SIGNAL_CASES: readonly Case[] = [
       const ids = await yard.plan(2, { id: batch });
       const say = async (provider_id: string) =>
         (await yard.store.register({ runner_id: null, batch_id: batch, provider_id, address: null }))?.runner_id;
-      const told = [await say('i-one'), await say('i-two')];
-      assert.deepEqual(told.toSorted(), ids);
-      assert.equal(await say('i-one'), told[0]);
+      const registered = [await say('i-one'), await say('i-two')];
+      assert.deepEqual(registered.toSorted(), ids);
+      assert.equal(await say('i-one'), registered[0]);
       assert.equal(await say('i-three'), undefined);
     },
   },
   {
-    name: 'a runner that speaks before its launch is known arrives when it is',
+    name: 'a runner that registers before its launch is recorded becomes available afterwards',
     async run(yard) {
       const batch = yard.newId();
       const [id] = await yard.plan(1, { id: batch });
@@ -91,7 +91,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a sign of life tells whom the runner is claimed for',
+    name: 'a heartbeat returns the request that the runner was claimed for',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive()];
       const request = await yard.ask({ count: 2 });
@@ -105,7 +105,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'of several, each is ready when all others have confirmed',
+    name: 'each runner of a gang is ready when all others have confirmed',
     async run(yard) {
       await yard.arrive();
       await yard.arrive();
@@ -121,7 +121,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'the task is told to the first of its runners only',
+    name: 'only the first runner gets the task',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive()];
       const task = yard.newId();
@@ -133,7 +133,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a confirmed runner runs without an end, and has one use more, once',
+    name: 'a confirmed runner does not expire, and its use is counted once',
     async run(yard) {
       const id = await yard.arrive();
       await yard.ask();
@@ -149,7 +149,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'signals of an older epoch are refused',
+    name: 'signals with an older epoch are refused',
     async run(yard) {
       const id = await yard.arrive();
       await yard.ask();
@@ -166,7 +166,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a released runner is idle with a fresh end, and releasing it again does no harm',
+    name: 'a released runner is idle with a new threshold, and releasing it again is harmless',
     async run(yard) {
       const { id, request } = await yard.running();
       const { epoch } = await yard.runner(id);
@@ -183,7 +183,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner is released whatever its epoch where none is named',
+    name: 'without an epoch, a runner is released in any epoch',
     async run(yard) {
       const { id } = await yard.running();
       assert.equal(await yard.store.release(id, null), true);
@@ -216,7 +216,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a runner that was used often enough ends when it is released',
+    name: 'a used-up runner ends when it is released',
     settings: { max_uses: 2 },
     async run(yard) {
       const { id } = await yard.running();
@@ -232,7 +232,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'draining ends what nobody has at once, and the others when they are released',
+    name: 'draining ends free runners at once, and the others when they are released',
     async run(yard) {
       const busy = await yard.running();
       const idle = await yard.arrive();
@@ -251,7 +251,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a claimed runner that drains may still begin',
+    name: 'a claimed runner that is draining may still start',
     async run(yard) {
       const id = await yard.arrive();
       await yard.ask();
@@ -262,7 +262,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'an ended runner is over for good, and its request waits again where it stood',
+    name: 'an ended runner stays ended, and its request waits at its old position',
     async run(yard) {
       const { id, request } = await yard.running();
       const { epoch } = await yard.runner(id);
@@ -281,13 +281,13 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a hold that loses one of its runners keeps the others, and waits for another one',
+    name: 'a hold that loses a runner keeps the others and waits for a replacement',
     async run(yard) {
       const { runners, request, other } = await brokenHold(yard);
       const held = await yard.request(request);
       assert.deepEqual([held.state, held.kept, held.expires_at], ['waiting', 2, null]);
       assert.deepEqual(await yard.holdersOf(request), [runners[0], runners[2]]);
-      assert.deepEqual(await yard.store.claimIdle(10), [], 'nobody else gets what it keeps');
+      assert.deepEqual(await yard.store.claimIdle(10), [], 'its remaining runners are not granted to others');
       assert.equal((await yard.request(other)).state, 'waiting');
       const [shortage] = await yard.store.shortages();
       assert.equal(shortage!.wanted, 1 + 2, 'one for the hold, two for who waits behind it');
@@ -300,13 +300,13 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a hold that loses one runner after another keeps what is left, and is granted as a whole again',
+    name: 'a hold that loses several runners keeps the rest, and is granted as a whole again',
     async run(yard) {
       const { runners, request } = await brokenHold(yard);
       await yard.store.terminate([runners[0]!], 'lost');
       assert.equal((await yard.request(request)).kept, 1);
       await yard.arrive();
-      assert.equal((await yard.request(request)).state, 'waiting', 'it lacks two, and gets them at one moment');
+      assert.equal((await yard.request(request)).state, 'waiting', 'it lacks two, and gets both at once');
       await yard.arrive();
       const [grant] = await yard.store.claimIdle(10);
       assert.equal((grant?.runners ?? (await yard.request(request)).runners).length, 3);
@@ -316,7 +316,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a hold that is let go of while it waits for a lost runner frees those that it kept',
+    name: 'a hold released while it waits for a lost runner frees the runners that it kept',
     async run(yard) {
       const { runners, request, other } = await brokenHold(yard);
       await yard.store.withdraw([request], 'released by its holder');
@@ -325,7 +325,7 @@ export const SIGNAL_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'when one of several for a task that has not begun is lost, the others are let go of',
+    name: 'when a task that has not started loses one of several runners, the others are released',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
       const request = await yard.ask({ count: 3, source: 'task', run: yard.newId(), attempt: 1 });
@@ -340,7 +340,7 @@ export const SIGNAL_CASES: readonly Case[] = [
   },
 ];
 
-/** A hold of three that has lost the second, and another one of two that waits behind it. */
+/** A hold of three that has lost the second, and a hold of two that waits behind it. */
 async function brokenHold(yard: Yard): Promise<{ runners: string[]; request: string; other: string }> {
   const runners = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
   const request = await yard.ask({ count: 3, expires_at: yard.now + 60 * SECOND });

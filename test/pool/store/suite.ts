@@ -23,7 +23,7 @@ const CASES = {
   lookups: LOOKUP_CASES,
 };
 
-/** Holds a store of runners to what its port says; each case has a store of its own, at a moment that the case sets. */
+/** Conformance suite for runner stores; each case has its own store, with a clock set by the case. */
 export function runnerStoreSuite(name: string, open: OpenStore): void {
   for (const [topic, cases] of Object.entries(CASES)) {
     for (const each of cases) {

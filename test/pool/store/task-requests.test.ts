@@ -1,4 +1,4 @@
-/** Requests of tasks: they end with the attempt that they are for, and their runners are free again. */
+/** Requests of tasks end with their attempt, which frees their runners. */
 import assert from 'node:assert/strict';
 import { before, beforeEach, test } from 'node:test';
 
@@ -42,7 +42,7 @@ interface Asked {
   readonly request: string;
 }
 
-/** A task that has asked for its runners. */
+/** A task with a runner request. */
 async function ask(count = 1): Promise<Asked> {
   const task = newTask({ requirements: { ...requirementsOf(), count } });
   await submitTasks(engine, [task]);
@@ -51,12 +51,12 @@ async function ask(count = 1): Promise<Asked> {
 
 async function askFor(task: string, count = 1, attempt = 1): Promise<string> {
   const id = derivedId(task, { ordinal: attempt });
-  const words = { ...requirementsOf(), count, tenant: 'acme', source: 'task' as const, run: task, attempt };
-  await store.ask([{ ...words, id, expires_at: null }]);
+  const fields = { ...requirementsOf(), count, tenant: 'acme', source: 'task' as const, run: task, attempt };
+  await store.ask([{ ...fields, id, expires_at: null }]);
   return id;
 }
 
-/** The task stands in the lane of its first runner, whose agent has begun nothing yet. */
+/** The task is in the lane of its first runner, which has not started it yet. */
 async function grant(count = 1): Promise<Asked & { runners: string[]; lane: string }> {
   const ids: string[] = [];
   for (let made = 0; made < count; made += 1) ids.push(await yard.arrive());
@@ -87,7 +87,7 @@ async function laneOf(task: string): Promise<number | undefined> {
   return (await database.query<{ lane: number }>(LANE, [task]))[0]?.lane;
 }
 
-test('what waits, is about to begin or is under way stays', async () => {
+test('requests of waiting, starting and running tasks stay', async () => {
   const granted = await grant(2);
   const waiting = await ask(5);
   assert.equal(await sweep(), 0);
@@ -99,7 +99,7 @@ test('what waits, is about to begin or is under way stays', async () => {
   assert.equal((await yard.request(waiting.request)).state, 'waiting');
 });
 
-test('a task that waits for a slot in the lane of its runner, or for one before it has a runner, stays', async () => {
+test('the request of a task that waits for a slot stays, before and after it has a runner', async () => {
   const granted = await grant();
   const waiting = await ask();
   for (const { task } of [granted, waiting]) {
@@ -122,7 +122,7 @@ test('when an attempt has ended, its runners are free', async () => {
   assert.equal(await sweep(), 0);
 });
 
-test('when an attempt failed and comes again, its runners are free for the next that asks', async () => {
+test('when an attempt failed and is retried, its runners are free for the next request', async () => {
   const granted = await grant();
   const { id, attempt } = await begin(granted);
   await engine.release([{ task_id: id, attempt }]);
@@ -130,12 +130,12 @@ test('when an attempt failed and comes again, its runners are free for the next 
   const next = await askFor(id, 1, attempt + 1);
   assert.equal(await sweep(), 1);
   assert.equal((await yard.request(granted.request)).state, 'ended');
-  // It went straight on to the next attempt.
+  // The runner was granted to the next attempt at once.
   assert.deepEqual(await yard.holdersOf(next), granted.runners);
   assert.equal(await sweep(), 0);
 });
 
-test('a canceled attempt keeps its runner until its worker has let go', async () => {
+test('a canceled attempt keeps its runner until its worker has released it', async () => {
   const granted = await grant();
   const { id, attempt } = await begin(granted);
   await engine.cancel([id], 'not wanted');
@@ -145,7 +145,7 @@ test('a canceled attempt keeps its runner until its worker has let go', async ()
   assert.deepEqual(await statesOf(granted.runners), ['idle']);
 });
 
-test('a task that is canceled before it began needs no runner any more', async () => {
+test('a task canceled before its start needs no runner', async () => {
   const granted = await grant(2);
   const waiting = await ask();
   await engine.cancel([granted.task, waiting.task], 'not wanted');
@@ -155,7 +155,7 @@ test('a task that is canceled before it began needs no runner any more', async (
   assert.match((await yard.request(waiting.request)).reason ?? '', /does not wait/);
 });
 
-test('a task that is paused before it began gives its runner back, and gets one when it is resumed', async () => {
+test('a task paused before its start returns its runner, and gets one when it is resumed', async () => {
   const granted = await grant();
   const waiting = await ask();
   await engine.pause([granted.task, waiting.task]);
@@ -171,15 +171,15 @@ test('a task that is paused before it began gives its runner back, and gets one 
   assert.equal(await sweep(), 0);
 });
 
-test('a canceled task needs no runner any more, also where many others wait before it that nobody serves', async () => {
-  await store.ask(many(120, () => newRequest({ types: ['nobody.has'] })));
+test('a canceled task needs no runner, even behind many requests that cannot be served', async () => {
+  await store.ask(many(120, () => newRequest({ types: ['unknown.type'] })));
   const waiting = await ask();
   await engine.cancel([waiting.task], 'not wanted');
   await sweep();
   assert.equal((await yard.request(waiting.request)).state, 'ended');
 });
 
-test('a task that is not there any more needs no runner', async () => {
+test('a deleted task needs no runner', async () => {
   const granted = await grant();
   const waiting = await ask();
   for (const { task } of [granted, waiting]) await database.query(REMOVE, [task]);
@@ -188,7 +188,7 @@ test('a task that is not there any more needs no runner', async () => {
   assert.equal((await yard.request(waiting.request)).state, 'ended');
 });
 
-test('a runner that is lost before its task began gives the turn back; the task is not dropped', async () => {
+test('a runner lost before its task started returns the request to its position; the task is not dropped', async () => {
   const granted = await grant();
   await store.terminate(granted.runners, 'by hand');
   assert.equal(await laneOf(granted.task), -1);

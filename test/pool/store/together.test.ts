@@ -1,4 +1,4 @@
-/** All that servers and agents do to one pool, at the same time from several connections: who has whom stays sound. */
+/** All operations of servers and agents on one pool, concurrently from several connections. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -33,7 +33,7 @@ async function some(store: RunnerStore, pick: Parameters<Act>[2], count: number)
   return [...new Set(ids.filter((id) => id !== undefined))];
 }
 
-/** What makes runners and keeps them alive; done more often than what ends them. */
+/** Actions that create runners and keep them alive; more frequent than those that end them. */
 const MAKING: readonly Act[] = [
   (store, yard, pick) =>
     store.ask(
@@ -102,7 +102,7 @@ const ENDING: readonly Act[] = [
 const ACTS = [...MAKING, ...MAKING, ...MAKING, ...ENDING];
 
 for (const seed of SEEDS) {
-  test(`servers and agents at once, seed ${seed}`, async () => {
+  test(`concurrent servers and agents, seed ${seed}`, async () => {
     await emptyPool(database);
     const { yard, store, another } = await postgresYard(database);
     const servers = [store, ...others.map((other) => another(other))].map(async (each, index) => {
@@ -116,7 +116,7 @@ for (const seed of SEEDS) {
     await Promise.all(servers);
     await assertSound(database);
 
-    // All fall silent: in time nobody is left, and whoever still waits has nobody.
+    // All fall silent: eventually no runner is left, and waiting requests have none.
     for (let round = 0; round < 40; round += 1) {
       yard.pass(TIMES.doubt_ms);
       await Promise.all([store.sweep(1_000, []), another(others[0]!).sweep(1_000, [])]);

@@ -6,10 +6,10 @@ async function ended(yard: Yard, limit = 100): Promise<Readonly<Record<string, n
   return (await yard.store.sweep(limit, [])).ended;
 }
 
-/** What time ends, by reason. */
+/** Ends by timeout, by reason. */
 export const SWEEP_CASES: readonly Case[] = [
   {
-    name: 'nothing that is in time is ended',
+    name: 'no runner is ended before its timeout',
     async run(yard) {
       await yard.plan();
       await yard.launch();
@@ -22,7 +22,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a claim that is not confirmed ends the runner, and its request waits again where it stood',
+    name: 'an unconfirmed claim ends the runner, and its request waits at its old position',
     async run(yard) {
       const id = await yard.arrive();
       const request = await yard.ask();
@@ -39,7 +39,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what was planned and never launched ends, and so does what was launched and never spoke',
+    name: 'planned runners that are never launched end, and so do launched ones that never register',
     async run(yard) {
       const [planned] = await yard.plan();
       const silent = await yard.launch();
@@ -53,7 +53,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'an idle runner that nobody claims in time ends',
+    name: 'an idle runner that is not claimed in time ends',
     async run(yard) {
       const id = await yard.arrive();
       await yard.live(TIMES.idle_ms, id);
@@ -62,7 +62,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'so many as are to be kept idle stay, and can be claimed',
+    name: 'the minimum of idle runners stays and can be claimed',
     async run(yard) {
       const runners = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
       const spot = await yard.arrive({ usage: 'spot' });
@@ -78,7 +78,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what is in time counts among those that are kept',
+    name: 'runners before their timeout count towards the minimum',
     async run(yard) {
       const old = await yard.arrive();
       await yard.live(TIMES.idle_ms, old);
@@ -89,7 +89,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a silent runner is lost at the second look, not at the first',
+    name: 'a silent runner is lost at the second check, not the first',
     async run(yard) {
       const { id, request } = await yard.running();
       yard.pass(TIMES.silent_ms + 1);
@@ -104,7 +104,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'a sign of life between two looks clears the doubt',
+    name: 'a heartbeat between two checks clears the doubt',
     async run(yard) {
       const { id } = await yard.running();
       yard.pass(TIMES.silent_ms + 1);
@@ -118,7 +118,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'no more than the limit is looked at, and the rest comes next',
+    name: 'at most the limit is handled, and the rest in the next sweep',
     async run(yard) {
       for (let count = 0; count < 5; count += 1) await yard.launch();
       yard.pass(TIMES.register_ms);
@@ -132,7 +132,7 @@ export const SWEEP_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'when a claim of a hold is not confirmed, the hold keeps the others',
+    name: 'if one claim of a hold is not confirmed, the hold keeps the others',
     async run(yard) {
       const [one, other] = [await yard.arrive(), await yard.arrive()];
       const request = await yard.ask({ count: 2 });
@@ -147,7 +147,7 @@ export const SWEEP_CASES: readonly Case[] = [
   },
 ];
 
-/** Ends of every kind, whoever brings them about. */
+/** Ends of every kind and cause. */
 export const END_CASES: readonly Case[] = [
   {
     name: 'every end is counted once, by its kind',
@@ -184,7 +184,7 @@ export const END_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'an end has one of few words, whatever its reason says besides',
+    name: 'an end has one of a few kinds, whatever the details of its reason',
     async run(yard) {
       await yard.store.terminate([await yard.arrive()], 'its process ended (signal SIGKILL)');
       await yard.store.terminate([await yard.arrive()], 'a reason that only this end has');
@@ -197,10 +197,10 @@ export const END_CASES: readonly Case[] = [
   },
 ];
 
-/** What the pool looks like, what its backend is to know of, and what is forgotten. */
+/** Census, offers and deletion. */
 export const VIEW_CASES: readonly Case[] = [
   {
-    name: 'an idle runner is offered once, and again when it is idle again or was not offered for long',
+    name: 'an idle runner is offered once, and again when it becomes idle again or was not offered for long',
     async run(yard) {
       const { id } = await yard.running({ type: 'b.large' });
       assert.deepEqual(await yard.store.unoffered(10, yard.now - TIMES.doubt_ms), []);
@@ -221,7 +221,7 @@ export const VIEW_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'no more are offered than asked for',
+    name: 'at most the requested number is offered',
     async run(yard) {
       const ids = [await yard.arrive(), await yard.arrive(), await yard.arrive()];
       const first = await yard.store.unoffered(2, 0);
@@ -231,7 +231,7 @@ export const VIEW_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'the census counts by class and usage',
+    name: 'the census counts by class and usage class',
     async run(yard) {
       await yard.running();
       await yard.arrive();
@@ -263,8 +263,8 @@ export const VIEW_CASES: readonly Case[] = [
     async run(yard) {
       const idle = [await yard.arrive(), await yard.arrive({ resource_class: 'xlarge' })];
       const created = await yard.launch();
-      const ids = async (...words: Parameters<Yard['store']['list']>) =>
-        (await yard.store.list(...words)).map(({ id }) => id).sort();
+      const ids = async (...args: Parameters<Yard['store']['list']>) =>
+        (await yard.store.list(...args)).map(({ id }) => id).sort();
       const page = { offset: 0, limit: 10 };
       assert.deepEqual(await ids({}, page), [...idle, created].sort());
       assert.deepEqual(await ids({ state: 'idle' }, page), idle);
@@ -275,7 +275,7 @@ export const VIEW_CASES: readonly Case[] = [
     },
   },
   {
-    name: 'what ended long ago is forgotten, what is in use is not',
+    name: 'old rows are deleted, rows in use are not',
     async run(yard) {
       const { id: gone, request } = await yard.running();
       await yard.store.withdraw([request], 'over');

@@ -1,4 +1,4 @@
-/** The sweep on PostgreSQL: any number of servers at once, and nothing that is alive or held by another is touched. */
+/** The sweep on PostgreSQL: concurrent servers never touch runners that are live or locked. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
@@ -53,7 +53,7 @@ function sumOf(swept: readonly SweepResult[]): SweepResult {
   return { ended, requeued: sum('requeued'), expired: sum('expired'), released: sum('released') };
 }
 
-test('servers that sweep at the same time end each runner once, and its request waits once', async () => {
+test('concurrent sweeps end each runner once, and its request waits once', async () => {
   const long = 7_200 * SECOND;
   const confirm = TIMES.created_ms + TIMES.doubt_ms;
   const { yard, store, stores } = await open({ idle_ms: long, claim_ms: long, confirm_ms: confirm });
@@ -81,7 +81,7 @@ test('servers that sweep at the same time end each runner once, and its request 
   await assertSound(database);
 });
 
-test('claims that nobody confirmed are taken back by servers that sweep a few at a time', async () => {
+test('unconfirmed claims are ended by servers that sweep a few at a time', async () => {
   const { yard, store, stores } = await open();
   const ids = await manyIdle(yard, 30);
   await store.ask(Array.from({ length: 12 }, (_, index) => yard.newRequest({ count: 1 + (index % 4) })));
@@ -98,14 +98,14 @@ test('claims that nobody confirmed are taken back by servers that sweep a few at
   await assertSound(database);
 });
 
-test('servers that sweep at the same time keep as many idle ones as are to be kept', async () => {
+test('concurrent sweeps keep the minimum of idle runners', async () => {
   const { yard, store, stores } = await open();
   const ids = await manyIdle(yard, 20);
   await yard.live(TIMES.idle_ms, ...ids.slice(0, 1));
   yard.pass(1);
   const keep = [{ resource_class: 'large', usage_class: 'on-demand', count: 6 }];
   for (const id of ids) await yard.beat(id);
-  // The second look of nobody: all have just spoken.
+  // Not a second check of any runner: all have just sent a heartbeat.
   const swept = await Promise.all([...stores, ...stores].map((each) => each.sweep(1_000, keep)));
   const rest = await store.sweep(1_000, keep);
   assert.deepEqual(sumOf([...swept, rest]).ended, { 'idle too long': 14 });
@@ -114,7 +114,7 @@ test('servers that sweep at the same time keep as many idle ones as are to be ke
   assert.equal((await store.unoffered(100, 0)).length, 6);
 });
 
-test('a request that somebody holds is passed over, and not waited for', async () => {
+test('a locked request is skipped without waiting', async () => {
   const { yard, store, another } = await open();
   const [held, free] = [await yard.arrive(), await yard.arrive()];
   const requests = [await yard.ask(), await yard.ask()];
@@ -132,7 +132,7 @@ test('a request that somebody holds is passed over, and not waited for', async (
   await assertSound(database);
 });
 
-test('a runner that speaks at this very moment is not silent', async () => {
+test('a runner whose heartbeat is being recorded is not silent', async () => {
   const { yard, store, another } = await open();
   const id = await yard.arrive();
   yard.pass(TIMES.silent_ms + 1);
@@ -146,12 +146,12 @@ test('a runner that speaks at this very moment is not silent', async () => {
   assert.deepEqual((await store.sweep(100, [])).ended, { lost: 1 });
 });
 
-test('a doubt that was refuted ends nobody at a later silence', async () => {
+test('a cleared doubt does not count at a later silence', async () => {
   const { yard, store } = await open();
   const { id } = await yard.running();
   yard.pass(TIMES.silent_ms + 1);
   await store.sweep(100, []);
-  // Signs of life go on for long, and no server sweeps meanwhile.
+  // Heartbeats continue for long while no server sweeps.
   await yard.live(2 * TIMES.doubt_ms, id);
   yard.pass(TIMES.silent_ms + 1);
   assert.deepEqual((await store.sweep(100, [])).ended, {});
@@ -161,7 +161,7 @@ test('a doubt that was refuted ends nobody at a later silence', async () => {
   assert.deepEqual((await store.sweep(100, [])).ended, { lost: 1 });
 });
 
-test('a claim ends after its time even where its agent was given longer to confirm it', async () => {
+test('a claim ends after its maximum time even if the agent has longer to confirm it', async () => {
   const { yard, store } = await open({ confirm_ms: 900 * SECOND });
   const id = await yard.arrive();
   const request = await yard.ask();
@@ -172,7 +172,7 @@ test('a claim ends after its time even where its agent was given longer to confi
   assert.equal((await yard.request(request)).state, 'waiting');
 });
 
-test('a minute is noted once, by whichever server is first, and read back in order', async () => {
+test('a sample is recorded once per minute by the first server, and read back in order', async () => {
   const { yard, store, another, stores } = await open();
   await yard.running();
   await yard.arrive();
@@ -206,7 +206,7 @@ test('a minute is noted once, by whichever server is first, and read back in ord
   assert.deepEqual(await store.samples(0, 100), []);
 });
 
-test('what ended is forgotten by servers together, a page at a time, with its signs of life', async () => {
+test('concurrent servers delete old rows page by page, with their heartbeats', async () => {
   const { yard, store, stores } = await open();
   const ids = await manyIdle(yard, 20);
   await store.terminate(ids, 'by hand');
@@ -217,7 +217,7 @@ test('what ended is forgotten by servers together, a page at a time, with its si
     const counts = await Promise.all(stores.map((each) => each.forget(yard.now, 3)));
     removed += counts.reduce((sum, count) => sum + count, 0);
   }
-  // Their batch goes with them.
+  // Their batch is deleted with them.
   assert.equal(removed, ids.length + 1);
   const [pulses] = await database.query<{ n: number }>({
     name: 'test.pulses',
@@ -225,7 +225,7 @@ test('what ended is forgotten by servers together, a page at a time, with its si
   });
   assert.equal(pulses?.n, 1);
   assert.equal(await yard.stateOf(kept), 'idle');
-  // An instance that is still there belongs to nobody now, and is found as such.
+  // An instance that still exists is now an orphan and found as such.
   const instance = yard.instance(ids[0]!);
   await store.reconcile('yard', [instance, yard.instance(kept)]);
   yard.pass(TIMES.doubt_ms);
@@ -233,7 +233,7 @@ test('what ended is forgotten by servers together, a page at a time, with its si
   assert.deepEqual((await store.reconcile('yard', [instance, yard.instance(kept)])).orphans, [providerIdOf(ids[0]!)]);
 });
 
-test('servers that count at the same time count each end once', async () => {
+test('concurrent servers count each end once', async () => {
   const { yard, store, stores } = await open();
   await store.terminate(await manyIdle(yard, 40), 'by hand');
   let counted = 0;

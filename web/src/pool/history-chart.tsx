@@ -8,10 +8,10 @@ import { STATE_COLOUR, STATE_LABEL } from './runner-state.tsx';
 const WIDTH = 1000;
 const HEIGHT = 150;
 
-/** From the ground up: what is at work stands lowest. */
+/** From bottom to top. */
 const STACKED = ['running', 'claimed', 'idle', 'created'] as const satisfies readonly CountedState[];
 
-/** Runners by state over time, stacked, and how many were waited for. */
+/** A stacked chart of runners by state over time, with the number of requested runners that wait. */
 export function HistoryChart({ points }: { points: readonly Point[] }) {
   const top = topOf(points);
   const x = (index: number): number => (points.length < 2 ? 0 : (index * WIDTH) / (points.length - 1));
@@ -41,7 +41,7 @@ export function HistoryChart({ points }: { points: readonly Point[] }) {
         />
         {points.map((point, index) => (
           <rect key={point.at} x={x(index - 0.5)} y="0" width={WIDTH / points.length} height={HEIGHT} fillOpacity="0">
-            <title>{wordsOf(point)}</title>
+            <title>{titleOf(point)}</title>
           </rect>
         ))}
       </svg>
@@ -55,7 +55,7 @@ export function HistoryChart({ points }: { points: readonly Point[] }) {
             </span>
           ))}
           <span>
-            <i className="pool-waiting-key" /> Waited for
+            <i className="pool-waiting-key" /> Waiting
           </span>
         </span>
         <span className="quiet tabular">{last === undefined ? '' : formatClock(last.at)}</span>
@@ -71,20 +71,20 @@ function areaOf(
   x: (index: number) => number,
   y: (count: number) => number,
 ): string {
-  const ground = points.map((point) => below.reduce((sum, each) => sum + point[each], 0));
-  const upper = points.map((point, index) => `${x(index)},${y(ground[index]! + point[state])}`);
-  const lower = ground.map((count, index) => `${x(index)},${y(count)}`).reverse();
+  const base = points.map((point) => below.reduce((sum, each) => sum + point[each], 0));
+  const upper = points.map((point, index) => `${x(index)},${y(base[index]! + point[state])}`);
+  const lower = base.map((count, index) => `${x(index)},${y(count)}`).reverse();
   return [...upper, ...lower].join(' ');
 }
 
-function wordsOf(point: Point): string {
+function titleOf(point: Point): string {
   const parts = COUNTED_STATES.map((state) => `${point[state].toLocaleString()} ${STATE_LABEL[state].toLowerCase()}`);
-  return `${formatClock(point.at)}: ${parts.join(', ')}; ${point.waiting.toLocaleString()} waited for`;
+  return `${formatClock(point.at)}: ${parts.join(', ')}; ${point.waiting.toLocaleString()} waiting`;
 }
 
 function describe(points: readonly Point[]): string {
   const most = Math.max(0, ...points.map(totalOf));
-  const waited = Math.max(0, ...points.map(({ waiting }) => waiting));
-  const runners = `at most ${most.toLocaleString()} runners at once`;
-  return `Runners by state, minute by minute: ${runners}, at most ${waited.toLocaleString()} waited for`;
+  const waiting = Math.max(0, ...points.map(({ waiting }) => waiting));
+  const runners = `at most ${most.toLocaleString()} runners`;
+  return `Runners by state, per minute: ${runners}, at most ${waiting.toLocaleString()} waiting`;
 }

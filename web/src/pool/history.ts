@@ -20,7 +20,7 @@ export function sumOf(all: readonly Counts[]): Counts {
 }
 
 /**
- * One point a minute from `fromMs` to `toMs`, of one class or of all together. A minute of which nothing is told had no
+ * Returns one point per minute from `fromMs` to `toMs`, for one class or all classes. A minute without a sample had no
  * runners and no requests.
  */
 export function pointsOf(
@@ -34,9 +34,9 @@ export function pointsOf(
     const at = parseTime(sample.at);
     if (at === null || (resourceClass !== null && sample.resource_class !== resourceClass)) continue;
     const minute = Math.floor(at / MINUTE_MS);
-    const those = byMinute.get(minute);
-    if (those === undefined) byMinute.set(minute, [sample]);
-    else those.push(sample);
+    const inMinute = byMinute.get(minute);
+    if (inMinute === undefined) byMinute.set(minute, [sample]);
+    else inMinute.push(sample);
   }
   const points: Point[] = [];
   for (let minute = Math.ceil(fromMs / MINUTE_MS); minute * MINUTE_MS <= toMs; minute += 1) {
@@ -45,7 +45,7 @@ export function pointsOf(
   return points;
 }
 
-/** The least round number that nothing exceeds, so that the chart's scale is easy to read. */
+/** Returns the smallest round number that no point exceeds, as the top of the scale. */
 export function topOf(points: readonly Point[]): number {
   const most = Math.max(1, ...points.map((point) => Math.max(totalOf(point), point.waiting)));
   const magnitude = 10 ** Math.floor(Math.log10(most));

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const HISTORY_REFRESH_MS = 20_000;
 
 interface OverviewProps {
-  /** The class that is looked at; null: all. */
+  /** Selected class; null: all. */
   resourceClass: string | null;
   onClass: (resourceClass: string | null) => void;
 }
@@ -33,13 +33,13 @@ const COUNTS: readonly Column<Row>[] = [
   count(STATE_LABEL.running, ({ running }) => running),
   count(STATE_LABEL.created, ({ created }) => created),
   {
-    header: 'Waited for',
+    header: 'Waiting',
     number: true,
     cell: ({ waiting }) => (waiting === 0 ? <Figure value={0} /> : <strong>{waiting.toLocaleString()}</strong>),
   },
 ];
 
-/** The whole pool at a glance: counts by class, what is wrong, and the last hours. */
+/** Overview of the pool: counts by class, problems, and the history of the last hours. */
 export function Overview({ resourceClass, onClass }: OverviewProps) {
   const { value: pool } = usePolled(getPool);
   const readHistory = useCallback((signal: AbortSignal) => poolHistory(HOURS, signal), []);
@@ -90,13 +90,13 @@ function Total({ pool: { census, settings, provider, backend } }: { pool: PoolSu
   const total = totalOf(sumOf(census));
   return (
     <>
-      {total.toLocaleString()} of at most {settings.max_runners.toLocaleString()} runners · started by {provider} ·
-      found by {backend}
+      {total.toLocaleString()} of at most {settings.max_runners.toLocaleString()} runners · provider {provider} ·
+      backend {backend}
     </>
   );
 }
 
-/** What keeps runners from coming. */
+/** Reasons why launches are held back, and failing parts of the pool. */
 function Obstacles({ pool: { obstacles, parts }, now }: { pool: PoolSummary; now: number }) {
   const failed = parts.filter(({ error }) => error !== null);
   if (obstacles.length + failed.length === 0) return null;
@@ -104,11 +104,11 @@ function Obstacles({ pool: { obstacles, parts }, now }: { pool: PoolSummary; now
     <div className="banner" role="status">
       {obstacles.map(({ requirements, reason, retry_at }) => {
         const retry = parseTime(retry_at);
-        const what = requirements === null ? 'Launches' : `Launches of ${requirements.resource_class}`;
+        const subject = requirements === null ? 'Launches' : `Launches of ${requirements.resource_class}`;
         return (
-          <p key={`${what} ${reason}`}>
-            <strong>{what} are held back:</strong> {reason}
-            {retry !== null && <span className="quiet"> · next try {formatAgo(retry, now)}</span>}
+          <p key={`${subject} ${reason}`}>
+            <strong>{subject} are held back:</strong> {reason}
+            {retry !== null && <span className="quiet"> · next attempt {formatAgo(retry, now)}</span>}
           </p>
         );
       })}

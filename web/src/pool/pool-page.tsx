@@ -20,7 +20,7 @@ export interface Place {
   /** Null: runners that have not ended. */
   state: RunnerState | null;
   resourceClass: string | null;
-  /** The runner that is open. */
+  /** Runner whose details are open. */
   runner: string | null;
 }
 
@@ -41,14 +41,12 @@ function writePlace({ view, page, state, resourceClass, runner }: Place): void {
   writeAddress('/pool', { view: shown, page, state, class: resourceClass, runner });
 }
 
-/** The pool of runners: counts by class, their history, and the runners or the requests one by one. */
+/** The runner pool: counts by class, their history, and the list of runners or requests. */
 export function PoolPage() {
   const [place, go] = usePlace(readPlace, writePlace);
   const change = (part: Partial<Place>): void => go({ ...place, page: 0, runner: null, ...part });
   const { view, resourceClass } = place;
-  const beside = (
-    <Segments label="What is shown" options={VIEWS} chosen={view} onChoose={(name) => change({ view: name })} />
-  );
+  const beside = <Segments label="View" options={VIEWS} chosen={view} onChoose={(name) => change({ view: name })} />;
   const overview = <Overview resourceClass={resourceClass} onClass={(name) => change({ resourceClass: name })} />;
   return view === 'runners' ? (
     <RunnersView place={place} beside={beside} overview={overview} onPlace={change} />

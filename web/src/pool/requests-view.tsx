@@ -20,7 +20,7 @@ interface RequestsViewProps {
 }
 
 const COMMON: readonly Column<PoolRequest>[] = [
-  { header: 'Wants', className: 'pool-wants', cell: wantsOf },
+  { header: 'Runners', className: 'pool-wants', cell: wantsOf },
   {
     header: 'For',
     className: 'pool-for',
@@ -34,17 +34,17 @@ const COMMON: readonly Column<PoolRequest>[] = [
         run
       ),
   },
-  { header: 'Of', className: 'pool-for', cell: ({ tenant }) => tenant },
+  { header: 'Tenant', className: 'pool-for', cell: ({ tenant }) => tenant },
 ];
 
 const WAITING: readonly Column<PoolRequest>[] = [
   ...COMMON,
   {
-    header: 'Asked',
+    header: 'Created',
     title: ({ created_at }) => momentOf(created_at),
     cell: ({ created_at }, now) => agoOf(created_at, now),
   },
-  { header: 'Waits for', className: 'pool-does', cell: waitsFor },
+  { header: 'Waiting for', className: 'pool-does', cell: waitsFor },
 ];
 
 const GRANTED: readonly Column<PoolRequest>[] = [
@@ -57,11 +57,11 @@ const GRANTED: readonly Column<PoolRequest>[] = [
 ];
 
 const EMPTY = {
-  waiting: 'Nobody waits for a runner.',
-  granted: 'Nobody has a runner.',
+  waiting: 'No waiting requests',
+  granted: 'No granted requests',
 } as const;
 
-/** Requests for runners: those that wait in the order of their turns, or those that have theirs. */
+/** Requests for runners: waiting ones in queue order, or granted ones. */
 export function RequestsView({ state, page, beside, overview, onPlace }: RequestsViewProps) {
   const read = useCallback(
     (signal: AbortSignal) => listRequests({ page, pageSize: PAGE_SIZE, state }, signal),
@@ -69,8 +69,9 @@ export function RequestsView({ state, page, beside, overview, onPlace }: Request
   );
   const polled = usePolled(read);
   const operations: Column<PoolRequest> = {
-    header: 'Operations',
-    cell: (request) => (request.source === 'holder' ? <LetGo request={request} onDone={polled.reread} /> : null),
+    header: 'Actions',
+    cell: (request) =>
+      request.source === 'holder' ? <ReleaseButton request={request} onDone={polled.reread} /> : null,
   };
   return (
     <ListPage
@@ -81,7 +82,7 @@ export function RequestsView({ state, page, beside, overview, onPlace }: Request
       polled={polled}
       page={page}
       onPage={(next) => onPlace({ page: next })}
-      empty={<p className="notice">{page > 0 ? 'There are no further requests.' : EMPTY[state]}</p>}
+      empty={<p className="notice">{page > 0 ? 'No more requests' : EMPTY[state]}</p>}
     >
       {(requests, now) => (
         <ListTable
@@ -95,21 +96,20 @@ export function RequestsView({ state, page, beside, overview, onPlace }: Request
   );
 }
 
-function LetGo({ request, onDone }: { request: PoolRequest; onDone: () => void }) {
+function ReleaseButton({ request, onDone }: { request: PoolRequest; onDone: () => void }) {
   const { busy, error, run } = useOperation(onDone);
   return (
     <>
       <ConfirmButton
-        label="Let go"
-        title="End this request?"
-        verb="End it"
-        refusal="Leave it"
+        label="Release"
+        title={`Release the hold of ${request.run}?`}
+        verb="Release"
+        refusal="Cancel"
         danger
         disabled={busy}
         onConfirm={() => run(() => letGo(request.id))}
       >
-        <p className="breakable">{request.run}</p>
-        <p className="quiet">Its runners are free at once, whatever their holder does with them.</p>
+        <p>The request ends and its runners are free at once, even if the holder still uses them.</p>
       </ConfirmButton>
       {error !== null && <Problem error={error} />}
     </>

@@ -8,7 +8,7 @@ import { usePolled } from '../live/use-polled.ts';
 import { Problem } from '../problem.tsx';
 import { wantsOf } from './words.ts';
 
-/** What is known of a runner, what it was claimed for, and what can be done with it. */
+/** Details of a runner, its request, and its actions. */
 export function RunnerDetails({ runner, now, onDone }: { runner: Runner; now: number; onDone: () => void }) {
   return (
     <div className="row-details" data-testid="runner-details">
@@ -25,25 +25,25 @@ function RunnerFields({ runner, now }: { runner: Runner; now: number }) {
   const { id, cpu, memory_mib, provider, provider_id, epoch, uses, until, seen_at, address, reason } = runner;
   return (
     <FieldList>
-      <Field name="Id">
+      <Field name="ID">
         <span className="mono breakable">{id}</span>
       </Field>
       <Field name="Size">
         {cpu} processors, {memory_mib.toLocaleString()} MiB
       </Field>
-      <Field name="Started by">
+      <Field name="Provider">
         {provider}
         {provider_id !== null && <span className="quiet mono"> {provider_id}</span>}
       </Field>
       <Field name="Claims">
-        {epoch.toLocaleString()}, of which {uses.toLocaleString()} began
+        {epoch.toLocaleString()}, {uses.toLocaleString()} confirmed
       </Field>
-      <Field name="Last heard">
+      <Field name="Last heartbeat">
         {seen_at === null ? <span className="quiet">never</span> : <Moment at={seen_at} now={now} />}
       </Field>
       {until !== null && (
         <Field name="Ends">
-          <Moment at={until} now={now} /> <span className="quiet">should nothing change</span>
+          <Moment at={until} now={now} /> <span className="quiet">unless its state changes</span>
         </Field>
       )}
       {address !== null && <Field name="Address">{address}</Field>}
@@ -52,7 +52,7 @@ function RunnerFields({ runner, now }: { runner: Runner; now: number }) {
   );
 }
 
-/** What a runner is for. */
+/** The request that a runner was claimed for. */
 function ClaimedFor({ requestId, now }: { requestId: string; now: number }) {
   const read = useCallback((signal: AbortSignal) => getRequest(requestId, signal), [requestId]);
   const { value, error } = usePolled(read);
@@ -71,8 +71,8 @@ function ClaimedFor({ requestId, now }: { requestId: string; now: number }) {
           run
         )}
       </Field>
-      <Field name="Of">{tenant}</Field>
-      <Field name="Asked for">{wantsOf(value)}</Field>
+      <Field name="Tenant">{tenant}</Field>
+      <Field name="Requested">{wantsOf(value)}</Field>
       {granted_at !== null && (
         <Field name="Granted">
           <Moment at={granted_at} now={now} />
@@ -88,17 +88,17 @@ function RunnerActions({ runner, onDone }: { runner: Runner; onDone: () => void 
   const isHeld = runner.request_id !== null;
   return (
     <>
-      <div className="actions" role="group" aria-label={`Operations on runner ${runner.number}`}>
+      <div className="actions" role="group" aria-label={`Actions of runner ${runner.number}`}>
         {isHeld && (
           <ConfirmButton
             label="Release"
             title={`Release runner ${runner.number}?`}
-            verb="Release it"
-            refusal="Leave it"
+            verb="Release"
+            refusal="Cancel"
             disabled={busy}
             onConfirm={() => operate('release')}
           >
-            <p>It is taken from what it was claimed for, and goes to who waits longest, or becomes idle.</p>
+            <p>It is taken from its request, and granted to the first waiting request or becomes idle.</p>
           </ConfirmButton>
         )}
         {!runner.draining && (
@@ -109,13 +109,13 @@ function RunnerActions({ runner, onDone }: { runner: Runner; onDone: () => void 
         <ConfirmButton
           label="Terminate"
           title={`Terminate runner ${runner.number}?`}
-          verb="Terminate it"
-          refusal="Leave it"
+          verb="Terminate"
+          refusal="Cancel"
           danger
           disabled={busy}
           onConfirm={() => operate('terminate')}
         >
-          <p>It ends now. {isHeld ? 'What it was claimed for waits for another one; a task is tried again.' : ''}</p>
+          <p>It ends now. {isHeld ? 'Its request waits for another runner; a running task is retried.' : ''}</p>
         </ConfirmButton>
       </div>
       {error !== null && <Problem error={error} />}

@@ -9,14 +9,14 @@ export const STATE_LABEL: Record<RunnerState, string> = {
 };
 
 const MEANING: Record<RunnerState, string> = {
-  created: 'It was asked for, and has not been heard of yet',
-  idle: 'It waits for work',
-  claimed: 'It was given work, and has not begun',
-  running: 'It is at work',
-  terminated: 'It is over',
+  created: 'Launching; not registered yet',
+  idle: 'Ready for a request',
+  claimed: 'Claimed for a request; not started yet',
+  running: 'Working on a request',
+  terminated: 'Ended',
 };
 
-/** The colours of tasks, by what a runner does. */
+/** Status colours, shared with tasks. */
 const MARK: Record<RunnerState, string> = {
   created: 'paused',
   idle: 'success',
@@ -25,7 +25,7 @@ const MARK: Record<RunnerState, string> = {
   terminated: 'canceled',
 };
 
-/** The same colours, for areas of a chart. */
+/** The same colours, for the areas of the chart. */
 export const STATE_COLOUR: Record<CountedState, string> = {
   created: 'var(--status-paused)',
   idle: 'var(--status-success)',
@@ -39,7 +39,7 @@ export function RunnerChip({ runner: { state, draining } }: { runner: Pick<Runne
       <span className={`mark mark-${MARK[state]}`} aria-hidden="true" />
       {STATE_LABEL[state]}
       {draining && state !== 'terminated' && (
-        <span className="paused-mark" title="It takes nothing more and ends when it is free">
+        <span className="paused-mark" title="Accepts no more claims and ends when it is free">
           draining
         </span>
       )}

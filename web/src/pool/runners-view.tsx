@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Runner>[] = [
   },
   { header: 'Type', cell: ({ instance_type }) => instance_type ?? <span className="quiet">–</span> },
   {
-    header: 'For',
+    header: 'In state',
     number: true,
     title: ({ state_since }) => momentOf(state_since),
     cell: ({ state_since }, now) => lengthOf(state_since, now),
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<Runner>[] = [
     title: ({ created_at }) => momentOf(created_at),
     cell: ({ created_at }, now) => lengthOf(created_at, now),
   },
-  { header: 'Does', className: 'pool-does', cell: (runner, now) => doingOf(runner, now) },
+  { header: 'Activity', className: 'pool-does', cell: (runner, now) => doingOf(runner, now) },
 ];
 
 function lengthOf(since: string, now: number): string {
@@ -60,7 +60,7 @@ function lengthOf(since: string, now: number): string {
   return at === null ? '–' : formatDuration(Math.max(0, now - at));
 }
 
-/** Runners one by one; a row opens what is known of one, and what can be done with it. */
+/** The list of runners; a row opens the details and actions of a runner. */
 export function RunnersView({ place, beside, overview, onPlace }: RunnersViewProps) {
   const { page, state, resourceClass } = place;
   const read = useCallback(
@@ -73,7 +73,7 @@ export function RunnersView({ place, beside, overview, onPlace }: RunnersViewPro
       {overview}
       <div className="list-filters">
         <Segments
-          label="Which runners"
+          label="State"
           options={FILTERS}
           chosen={state ?? 'live'}
           onChoose={(name) => onPlace({ state: name === 'live' ? null : name })}
@@ -118,13 +118,13 @@ export function RunnersView({ place, beside, overview, onPlace }: RunnersViewPro
 }
 
 function NoRunners({ place: { page, state, resourceClass } }: { place: Place }) {
-  if (page > 0) return <p className="notice">There are no older runners.</p>;
-  if (state !== null || resourceClass !== null) return <p className="notice">There are no such runners.</p>;
+  if (page > 0) return <p className="notice">No older runners</p>;
+  if (state !== null || resourceClass !== null) return <p className="notice">No matching runners</p>;
   return (
     <div className="notice">
-      <p>There are no runners.</p>
+      <p>No runners</p>
       <p className="quiet">
-        A task with <code>requirements</code> brings its own. To have warm ones, run{' '}
+        A task with <code>requirements</code> launches a runner when needed. To launch runners in advance, run{' '}
         <code>heddle pool provision --class large</code>, or set <code>HEDDLE_POOL_MIN_IDLE</code>.
       </p>
     </div>

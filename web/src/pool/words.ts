@@ -13,29 +13,29 @@ export function wantsOf({ requirements }: Pick<PoolRequest, 'requirements'>): st
 
 const EXHAUSTION: Readonly<Record<string, string>> = {
   global: 'No runner of the class is idle.',
-  local: 'Runners are idle, but none of them fits.',
-  uncertain: 'It is not known whether a runner is idle.',
+  local: 'The idle runners do not fit or are too few.',
+  uncertain: 'Not all idle runners could be checked yet.',
 };
 
-/** What a request waits for, as far as it is known. */
+/** Describes why a request waits. */
 export function waitsFor({
   requirements,
   kept,
   exhaustion,
   reason,
 }: Pick<PoolRequest, 'requirements' | 'kept' | 'exhaustion' | 'reason'>): string {
-  if (kept > 0) return `It lost runners, and keeps ${kept} of ${requirements.count}.`;
-  const looked = exhaustion === null ? 'It was just asked for.' : (EXHAUSTION[exhaustion] ?? exhaustion);
-  return reason === null ? looked : `${looked} The last launch failed: ${reason}`;
+  if (kept > 0) return `Lost runners; keeps ${kept} of ${requirements.count}.`;
+  const state = exhaustion === null ? 'Just created.' : (EXHAUSTION[exhaustion] ?? exhaustion);
+  return reason === null ? state : `${state} The last launch failed: ${reason}`;
 }
 
-/** What a runner is at, or what will become of it. */
+/** Describes what a runner does, or when it will end. */
 export function doingOf({ state, reason, until }: Runner, now: number): string {
   if (reason !== null) return reason;
   const end = parseTime(until);
   const left = end === null ? null : formatDuration(Math.max(0, end - now));
-  if (state === 'claimed') return 'was given work, and has not begun';
-  if (state === 'running') return 'at work';
+  if (state === 'claimed') return 'not started yet';
+  if (state === 'running') return 'working';
   if (left === null) return '';
-  return state === 'idle' ? `ends in ${left} unless it is claimed` : `given up in ${left} unless it is heard of`;
+  return state === 'idle' ? `ends in ${left} unless it is claimed` : `marked lost in ${left} unless it registers`;
 }

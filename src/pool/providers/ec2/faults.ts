@@ -11,7 +11,7 @@ const THROTTLED = new Set([
   'TooManyRequestsException',
 ]);
 
-/** There are none now, or no more for this account: other types, places or usage may still be had. */
+/** No capacity now, or none for this account; other types, subnets or usage classes may still be available. */
 const CAPACITY = new Set([
   'InsufficientInstanceCapacity',
   'InsufficientHostCapacity',
@@ -24,18 +24,18 @@ const CAPACITY = new Set([
   'SpotMaxPriceTooLow',
   'UnfulfillableCapacity',
   'Unsupported',
-  // What the token stands for was launched and ended meanwhile: another launch needs another token.
+  // The instances of this token were launched and have ended; another launch needs another token.
   'IdempotentInstanceTerminated',
 ]);
 
-/** Another call with this token was different, so this one changes nothing. */
+/** The token was already used with different parameters, so the call changed nothing. */
 export const MISMATCH = 'IdempotentParameterMismatch';
 
 export function codeOf(error: unknown): string {
   return error instanceof Error ? error.name : '';
 }
 
-/** What an error of the service means for a launch; whoever cannot be understood may have launched. */
+/** Classifies an error of the service; after an unknown error, instances may have been launched. */
 export function faultOf(error: unknown): LaunchFault {
   const code = codeOf(error);
   if (THROTTLED.has(code)) return 'throttled';
@@ -45,10 +45,10 @@ export function faultOf(error: unknown): LaunchFault {
 }
 
 const ADVICE: Readonly<Record<LaunchFault, string>> = {
-  throttled: 'EC2 asks for fewer calls; the launch is tried again',
-  capacity: 'EC2 has none of these now; allow more instance types or subnets, or raise the quota',
-  refused: 'EC2 refuses the launch; check its parameters and what the credentials may do',
-  unclear: 'nobody knows whether EC2 launched; the same call is made again',
+  throttled: 'EC2 throttled the call; the launch is retried',
+  capacity: 'EC2 has no capacity; allow more instance types or subnets, or raise the quota',
+  refused: 'EC2 refused the launch; check its parameters and the permissions of the credentials',
+  unclear: 'EC2 may or may not have launched instances; the same call is repeated',
 };
 
 export function launchFailure(error: unknown): LaunchFailure {

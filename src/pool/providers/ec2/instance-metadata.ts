@@ -6,17 +6,17 @@ const TOKEN_SECS = 21_600;
 const TIMEOUT_MS = 2_000;
 const TEXT_MAX = 4_096;
 
-/** Where every instance on EC2 asks about itself. */
+/** Metadata service of every EC2 instance. */
 export const METADATA_URL = 'http://169.254.169.254';
 
 export interface InstanceIdentity {
   readonly provider_id: string;
-  /** The launch that it is of; null where the instance may not read its tags. */
+  /** Batch that launched the instance; null if the instance may not read its tags. */
   readonly batch_id: string | null;
   readonly address: string | null;
 }
 
-/** What an instance on EC2 can learn about itself. */
+/** Client of the metadata service of an EC2 instance. */
 export class InstanceMetadata {
   readonly #url: string;
   readonly #now: () => number;
@@ -28,21 +28,22 @@ export class InstanceMetadata {
     this.#now = now;
   }
 
-  /** @throws Error where this is no instance on EC2 */
+  /** @throws Error if this is not an EC2 instance */
   async identity(): Promise<InstanceIdentity> {
     const provider_id = await this.#read('/latest/meta-data/instance-id');
-    if (provider_id === null) throw new Error('This instance does not know its id: is it on EC2?');
+    if (provider_id === null)
+      throw new Error('The metadata service returned no instance ID; run this on an EC2 instance');
     const batch_id = await this.#read(`/latest/meta-data/tags/instance/${BATCH_TAG}`);
     return { provider_id, batch_id, address: await this.#read('/latest/meta-data/local-ipv4') };
   }
 
-  /** Why it is about to be taken away, with the moment; null while nobody says so. */
+  /** Returns the interruption notice with its time; null if there is none. */
   async interruption(): Promise<string | null> {
     const notice = await this.#read('/latest/meta-data/spot/instance-action');
     return notice === null ? null : `interrupted: ${notice.slice(0, 200)}`;
   }
 
-  /** Null where there is nothing of the name. */
+  /** Returns null if the path does not exist. */
   async #read(path: string): Promise<string | null> {
     const { statusCode, body } = await request(this.#url + path, {
       headers: { 'x-aws-ec2-metadata-token': await this.#currentToken() },
@@ -52,7 +53,7 @@ export class InstanceMetadata {
     const text = (await body.text()).slice(0, TEXT_MAX);
     if (statusCode === 404) return null;
     if (statusCode === 401) this.#token = null;
-    if (statusCode !== 200) throw new Error(`The metadata of this instance answer with ${statusCode} to ${path}`);
+    if (statusCode !== 200) throw new Error(`The instance metadata service answered ${path} with status ${statusCode}`);
     return text;
   }
 
@@ -65,7 +66,7 @@ export class InstanceMetadata {
       bodyTimeout: TIMEOUT_MS,
     });
     const text = (await body.text()).slice(0, TEXT_MAX);
-    if (statusCode !== 200) throw new Error(`The metadata of this instance gave no token (${statusCode})`);
+    if (statusCode !== 200) throw new Error(`The instance metadata service returned no token (status ${statusCode})`);
     this.#token = { text, until: this.#now() + (TOKEN_SECS / 2) * 1000 };
     return text;
   }

@@ -4,7 +4,7 @@ import type { ProviderInstance } from '../../port/provider.ts';
 import type { Ec2Sdk } from './sdk.ts';
 import { BATCH_TAG, POOL_TAG, RUNNER_TAG, tagOf } from './tags.ts';
 
-/** Instances of one page: the most that the service gives. */
+/** Instances per page, the maximum of the service. */
 const PAGE = 1_000;
 
 const STATES = {
@@ -12,12 +12,12 @@ const STATES = {
   running: 'running',
   'shutting-down': 'stopping',
   stopping: 'stopping',
-  // Still there, so it is to be ended: its disk costs as before.
+  // The instance still exists and its disk is billed, so it must be terminated.
   stopped: 'running',
   terminated: 'gone',
 } as const satisfies Record<InstanceStateName, ProviderInstance['state']>;
 
-/** Every instance with these tags that is not terminated, page by page. */
+/** Yields the instances that match the filters, page by page. */
 export async function* describeInstances(
   sdk: Ec2Sdk,
   client: EC2Client,
@@ -50,7 +50,7 @@ export const ALIVE: Filter = {
   Values: ['pending', 'running', 'shutting-down', 'stopping', 'stopped'],
 };
 
-/** Null for an answer without an id, which is no instance. */
+/** Returns null for an entry without an instance ID. */
 export function instanceOf(instance: Instance): ProviderInstance | null {
   const { InstanceId, LaunchTime, State, Tags } = instance;
   if (InstanceId === undefined) return null;

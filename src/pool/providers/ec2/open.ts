@@ -2,10 +2,10 @@ import { Ec2Provider } from './provider.ts';
 import { loadEc2Sdk } from './sdk.ts';
 import type { Ec2Settings } from './settings.ts';
 
-/** Of one call; launches are tried again by the pool, with the same token. */
+/** Attempts per call; the pool itself retries launches with the same token. */
 const TRIES = 2;
 
-/** @throws Error where the package of the SDK is missing, naming it */
+/** @throws Error that names the SDK package if it is not installed */
 export async function openEc2Provider(settings: Ec2Settings): Promise<Ec2Provider> {
   const sdk = await loadEc2Sdk();
   const client = new sdk.EC2Client({

@@ -12,10 +12,10 @@ import { ALIVE, describeInstances, instanceOf, ofBatch, ofPool } from './instanc
 import { createFleetInput, runInstancesInput, typesOf } from './requests.ts';
 import type { Ec2Sdk } from './sdk.ts';
 import type { Ec2Settings, Ec2Template } from './settings.ts';
-import { bringUpToDate, ownTemplate } from './template.ts';
+import { updateTemplate, ownTemplate } from './template.ts';
 
 const TERMINATE_MAX = 100;
-/** What the service says of ids that it does not know, any longer or yet. */
+/** Error of the service for IDs that it no longer knows, or does not know yet. */
 const UNKNOWN = 'InvalidInstanceID.NotFound';
 
 export interface Ec2ProviderOptions {
@@ -29,14 +29,14 @@ interface Started {
   readonly instance_type: string;
 }
 
-/** Runners on EC2: one by RunInstances where only one type will do, others by an instant fleet. */
+/** Launches runners on EC2: a single runner of a fixed type with RunInstances, all others with an instant fleet. */
 export class Ec2Provider implements RunnerProvider {
   readonly name = 'ec2';
   readonly #settings: Ec2Settings;
   readonly #sdk: Ec2Sdk;
   readonly #client: EC2Client;
   readonly #template: Ec2Template;
-  /** The template is looked after before the first launch, and tried again where that failed. */
+  /** Set when the template was checked before the first launch; reset after a failure. */
   #ready: Promise<unknown> | null = null;
 
   constructor({ settings, sdk, client }: Ec2ProviderOptions) {
@@ -50,9 +50,9 @@ export class Ec2Provider implements RunnerProvider {
     try {
       await this.#prepare();
       const [type, ...others] = typesOf(this.#settings, batch);
-      // One batch is one call with one token however often it is tried: what it started is never asked for by another.
-      const isOne = batch.runner_ids.length === 1 && type !== undefined && others.length === 0;
-      return await (isOne ? this.#launchOne(batch, type) : this.#launchFleet(batch));
+      // Every try of a batch is the same call with the same token, so a retry never launches more.
+      const isSingle = batch.runner_ids.length === 1 && type !== undefined && others.length === 0;
+      return await (isSingle ? this.#launchOne(batch, type) : this.#launchFleet(batch));
     } catch (error) {
       throw launchFailure(error);
     }
@@ -84,7 +84,7 @@ export class Ec2Provider implements RunnerProvider {
   async #prepare(): Promise<string | null> {
     const { template, parameters } = this.#settings;
     if (template !== null || parameters === null) return null;
-    const ready = (this.#ready ??= bringUpToDate(this.#sdk, this.#client, this.#settings, parameters));
+    const ready = (this.#ready ??= updateTemplate(this.#sdk, this.#client, this.#settings, parameters));
     try {
       return (await ready) as string | null;
     } catch (error) {
@@ -123,12 +123,12 @@ export class Ec2Provider implements RunnerProvider {
     }
   }
 
-  /** The settings changed between two tries: what the first one launched is known by its tags. */
+  /** Finds the instances of an earlier try by their tags, after the settings changed between two tries. */
   async #adopt(batch: LaunchBatch, error: unknown): Promise<LaunchResult> {
     const found = await this.#startedBy(batch);
-    // The token was used, so a listing that shows nothing lags behind: given up now, all of it would be launched twice.
+    // The token was used, so an empty listing is stale; abandoning the launch now would launch everything twice.
     if (found.length === 0)
-      throw new LaunchFailure('unclear', 'the settings changed since this launch was first tried', error);
+      throw new LaunchFailure('unclear', 'the settings have changed since the first try of this launch', error);
     return resultOf(batch, found, null);
   }
 
@@ -146,7 +146,7 @@ export class Ec2Provider implements RunnerProvider {
         await this.#client.send(new this.#sdk.TerminateInstancesCommand({ InstanceIds: left }));
         return;
       } catch (error) {
-        // One id that is not known keeps the service from ending the others.
+        // An unknown ID makes the service reject the whole call.
         const known = codeOf(error) === UNKNOWN ? left.filter((id) => !(error as Error).message.includes(id)) : left;
         if (known.length === left.length) throw error;
         left = known;
@@ -155,7 +155,7 @@ export class Ec2Provider implements RunnerProvider {
   }
 }
 
-/** An instant fleet that got nothing answers with success and errors; without any, there was no capacity. */
+/** An instant fleet that launched nothing succeeds with a list of errors; an empty list means no capacity. */
 function fleetError(code: string | undefined): { name: string; $metadata: { httpStatusCode: number } } {
   return { name: code ?? 'InsufficientInstanceCapacity', $metadata: { httpStatusCode: 400 } };
 }
@@ -166,7 +166,7 @@ function startedOf(instances: readonly Instance[]): Started[] {
   );
 }
 
-/** In the order of the ids, so that a replayed answer gives each runner the instance that it had. */
+/** Assigns instances in the order of their IDs, so that a replayed answer gives each runner the same instance. */
 function resultOf(batch: LaunchBatch, started: readonly Started[], missing: string | null): LaunchResult {
   const ordered = [...started].sort((a, b) => (a.provider_id < b.provider_id ? -1 : 1));
   const launched = ordered.slice(0, batch.runner_ids.length).map(({ provider_id, instance_type }, index) => ({

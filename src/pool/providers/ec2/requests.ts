@@ -13,14 +13,14 @@ import { LaunchFailure, type LaunchBatch } from '../../port/provider.ts';
 import type { Ec2Settings, Ec2Template } from './settings.ts';
 import { tagsOf } from './tags.ts';
 
-/** Most overrides that a fleet may name. */
+/** Maximum number of overrides in a fleet request. */
 const OVERRIDES_MAX = 300;
 const PATTERNS_MAX = 400;
 
 /**
- * Returns the instance types of the class that the requirements allow; empty where EC2 is to choose.
+ * Returns the configured instance types of the class that the requirements allow; empty if EC2 chooses.
  *
- * @throws LaunchFailure where the class names types and the requirements allow none of them
+ * @throws LaunchFailure if types are configured for the class and the requirements allow none of them
  */
 export function typesOf(settings: Ec2Settings, { requirements }: LaunchBatch): string[] {
   const { resource_class, allowed_instance_types: patterns } = requirements;
@@ -34,7 +34,7 @@ export function typesOf(settings: Ec2Settings, { requirements }: LaunchBatch): s
   return allowed;
 }
 
-/** One instance of one type, by one call that answers at once. */
+/** Builds the request for one instance of one type. */
 export function runInstancesInput(
   settings: Ec2Settings,
   template: Ec2Template,
@@ -60,7 +60,7 @@ export function runInstancesInput(
   return input;
 }
 
-/** All of a batch, by one call that answers with what it got. */
+/** Builds the request for a whole batch, as an instant fleet. */
 export function createFleetInput(
   settings: Ec2Settings,
   template: Ec2Template,
@@ -87,12 +87,12 @@ export function createFleetInput(
   };
 }
 
-/** Whether the operator has named types, the first choice first. */
+/** Whether the operator configured types, in order of preference. */
 function isRanked(settings: Ec2Settings, batch: LaunchBatch): boolean {
   return typesOf(settings, batch).length > 0;
 }
 
-/** One a subnet, times the types where they are named. */
+/** Returns one override per subnet and configured type. */
 function overridesOf(settings: Ec2Settings, batch: LaunchBatch): FleetLaunchTemplateOverridesRequest[] {
   const types = typesOf(settings, batch);
   const places: readonly (string | null)[] = settings.subnet_ids.length === 0 ? [null] : settings.subnet_ids;
@@ -105,7 +105,7 @@ function overridesOf(settings: Ec2Settings, batch: LaunchBatch): FleetLaunchTemp
     .slice(0, OVERRIDES_MAX);
 }
 
-/** Exactly the processors of the class, at least its memory, and of the types that are allowed. */
+/** Requires exactly the processors of the class, at least its memory, and the allowed types. */
 function requirementsOf({ cpu, memory_mib, requirements }: LaunchBatch): InstanceRequirementsRequest {
   const allowed = requirements.allowed_instance_types;
   return {
@@ -115,7 +115,7 @@ function requirementsOf({ cpu, memory_mib, requirements }: LaunchBatch): Instanc
   };
 }
 
-/** Another subnet for another batch, and the same one when the same batch is tried again. */
+/** Spreads batches over the subnets; every try of a batch uses the same subnet. */
 function subnetOf({ subnet_ids }: Ec2Settings, { id }: LaunchBatch): string | null {
   if (subnet_ids.length === 0) return null;
   return subnet_ids[createHash('sha256').update(id).digest().readUInt32BE() % subnet_ids.length]!;

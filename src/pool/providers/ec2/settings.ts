@@ -1,18 +1,17 @@
-/** How runners are launched on EC2. */
+/** Settings for launching runners on EC2. */
 export interface Ec2Settings {
   readonly region: string;
   /** Null: AWS itself. */
   readonly endpoint: string | null;
-  /** Names this pool among others of the account: everything that it launches is tagged with it. */
+  /** Name of this pool, unique in the account; every instance is tagged with it. */
   readonly pool: string;
-  /** A launch template that exists; null: one is made from `parameters`, and kept up to date by `refresh`. */
+  /** An existing launch template; null: one is created from `parameters` and updated by `refresh`. */
   readonly template: Ec2Template | null;
   readonly parameters: Ec2Parameters | null;
-  /** Where runners may be launched; empty: what the template says. */
+  /** Subnets to launch runners in; empty: the subnet of the template. */
   readonly subnet_ids: readonly string[];
   /**
-   * Instance types of each class, the first choice first. Where none is named for a class, EC2 chooses by processors and
-   * memory.
+   * Instance types by class, in order of preference. For a class without types, EC2 chooses by processors and memory.
    */
   readonly instance_types: Readonly<Record<string, readonly string[]>>;
 }
@@ -30,6 +29,6 @@ export interface Ec2Parameters {
   /** Name or ARN of an instance profile; null: none. */
   readonly instance_profile: string | null;
   readonly key_name: string | null;
-  /** What the instance runs when it starts, as text. */
+  /** Script that the instance runs when it starts, as plain text. */
   readonly user_data: string;
 }

@@ -1,13 +1,13 @@
 import type { Tag, TagSpecification } from '@aws-sdk/client-ec2';
 
-/** Says which pool an instance belongs to. */
+/** Pool that an instance belongs to. */
 export const POOL_TAG = 'heddle:pool';
-/** Says which launch an instance is of: its agent, and whoever lists instances, finds its runner by it. */
+/** Batch that launched an instance; the agent and the reaper identify its runner by it. */
 export const BATCH_TAG = 'heddle:batch';
-/** Says which runner an instance is, where it was launched alone. */
+/** Runner of an instance that was launched alone. */
 export const RUNNER_TAG = 'heddle:runner';
 
-/** @param runnerId null where several are launched by one call, which cannot tell them apart */
+/** @param runnerId null if one call launches several instances, which all get the same tags */
 export function tagsOf(pool: string, batchId: string, runnerId: string | null): TagSpecification[] {
   const tags: Tag[] = [
     { Key: POOL_TAG, Value: pool },

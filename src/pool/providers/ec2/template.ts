@@ -9,17 +9,17 @@ import type { Ec2Parameters, Ec2Settings, Ec2Template } from './settings.ts';
 const ABSENT = 'InvalidLaunchTemplateName.NotFoundException';
 const PRESENT = 'InvalidLaunchTemplateName.AlreadyExistsException';
 
-/** The template of a pool whose operator gave parameters instead of one. */
+/** Returns the template of a pool whose operator configured parameters instead of a template. */
 export function ownTemplate({ pool }: Ec2Settings): Ec2Template {
   return { id: `heddle-${pool}`, version: '$Latest' };
 }
 
 /**
- * Makes the template of this pool say what its parameters say, with a new version where they changed.
+ * Creates the template of this pool, or adds a version if the parameters have changed.
  *
- * @returns a line for what it did; null where all was as it should be
+ * @returns a description of the change; null if there was none
  */
-export async function bringUpToDate(
+export async function updateTemplate(
   sdk: Ec2Sdk,
   client: EC2Client,
   settings: Ec2Settings,
@@ -34,14 +34,14 @@ export async function bringUpToDate(
   if (known === null) {
     try {
       await client.send(new sdk.CreateLaunchTemplateCommand(content));
-      return `launch template ${name} made`;
+      return `launch template ${name} created`;
     } catch (error) {
-      // Another server was faster; what it made may be of other parameters.
+      // Another server created it first, possibly with other parameters.
       if (codeOf(error) !== PRESENT) throw error;
     }
   }
   await client.send(new sdk.CreateLaunchTemplateVersionCommand(content));
-  return `launch template ${name} changed`;
+  return `launch template ${name} updated`;
 }
 
 async function latestDescription(sdk: Ec2Sdk, client: EC2Client, name: string): Promise<string | null> {
@@ -56,7 +56,7 @@ async function latestDescription(sdk: Ec2Sdk, client: EC2Client, name: string): 
   }
 }
 
-/** Instances read their own tags, since an agent learns by them which launch it is of; one that shuts down is gone. */
+/** Lets instances read their own tags, by which agents find their batch, and terminates instances on shutdown. */
 function dataOf({
   image_id,
   security_group_ids,

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** Where the runners of one machine stand within a data directory, and what this provider is called there. */
+/** Directory of the runners of one machine within a data directory, and the name of the provider. */
 export interface RunnersHome {
-  /** Made with the first launch. */
+  /** Created with the first launch. */
   readonly directory: string;
-  /** Differs between machines and between data directories: each knows its own processes only. */
+  /** Unique per machine and data directory, since each provider sees only its own processes. */
   readonly name: string;
 }
 
@@ -19,7 +19,7 @@ export function runnersHome(dataDir: string, host: string): RunnersHome {
   return { directory, name: `process@${machine}/${key}` };
 }
 
-/** Tells machines of one name apart, where the system says so. */
+/** Distinguishes machines with the same host name, if the system provides an ID. */
 function machineId(): string {
   try {
     return readFileSync('/etc/machine-id', 'utf8').trim();

@@ -18,44 +18,44 @@ import {
 import { isAlive, markOf, RunnerRecords, type ProcessMark } from './records.ts';
 
 export interface ProcessProviderOptions {
-  /** What rows of the store name it by; its own for each machine and directory. */
+  /** Name in the store; unique per machine and directory. */
   readonly name: string;
-  /** Holds a directory for each runner. */
+  /** Parent of the directories of the runners. */
   readonly directory: string;
-  /** The command of a runner; its id and its directory are added. */
+  /** Command of a runner, to which its ID and directory are appended. */
   readonly command: readonly [string, ...string[]];
   readonly environment: NodeJS.ProcessEnv;
   readonly workingDirectory: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told once when a process of this machine ended that nobody had asked to. */
+  /** Called once for each process that ended without being asked to. */
   readonly onEnded?: (runnerId: string, reason: string) => void;
 }
 
-/** A process that has not made its mark after so long never will. */
+/** A process that has not claimed its directory after this time counts as gone. */
 const START_MS = 60_000;
-/** From SIGTERM to SIGKILL. */
+/** Time from SIGTERM to SIGKILL. */
 const GRACE_MS = 6_000;
-/** How long what ended stays to be looked at, and how many of them. */
+/** Retention of the directories of ended runners: time and number. */
 const KEEP_MS = 3_600_000;
 const KEEP_MAX = 200;
 const PAGE = 100;
 const TAIL_BYTES = 400;
-/** A process that fails within this time could not start. */
+/** A process that exits with an error within this time counts as a failed start. */
 const EARLY_MS = 30_000;
-/** After so many in a row launches wait. */
+/** Consecutive failed starts after which launches are held back. */
 const FAILED_STARTS_MAX = 3;
 const FAILED_STARTS_WAIT_MS = 10_000;
 const GONE_POLL_MS = 50;
 
-/** Runners that are processes of this machine. */
+/** Runs each runner as a process on this machine. */
 export class ProcessProvider implements RunnerProvider {
   readonly name: string;
   readonly #options: ProcessProviderOptions;
   readonly #records: RunnerRecords;
   readonly #server: ProcessMark | null;
   #closed = false;
-  /** Processes in a row that could not start. */
+  /** Consecutive failed starts. */
   #failedStarts = { count: 0, at: 0, why: '' };
 
   constructor(options: ProcessProviderOptions) {
@@ -65,15 +65,15 @@ export class ProcessProvider implements RunnerProvider {
     this.#server = markOf(process.pid);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- what it throws must come as a rejection
+  // eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
   async launch(batch: LaunchBatch): Promise<LaunchResult> {
-    if (this.#closed) throw new LaunchFailure('throttled', 'this server is about to stop');
+    if (this.#closed) throw new LaunchFailure('throttled', 'this server is stopping');
     this.#requireStarts();
     const type = typeOf(batch);
     const mismatch = mismatchOf(type, batch.requirements);
     if (mismatch !== null) {
-      const what = `a process of this machine is a ${type.instance_type} with ${type.cpu} processors`;
-      throw new LaunchFailure('refused', `${what}, and ${mismatch}`);
+      const fault = `a process on this machine is of type ${type.instance_type} with ${type.cpu} processors`;
+      throw new LaunchFailure('refused', `${fault}, and ${mismatch}`);
     }
     const launched: LaunchedRunner[] = [];
     let missing: string | null = null;
@@ -87,37 +87,37 @@ export class ProcessProvider implements RunnerProvider {
     return { launched, missing };
   }
 
-  /** Processes that cannot start are not started over and over. */
+  /** Holds back launches after repeated failed starts. */
   #requireStarts(): void {
     const { count, at, why } = this.#failedStarts;
     if (count < FAILED_STARTS_MAX || this.#options.clock.now() - at > FAILED_STARTS_WAIT_MS) return;
-    throw new LaunchFailure('capacity', `the last ${count} runners could not start: ${why}`);
+    throw new LaunchFailure('capacity', `the last ${count} runners failed to start: ${why}`);
   }
 
-  /** Starts a process for a runner that has none yet; a text says why it could not. */
+  /** Starts the process of a runner unless that was done before; returns the error, or null. */
   #start(runnerId: string, batchId: string): string | null {
     const records = this.#records;
     try {
       const launched_at = this.#options.clock.now();
       const record = { runner_id: runnerId, batch_id: batchId, provider: this.name, launched_at, server: this.#server };
       records.create(record);
-      // Whatever became of it since then, it was launched once.
+      // The runner was launched before; its current state does not matter.
       if (records.processOf(runnerId) !== null || records.endOf(runnerId) !== null) return null;
       this.#spawn(runnerId);
       return null;
     } catch (error) {
-      const reason = `the process could not be started: ${error instanceof Error ? error.message : String(error)}`;
-      this.#giveUp(runnerId, reason);
+      const reason = `could not start the process: ${error instanceof Error ? error.message : String(error)}`;
+      this.#markFailed(runnerId, reason);
       return reason;
     }
   }
 
-  #giveUp(runnerId: string, reason: string): void {
+  #markFailed(runnerId: string, reason: string): void {
     try {
       this.#records.markEnd(runnerId, { at: this.#options.clock.now(), reason });
     } catch (error) {
-      // Where nothing can be written nothing was started either.
-      this.#options.log.warn({ err: error, runner_id: runnerId }, 'The end of a runner could not be noted');
+      // If the mark cannot be written, the process was not started either.
+      this.#options.log.warn({ err: error, runner_id: runnerId }, 'could not record the end of a runner');
     }
   }
 
@@ -131,24 +131,24 @@ export class ProcessProvider implements RunnerProvider {
       const child = spawn(program, [...args, ...own], {
         cwd: workingDirectory,
         env: environment,
-        // A session of its own: Ctrl-C in the terminal is for the server, which then stops its runners in order.
+        // A separate session: Ctrl-C in the terminal reaches only the server, which then stops its runners in order.
         detached: true,
         stdio: ['ignore', output, output],
       });
       child.unref();
-      const ended = (how: string): void => this.#noteExit(runnerId, how);
-      child.on('error', (error) => ended(`it could not be started: ${error.message}`));
+      const ended = (cause: string): void => this.#handleExit(runnerId, cause);
+      child.on('error', (error) => ended(`start failed: ${error.message}`));
       child.on('exit', (code, signal) => {
-        this.#noteStart(runnerId, code, startedAt);
+        this.#countFailedStart(runnerId, code, startedAt);
         ended(signal === null ? `exit code ${code ?? 0}` : `signal ${signal}`);
       });
-      log.info({ runner_id: runnerId, pid: child.pid }, 'A runner was started');
+      log.info({ runner_id: runnerId, pid: child.pid }, 'runner started');
     } finally {
       closeSync(output);
     }
   }
 
-  #noteStart(runnerId: string, code: number | null, startedAt: number): void {
+  #countFailedStart(runnerId: string, code: number | null, startedAt: number): void {
     const now = this.#options.clock.now();
     const failed = code !== null && code !== 0 && now - startedAt < EARLY_MS;
     if (!failed) this.#failedStarts = { count: 0, at: 0, why: '' };
@@ -158,34 +158,34 @@ export class ProcessProvider implements RunnerProvider {
     }
   }
 
-  #noteExit(runnerId: string, how: string): void {
+  #handleExit(runnerId: string, cause: string): void {
     const records = this.#records;
     const mark = records.processOf(runnerId);
-    // Another process is this runner; the one that ended had come too late.
+    // Another process is this runner; the one that ended lost the race for the directory.
     if (mark !== null && isAlive(mark)) return;
     if (records.endOf(runnerId) !== null || records.read(runnerId) === null) return;
-    this.#noteLost(runnerId, how);
+    this.#recordLoss(runnerId, cause);
   }
 
-  #noteLost(runnerId: string, how: string): void {
+  #recordLoss(runnerId: string, cause: string): void {
     const { clock, log, onEnded } = this.#options;
-    const reason = `${LOSS_REASONS.process_ended} (${how})`;
+    const reason = `${LOSS_REASONS.process_ended} (${cause})`;
     this.#records.markEnd(runnerId, { at: clock.now(), reason });
     const output = this.#records.tail(runnerId, TAIL_BYTES);
-    log.warn({ runner_id: runnerId, output }, `A runner is gone: ${reason}`);
+    log.warn({ runner_id: runnerId, output }, `runner lost: ${reason}`);
     onEnded?.(runnerId, reason);
   }
 
   /**
-   * Looks at every process, also those that an earlier server started; `onEnded` is told of what ended by itself. What
-   * does not heed its end in time is killed.
+   * Checks every process, including those started by an earlier server. Reports unexpected ends to `onEnded`, and kills
+   * processes that do not stop in time.
    */
   watch(): void {
     const { clock } = this.#options;
     const ended: { id: string; at: number }[] = [];
     for (const id of this.#records.ids()) {
       const state = this.#stateOf(id);
-      if (state === 'gone' && this.#records.endOf(id) === null) this.#noteLost(id, 'nobody knows how');
+      if (state === 'gone' && this.#records.endOf(id) === null) this.#recordLoss(id, 'exit status unknown');
       const end = this.#records.endOf(id);
       if (end === null) continue;
       if (state === 'stopping' && clock.now() - end.at > GRACE_MS) this.#signal(id, 'SIGKILL');
@@ -197,7 +197,7 @@ export class ProcessProvider implements RunnerProvider {
   }
 
   terminate(providerIds: readonly string[]): Promise<void> {
-    for (const id of providerIds) this.#end(id, 'it was told to end');
+    for (const id of providerIds) this.#end(id, 'terminated by the pool');
     return Promise.resolve();
   }
 
@@ -213,9 +213,9 @@ export class ProcessProvider implements RunnerProvider {
     if (mark !== null && isAlive(mark)) signalProcess(mark.pid, signal);
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- providers elsewhere fetch their pages
+  // eslint-disable-next-line @typescript-eslint/require-await -- other providers fetch their pages
   async *list(): AsyncGenerator<readonly ProviderInstance[]> {
-    // Another data directory may lead to the same place under another name; what is its own is not judged here.
+    // Another data directory may lead here under another name; its runners belong to another provider.
     const ids = this.#records.ids().filter((id) => (this.#records.read(id)?.provider ?? this.name) === this.name);
     for (let at = 0; at < ids.length; at += PAGE) yield ids.slice(at, at + PAGE).map((id) => this.#instanceOf(id));
   }
@@ -239,7 +239,7 @@ export class ProcessProvider implements RunnerProvider {
       if (!isAlive(mark)) return 'gone';
       return end === null ? 'running' : 'stopping';
     }
-    // A process that starts now finds the mark and does nothing.
+    // A process that starts now finds the mark and exits.
     if (end !== null) return 'gone';
     const age = this.#options.clock.now() - (this.#records.read(id)?.launched_at ?? this.#records.changedAt(id));
     return age < START_MS ? 'pending' : 'gone';
@@ -250,8 +250,8 @@ export class ProcessProvider implements RunnerProvider {
   }
 
   /**
-   * Ends the runners of this server and those whose server is gone; what another server of this machine launched stays.
-   * Resolves when their processes are gone.
+   * Ends the runners of this server and those whose server is gone, but not those of other servers on this machine.
+   * Resolves when their processes have ended.
    */
   async close(): Promise<void> {
     this.#closed = true;
@@ -264,7 +264,7 @@ export class ProcessProvider implements RunnerProvider {
     for (const id of alive()) this.#signal(id, 'SIGKILL');
   }
 
-  /** The live runners of this server, and those whose server is gone. */
+  /** Returns the live runners of this server, and those whose server is gone. */
   own(): string[] {
     return this.#records.ids().filter((id) => {
       if (this.#stateOf(id) === 'gone') return false;

@@ -14,21 +14,21 @@ import { join } from 'node:path';
 
 import { processStart } from '../../../store/embedded/processes.ts';
 
-/** A process, told from a later one with the same number. */
+/** Identifies a process; the start time distinguishes it from a later one with the same PID. */
 export interface ProcessMark {
   readonly pid: number;
   readonly start: string;
 }
 
-/** Why a runner was started; written before its process is. */
+/** Record of a launched runner, written before its process starts. */
 export interface RunnerRecord {
   readonly runner_id: string;
   readonly batch_id: string;
-  /** What the provider is called that launched it. */
+  /** Name of the provider that launched it. */
   readonly provider: string;
   /** Milliseconds since the epoch. */
   readonly launched_at: number;
-  /** Who launched it. */
+  /** Server that launched it. */
   readonly server: ProcessMark | null;
 }
 
@@ -54,9 +54,9 @@ export function isAlive(mark: ProcessMark): boolean {
 }
 
 /**
- * One directory for each runner: its record, the mark of the process that is it, the mark that it is to be over, its
- * output. Files appear whole. A process becomes a runner by making its mark, which only one can, and only where the end
- * is not marked yet; who ends a runner marks the end first and looks for the process then: so none slips through.
+ * One directory per runner with its record, its process mark, its end mark and its output. Files are created
+ * atomically. A process becomes the runner by creating the process mark, which succeeds once, and then checks that no
+ * end mark exists. Ending a runner creates the end mark first and then looks up the process, so no process is missed.
  */
 export class RunnerRecords {
   readonly directory: string;
@@ -65,7 +65,7 @@ export class RunnerRecords {
     this.directory = directory;
   }
 
-  /** @throws where the directory cannot be read: then nothing is known. Before the first launch there is none. */
+  /** @throws if the directory cannot be read; a missing directory means that nothing was launched yet */
   ids(): string[] {
     try {
       return readdirSync(this.directory).filter((name) => RUNNER_ID.test(name));
@@ -79,7 +79,7 @@ export class RunnerRecords {
     return join(this.directory, runnerId);
   }
 
-  /** False where it is there already. */
+  /** Returns false if the record exists. */
   create(record: RunnerRecord): boolean {
     const home = this.homeOf(record.runner_id);
     mkdirSync(home, { recursive: true });
@@ -94,12 +94,12 @@ export class RunnerRecords {
     return readJson(join(this.homeOf(runnerId), PROCESS)) as ProcessMark | null;
   }
 
-  /** The first mark stays. */
+  /** Marks the end of a runner; the first mark is kept. */
   markEnd(runnerId: string, end: EndMark): void {
     try {
       createWhole(this.homeOf(runnerId), END, end);
     } catch (error) {
-      // Nothing was started under this id, or it was cleared away.
+      // Nothing was started under this ID, or its directory was removed.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
@@ -108,17 +108,17 @@ export class RunnerRecords {
     return readJson(join(this.homeOf(runnerId), END)) as EndMark | null;
   }
 
-  /** When the directory was last changed, milliseconds since the epoch; 0 where it is gone. */
+  /** Returns when the directory last changed, milliseconds since the epoch; 0 if it is gone. */
   changedAt(runnerId: string): number {
     return statSync(this.homeOf(runnerId), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   }
 
-  /** Opens the file that takes a runner's output; the caller closes it. */
+  /** Opens the output file of a runner; the caller closes it. */
   openLog(runnerId: string): number {
     return openSync(logOf(this.homeOf(runnerId)), 'a');
   }
 
-  /** The end of what a runner wrote. */
+  /** Returns the last `bytes` of a runner's output. */
   tail(runnerId: string, bytes: number): string {
     try {
       return readFileSync(logOf(this.homeOf(runnerId)))
@@ -135,13 +135,14 @@ export class RunnerRecords {
   }
 }
 
-/** Where a runner's output goes. */
+/** Returns the path of a runner's output file. */
 export function logOf(home: string): string {
   return join(home, LOG);
 }
 
 /**
- * Makes this process the runner of a directory. Null where there is none, another process is it, or it is to be over.
+ * Makes this process the runner of a directory. Returns null if there is no record, another process is the runner, or
+ * the runner was ended.
  */
 export function becomeRunner(home: string, pid: number): RunnerRecord | null {
   const record = readJson(join(home, RECORD)) as RunnerRecord | null;
@@ -150,7 +151,7 @@ export function becomeRunner(home: string, pid: number): RunnerRecord | null {
   return readJson(join(home, END)) === null ? record : null;
 }
 
-/** Writes a file that is there with all of its content or not at all; false where it is there already. */
+/** Creates a file atomically; returns false if it exists. */
 function createWhole(home: string, name: string, content: object): boolean {
   const draft = join(home, `${name}.${process.pid}.draft`);
   writeFileSync(draft, JSON.stringify(content));
@@ -165,7 +166,7 @@ function createWhole(home: string, name: string, content: object): boolean {
   }
 }
 
-/** Null where the file is not there, or is not what this code writes. */
+/** Returns null if the file is missing or malformed. */
 function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
@@ -174,11 +175,11 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Keeps a file that others append to from growing: beyond `bytes`, what there is becomes the one older part. */
+/** Rotates a log file that exceeds `bytes`, keeping one older file. */
 export function boundLog(path: string, bytes: number): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= bytes) return;
-  // Copied and cut, since whoever writes keeps the file open.
+  // Copied and truncated, since the writer keeps the file open.
   const older = `${path}.1`;
   const draft = `${older}.draft`;
   writeFileSync(draft, readFileSync(path).subarray(-bytes));

@@ -1,9 +1,9 @@
--- Launches: intents that are written before the call, batches that one process at a time takes, and what became of them.
--- p_times: as in the functions that claim, with created_ms and register_ms.
+-- Launches: plans that are recorded before the call, batches that are leased by one process at a time, and their
+-- results. p_times: as in the functions that claim, plus created_ms and register_ms.
 
--- Writes batches with their runners, those that are known stay as they are. `coming` of a batch: created runners of its
--- shape that its planner saw; where there are others by now, somebody else made up for the same shortage. p_max: most
--- runners that are not terminated; batches get as many of their runners as there is room for. Returns how many runners.
+-- Inserts batches with their runners; existing ones are left unchanged. `coming` of a batch: created runners of its
+-- shape that its planner saw; if the number has changed, another process has covered the same shortage. p_max: maximum
+-- number of runners that are not terminated; batches are cut to the remaining capacity. Returns the number of runners.
 create or replace function runner_plan(p_batches jsonb, p_max integer, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql as $$
 declare
@@ -11,7 +11,7 @@ declare
   v_room bigint;
   v_planned integer;
 begin
-  -- Who plans counts what others have planned.
+  -- Serializes planners, so that each counts the plans of the others.
   perform pg_advisory_xact_lock(hashtextextended('heddle.runner_plan', 0));
   v_now := coalesce(p_now, clock_timestamp());
   if p_max is not null then v_room := p_max - (select count(*) from runner where state < 4); end if;
@@ -40,7 +40,7 @@ begin
     on conflict do nothing returning 1
   )
   select count(*) into v_planned from made;
-  -- What waited for room has it now.
+  -- Requests that waited for capacity now have it.
   update runner_request q set room_until = null
   where q.id = any(array(
     select w.id from (
@@ -53,11 +53,11 @@ begin
   return v_planned;
 end $$;
 
--- Makes room in a full pool for a request that waits and that no runner is coming for: ends idle runners that nobody whose
--- turn comes before fits, those that were idle for longest first, as many as are needed or none. Where there are too few, the
--- request is not overtaken by more than p_overtakes others from the first call on, until p_lease_ms after the last one.
--- p_missing: runners that it lacks and that are not coming; p_coming: created runners of its shape that its planner saw.
--- Returns how many ended.
+-- Frees capacity in a full pool for a waiting request without launching runners: ends idle runners that fit neither
+-- this request nor an earlier one, the longest idle first, as many as needed or none. If there are too few, at most
+-- p_overtakes other requests may overtake it, counted from the first call, until p_lease_ms after the last one.
+-- p_missing: runners that it lacks and that are not launching; p_coming: created runners of its shape that its planner
+-- saw. Returns how many ended.
 create or replace function runner_make_room(p_request uuid, p_missing integer, p_coming integer, p_max integer,
   p_overtakes integer, p_lease_ms bigint, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
@@ -68,7 +68,7 @@ declare
   v_wanted integer[];
   v_ids uuid[];
 begin
-  -- Who plans counts what others have planned.
+  -- Serializes planners, so that each counts the plans of the others.
   perform pg_advisory_xact_lock(hashtextextended('heddle.runner_plan', 0));
   v_now := coalesce(p_now, clock_timestamp());
   select * into v_request from runner_request q where q.id = p_request and q.state + 0 = 0 for update skip locked;
@@ -94,9 +94,9 @@ begin
   return runner_end(v_ids, 'evicted', v_now, p_times);
 end $$;
 
--- Hands out batches that are due, for p_lease_ms: who does not say what became of one within it leaves it to the next. The
--- budget of the provider, in runners, is one for all processes; a batch above p_burst passes where the budget is full, and
--- the debt is paid before the next one. `tries`: those before this one.
+-- Leases due batches for p_lease_ms; a batch without a result by then is leased to the next process. The budget of the
+-- provider, in runners, is shared by all processes. A batch larger than p_burst passes if the budget is full, and the
+-- debt is paid off before the next one. `tries`: earlier tries.
 create or replace function runner_take_batches(p_provider text, p_limit integer, p_lease_ms bigint, p_per_second double precision,
   p_burst double precision, p_now timestamptz)
 returns table (id uuid, requirements jsonb, cpu integer, memory_mib integer, runner_ids uuid[], planned_at timestamptz,
@@ -120,8 +120,8 @@ begin
 
   v_due := array(select b.id from runner_batch b where b.provider = p_provider and b.next_try_at <= v_now
     order by b.next_try_at, b.id limit p_limit for update skip locked);
-  -- A second try is the same call as the first, so whom it names is settled when it is taken first: those that ended before
-  -- are none of its business, those that end later are launched and left.
+  -- Every try must be the same call, so the runners of a batch are fixed when it is first leased: runners that ended
+  -- earlier are removed, runners that end later are launched and then terminated.
   update runner r set batch_id = null
   where r.batch_id = any(v_due) and r.state = 4
     and exists (select 1 from runner_batch b where b.id = r.batch_id and b.tries = 0);
@@ -152,8 +152,8 @@ begin
     order by array_position(v_taken, t.id);
 end $$;
 
--- Tells requests of a shape what its last launch failed of; null: it did not. Who is busy with one of them decides about it
--- anyway, so none is waited for.
+-- Sets the reason of the last failed launch on the waiting requests of a shape; null: it succeeded. Skips requests
+-- locked by other transactions, which decide about them in any case.
 create or replace function runner_note_launch(p_shape integer, p_reason text)
 returns void language plpgsql as $$
 begin
@@ -163,9 +163,10 @@ begin
     order by w.rank, w.id limit 1000 for no key update skip locked));
 end $$;
 
--- What a launch came to: [{runner_id, provider_id, type_id}]. An instance belongs to the runner that has its provider_id
--- already (its agent spoke before the answer came), else to the one it was started for, else to one of the batch that has
--- none. Runners without an instance end. Those that ended meanwhile get theirs too, so that it is terminated.
+-- Records the result of a launch: [{runner_id, provider_id, type_id}]. An instance is assigned to the runner that
+-- already has its provider_id (its agent registered before the answer arrived), or the one it was started for, or one
+-- of the batch without an instance. Runners without an instance end. Ended runners get theirs too, so that it is
+-- terminated.
 create or replace function runner_launched(p_batch uuid, p_runners jsonb, p_missing text, p_now timestamptz, p_times jsonb)
 returns void language plpgsql as $$
 declare
@@ -215,7 +216,7 @@ begin
   if cardinality(v_heard) > 0 then perform runner_arrive(v_heard, v_now, p_times); end if;
 end $$;
 
--- A launch that failed: the same batch again at p_retry_at, or never where that is null; then its runners end.
+-- Records a failed launch: retries the same batch at p_retry_at, or ends its runners if that is null.
 create or replace function runner_launch_failed(p_batch uuid, p_reason text, p_retry_at timestamptz, p_now timestamptz,
   p_times jsonb)
 returns void language plpgsql as $$

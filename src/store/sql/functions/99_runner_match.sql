@@ -1,9 +1,9 @@
--- Who gets which idle runner. One can be claimed while it is idle, its time is not over, it is not drained and gave a sign
--- of life lately. Runners that others hold at this moment are passed over, and looked at again.
--- Where rows are found by their ids, `state + 0` keeps the planner from reading a whole partial index for them.
+-- Matches idle runners with requests. A runner can be claimed if it is idle, has not expired, is not drained and has a
+-- recent heartbeat. Runners locked by other transactions are skipped and tried again. Where rows are selected by ID,
+-- `state + 0` keeps the planner from reading a whole partial index.
 
--- Locks idle runners of these types, most recently used first: p_count, or fewer where others hold them. p_slack: how many
--- more are looked at. o_seen: how many there were to choose from, at most p_count + p_slack.
+-- Locks idle runners of these types, most recently used first: p_count, or fewer if others are locked. p_slack: how
+-- many more are considered. o_seen: number of candidates, at most p_count + p_slack.
 create or replace function runner_pick(p_types integer[], p_count integer, p_slack integer, p_now timestamptz,
   p_fresh timestamptz, out o_ids uuid[], out o_seen integer)
 language plpgsql as $$
@@ -30,7 +30,7 @@ returns bigint language sql volatile as $$
   select case when g.is_called then g.last_value else 0 end from runner_grant_count g
 $$;
 
--- The first request that waits for room and was overtaken often enough.
+-- The first request that waits for capacity and was overtaken too often.
 create or replace function runner_overtaken(p_now timestamptz)
 returns table (id uuid, rank bigint) language sql stable as $$
   select q.id, q.rank from runner_request q
@@ -39,9 +39,9 @@ returns table (id uuid, rank bigint) language sql stable as $$
   order by q.rank, q.id limit 1
 $$;
 
--- Of these types, those that a request of this turn may not have: a request for several at once that waits before it has
--- lost its patience, or one that may not be overtaken any more waits for room. p_others: requests for several whose turn is
--- looked at elsewhere.
+-- Returns those of these types that a request at this position must not get: an earlier gang is past its patience, or
+-- an earlier request that waits for capacity must not be overtaken any more. p_others: gangs that are handled
+-- elsewhere.
 create or replace function runner_barriers(p_types integer[], p_others uuid[], p_now timestamptz, p_times jsonb,
   out o_types integer[], out o_ranks bigint[], out o_ids uuid[])
 language sql as $$
@@ -58,8 +58,8 @@ language sql as $$
 $$;
 
 
--- Claims idle runners for at most p_limit of locked requests that wait, given in the order of their turn. o_open: those that
--- might have been served, had others not held what they looked at.
+-- Claims idle runners for at most p_limit of the locked waiting requests, given in queue order. o_open: requests that
+-- might have been served if other transactions had not locked their candidates.
 create or replace function runner_match(p_requests uuid[], p_limit integer, p_now timestamptz, p_times jsonb,
   out o_requests uuid[], out o_runners uuid[], out o_open uuid[])
 language plpgsql as $$
@@ -83,7 +83,7 @@ begin
     where (b.rank, b.id) < (v_rank, p_requests[1]);
     if v_barred is not null then v_types := array(select u.t from unnest(v_types) u(t) where u.t <> all(v_barred)); end if;
     if cardinality(v_types) = 0 then return; end if;
-    -- Most claims find one among the first few; one that does not looks further, and again.
+    -- Most claims find a runner among the first few; the others search further.
     foreach v_slack in array '{8, 32, 256, 1024, 1024}'::integer[] loop
       v_pick := runner_pick(v_types, v_count, v_slack, p_now, v_fresh);
       exit when v_pick.o_seen < v_count or cardinality(v_pick.o_ids) = v_count;
@@ -101,7 +101,7 @@ begin
   if cardinality(o_runners) > 0 then perform runner_grants(o_requests, o_runners, p_now, p_times); end if;
 end $$;
 
--- Gives locked idle runners to the requests whose turn it is; returns those that were given away.
+-- Grants locked idle runners to the first waiting requests; returns the granted runners.
 create or replace function runner_hand_over(p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns uuid[] language plpgsql as $$
 declare
@@ -127,7 +127,7 @@ begin
   return coalesce(v_given, '{}');
 end $$;
 
--- The waiting requests that come first of those that runners of these types fit.
+-- The first waiting requests that runners of these types fit.
 create or replace function runner_heads(p_ids uuid[], p_now timestamptz)
 returns table (id uuid, rank bigint, lacking integer) language sql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$

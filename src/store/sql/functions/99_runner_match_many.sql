@@ -1,5 +1,6 @@
--- Which idle runners which of several locked requests get, at most p_limit of them, in the order of their turn. What was chosen is locked; who lost
--- a runner to others chooses again. o_open: those that may have got nothing because others held what they looked at.
+-- Assigns idle runners to several locked requests, at most p_limit of them, in queue order. Chosen runners are locked;
+-- requests that lose a runner to another transaction choose again. o_open: requests that may have got nothing because
+-- other transactions had locked their candidates.
 create or replace function runner_match_many(p_requests uuid[], p_limit integer, p_now timestamptz, p_fresh timestamptz, p_times jsonb,
   out o_requests uuid[], out o_runners uuid[], out o_open uuid[])
 language plpgsql as $$
@@ -46,33 +47,34 @@ begin
   if cardinality(v_busy) = 0 then o_open := '{}'; end if;
 end $$;
 
--- One choice, with nothing locked, of runners that are not among p_busy: each request gets the most recently used that it
--- fits, and an earlier one gives way to another type where it can. Requests are counted by shape and runners by type, so
--- that the work does not grow with their product.
+-- Makes one assignment without locks, from runners that are not in p_busy: each request gets the most recently used
+-- runner that fits, and an earlier request moves to another type if that helps. Requests are counted by shape and
+-- runners by type, so the cost does not grow with their product.
 create or replace function runner_choose(p_requests uuid[], p_limit integer, p_busy uuid[], p_now timestamptz, p_fresh timestamptz, p_times jsonb,
   out o_requests uuid[], out o_runners uuid[])
 language plpgsql as $$
 declare
   v_patience constant timestamptz := p_now - (p_times ->> 'patience_ms')::double precision * interval '1 millisecond';
-  -- Shapes and types are spoken of by their place in these; by request: its shape, what it wants, whether it holds back.
+  -- Shapes and types are identified by their index in these arrays; by request: shape, count, whether it holds others
+  -- back.
   v_shapes integer[];
   v_types integer[];
   v_shape_of integer[];
   v_counts integer[];
   v_ranks bigint[];
   v_strict boolean[];
-  -- The types of shape s are v_fits[v_fit_from[s] .. v_fit_to[s]].
+  -- Types of shape s: v_fits[v_fit_from[s] .. v_fit_to[s]].
   v_fits integer[];
   v_fit_from integer[];
   v_fit_to integer[];
-  -- The runners of type t begin at v_first[t], most recently used first; v_left[t] are not given, from v_next[t] on.
+  -- Runners of type t start at v_first[t], most recently used first; v_left[t] are unassigned, from v_next[t] on.
   v_ids uuid[];
   v_since timestamptz[];
   v_supply integer[];
   v_left integer[];
   v_first integer[];
   v_next integer[];
-  -- How many of type t requests of shape s got: v_given[(s - 1) * v_width + t].
+  -- Number of runners of type t assigned to requests of shape s: v_given[(s - 1) * v_width + t].
   v_given integer[];
   v_served boolean[];
   v_hopeless boolean[];
@@ -83,7 +85,7 @@ declare
   v_before integer[];
   v_before_left integer[];
   v_before_next integer[];
-  -- The search for who gives way: the type that each was reached from, by which shape.
+  -- Search for a request that can move: the type that each type was reached from, and by which shape.
   v_from integer[];
   v_via integer[];
   v_queue integer[];
@@ -230,7 +232,7 @@ begin
       exit when p_limit = 0;
       continue;
     end if;
-    -- Who found nobody to give way will not find anybody later either.
+    -- If no request can move now, none can later.
     if v_got = 0 then v_hopeless[v_s] := true; end if;
     if v_counts[i] > 1 then
       v_given := v_before;

@@ -1,6 +1,6 @@
--- The times of the pool. Statements ask for them here, so that they are the same whichever process calls; what p_times
--- itself names goes before. What may differ from class to class is looked up by runner_type_time: `classes` holds the times of
--- those classes that are not like the first one.
+-- The timeouts of the pool, read here by all statements, so that they do not depend on the calling process; p_times
+-- takes precedence. Timeouts that classes may override are read with runner_type_time: `classes` holds the timeouts of
+-- the classes that differ from the first one.
 create or replace function runner_times(p_times jsonb)
 returns jsonb language sql stable as $$
   select coalesce(b.times, '{}')
@@ -10,7 +10,7 @@ returns jsonb language sql stable as $$
   from (select 1) x left join (select c.times from runner_class c order by c.name limit 1) b on true
 $$;
 
--- One of the times of runners of a type, by the class of that.
+-- Returns a timeout for runners of a type, according to its class.
 create or replace function runner_type_time(p_type integer, p_times jsonb, p_name text)
 returns double precision language sql stable as $$
   select (coalesce(
@@ -24,14 +24,14 @@ returns timestamptz language sql stable as $$
   select p_now + runner_type_time(p_type, p_times, p_name) * interval '1 millisecond'
 $$;
 
--- Writes the policy, one row a class. Without p_replace one that is there stays. Returns whether another one was replaced.
+-- Stores the policy, one row per class. Without p_replace an existing policy is kept. Returns whether one was replaced.
 -- p_classes: [{name, cpu, memory_mib, times}].
 create or replace function runner_set_policy(p_classes jsonb, p_replace boolean)
 returns boolean language plpgsql as $$
 declare
   v_replaced boolean;
 begin
-  -- What is decided about types holds for the classes of its transaction.
+  -- Fits are computed with the classes of the same transaction.
   perform pg_advisory_xact_lock(7302, 1);
   if not p_replace and exists (select 1 from runner_class) then return false; end if;
   with given as (

@@ -1,7 +1,7 @@
--- Table and provider, held against each other. Nothing that gave a sign of life lately is ended here.
+-- Reconciliation of the table with the provider. Runners with a recent heartbeat are never ended here.
 
--- Gives rows without an instance, also ended ones, the instances whose tags name them or their batch: answers to launches that
--- were lost. p_states: 0 gone, 1 stopping, 2 there.
+-- Assigns instances to runners without one, including ended ones, by their tags: the answers to their launches were
+-- lost. p_states: 0 gone, 1 stopping, 2 present.
 create or replace function runner_adopt(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[], p_states integer[])
 returns void language plpgsql set enable_seqscan = off as $$
 declare
@@ -35,12 +35,12 @@ begin
   where r.id = u.id and r.provider_id is null
     and r.id = any(array(select l.id from runner l where l.id = any(v_runners) order by l.id for update skip locked));
 exception when unique_violation then
-  -- The launch has just been told of, or its agent has just spoken; the next listing finds what is left.
+  -- The launch was just recorded, or its agent just registered; the next listing handles the rest.
   return;
 end $$;
 
--- Instances that no row knows, each noted when it is first seen; returns those that were there doubt_ms before. One without
--- tags may be of a launch that is still tried, and is given as long as a launch may take.
+-- Records when each unknown instance was first seen, and returns those that were seen doubt_ms before. An instance
+-- without tags may belong to a launch that is being retried, so it gets as long as a launch may take.
 create or replace function runner_find_orphans(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[],
   p_states integer[], p_now timestamptz, p_times jsonb)
 returns text[] language plpgsql set enable_seqscan = off as $$
@@ -69,8 +69,8 @@ begin
     order by o.provider_id);
 end $$;
 
--- Rows whose instance is missing: doubted at the first look, ended at a second one doubt_ms later, unless anything was heard
--- of them since. At most p_limit; returns how many ended.
+-- Handles runners whose instance is missing: doubted at the first check, ended at a second one doubt_ms later unless
+-- they sent a heartbeat since. Ends at most p_limit; returns how many ended.
 create or replace function runner_end_vanished(p_provider text, p_there text[], p_limit integer, p_now timestamptz,
   p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
@@ -108,7 +108,7 @@ begin
   return cardinality(v_over);
 end $$;
 
--- Holds one whole listing against the table, one server at a time. Returns {orphans, vanished}.
+-- Compares a complete listing with the table, one server at a time. Returns {orphans, vanished}.
 create or replace function runner_reconcile(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[],
   p_states integer[], p_limit integer, p_now timestamptz, p_times jsonb)
 returns json language plpgsql set enable_seqscan = off as $$
@@ -128,7 +128,7 @@ begin
 
   v_vanished := runner_end_vanished(p_provider, v_there, p_limit, v_now, p_times);
 
-  -- A listing may lag behind: what is there after all is neither missing nor gone.
+  -- A listing may be stale: an instance that is listed again is neither missing nor gone.
   update runner r set doubted_at = null
   where r.id = any(array(select d.id from runner d
     where d.state = 0 and d.provider = p_provider and d.doubted_at is not null

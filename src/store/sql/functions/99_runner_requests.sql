@@ -1,8 +1,8 @@
--- What requests for runners go through. The settings of 30_claim.sql hold for the same reason.
+-- Lifecycle of requests for runners. Uses the settings of 30_claim.sql for the same reason.
 
--- Writes requests that are not known, with turns that are fair between tenants: each comes after the last one of its tenant
--- and after the lowest that waits, by as many runners as it asks for. Those of a task that wants the same attempt once more
--- wait again. Returns how many; -1 where one of the shapes is forgotten, and nothing was written.
+-- Inserts new requests with ranks that are fair between tenants: the rank of a request is its number of runners plus
+-- the higher of the last rank of its tenant and the lowest waiting rank. Ended requests of a task that needs the same
+-- attempt again wait again. Returns how many; -1, without any change, if one of the shapes was deleted.
 create or replace function runner_ask(p_ids uuid[], p_shapes integer[], p_tenants text[], p_counts integer[],
   p_sources smallint[], p_runs text[], p_attempts integer[], p_expires timestamptz[], p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
@@ -14,12 +14,12 @@ declare
   v_tenants text[] := array(select distinct u.t from unnest(p_tenants) u(t));
   v_locked integer;
 begin
-  -- None is forgotten before this transaction ends.
+  -- Prevents the deletion of shapes until this transaction ends.
   perform pg_advisory_xact_lock_shared(7302, 2);
   if exists (select 1 from unnest(p_shapes) u(id) where not exists (select 1 from runner_shape s where s.id = u.id)) then
     return -1;
   end if;
-  -- One may be forgotten between the two.
+  -- A tenant may be deleted between the two statements.
   loop
     insert into runner_tenant (tenant, rank)
     select u.t, 0 from unnest(v_tenants) u(t)
@@ -66,7 +66,7 @@ begin
   return cardinality(v_asked);
 end $$;
 
--- Ends requests; returns the runners that they had and that are idle now.
+-- Ends requests; returns their runners that became idle.
 create or replace function runner_withdraw(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
 returns uuid[] language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -98,7 +98,7 @@ returns void language sql as $$
   where q.id = l.id and q.exhaustion is distinct from u.exhaustion
 $$;
 
--- The runners of a request, for its grant and for their agents.
+-- The runners of a request, for its grant and for the agents.
 create or replace function runner_peers(p_request uuid)
 returns jsonb language sql stable as $$
   select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'number', r.number, 'epoch', r.epoch,
@@ -106,9 +106,9 @@ returns jsonb language sql stable as $$
   from runner r join runner_type t on t.id = r.type_id where r.request_id = p_request
 $$;
 
--- Claims idle runners for requests that wait: for those given, else for those that some idle runner may fit. One row for
--- each that was granted, in turn; where requests are given also for each that still waits, with why: 0 nobody of the
--- class is idle, 1 those that are do not suffice, 2 others held what was looked at.
+-- Claims idle runners for waiting requests: the given ones, or all that some idle runner may fit. Returns a row for
+-- each granted request, in queue order, and for each given request that still waits, with the reason: 0 none of the
+-- class is idle, 1 too few fit, 2 candidates were locked by other transactions.
 create or replace function runner_claim_idle(p_limit integer, p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns table (request_id uuid, runners jsonb, exhaustion smallint) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -131,7 +131,7 @@ begin
     from runner_servable(p_limit + 64, v_now) h;
   end if;
   if v_heads is null then return; end if;
-  -- Those who want several at once do so one after the other, or each would hold what the other lacks.
+  -- Gangs claim one after the other; otherwise each could hold runners that the other lacks.
   if v_gangs then perform pg_advisory_xact_lock(7301, 1); end if;
   if p_ids is not null then
     perform 1 from runner_request q where q.id = any(v_heads) and q.state + 0 = 0 order by q.id for update;
@@ -164,7 +164,8 @@ begin
   end if;
 end $$;
 
--- Requests that wait and that an idle runner fits, in turn: what nobody can serve now is not in the way of the others.
+-- Waiting requests that an idle runner fits, in queue order, so that requests that cannot be served do not block
+-- others.
 create or replace function runner_servable(p_limit integer, p_now timestamptz)
 returns table (id uuid, lacking integer) language sql as $$
   select h.id, h.lacking
@@ -178,9 +179,9 @@ returns table (id uuid, lacking integer) language sql as $$
   order by h.rank, h.id limit p_limit
 $$;
 
--- Claims runners by name, as many as the request lacks, the first of those given that can be claimed: all or none. Answers
--- for each: claimed; gone, it is not idle or not what the request asks for; silent; barred, a request for several at once that
--- comes first has lost its patience; settled, it was not needed.
+-- Claims specific runners, all or none: as many as the request lacks, the first of the given ones that can be claimed.
+-- Returns an answer for each: claimed; gone, it is not idle or does not fit; silent; barred, it is reserved for an
+-- earlier request; settled, it was not needed.
 create or replace function runner_claim(p_request uuid, p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns jsonb language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$

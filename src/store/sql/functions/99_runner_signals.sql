@@ -1,6 +1,6 @@
--- What agents say, and what they are told. The settings of 30_claim.sql hold for the same reason.
+-- Calls of agents, and their orders. Uses the settings of 30_claim.sql for the same reason.
 
--- What an agent is told; null where its runner is over.
+-- Returns the orders of a runner; null if it has ended.
 create or replace function runner_orders(p_id uuid, p_now timestamptz)
 returns jsonb language sql stable as $$
   select jsonb_build_object('runner_id', r.id, 'number', r.number,
@@ -20,8 +20,8 @@ returns void language sql as $$
   on conflict (runner_id) do update set seen_at = greatest(p.seen_at, excluded.seen_at)
 $$;
 
--- The first word of a runner, known by its id or by its batch; a batch whose answer is not known yet has a place for each
--- instance. One that was launched arrives.
+-- Registers a runner by its ID or its batch; a batch without a recorded result has a free runner for each instance. A
+-- launched runner becomes available.
 create or replace function runner_register(p_id uuid, p_batch uuid, p_provider_id text, p_address text, p_now timestamptz,
   p_times jsonb)
 returns jsonb language plpgsql
@@ -40,7 +40,7 @@ begin
     end if;
   end if;
   if v_runner.id is null or v_runner.state = 4 or v_runner.provider_id <> p_provider_id then return null; end if;
-  -- What is already somebody else is not this one.
+  -- An instance that already is another runner must not become this one.
   if v_runner.provider_id is null and exists (
     select 1 from runner r where r.provider = v_runner.provider and r.provider_id = p_provider_id) then
     return null;
@@ -55,7 +55,8 @@ begin
   return runner_orders(v_runner.id, v_now);
 end $$;
 
--- A sign of life. One that spoke before its launch was known arrives; one that was silent may serve who waits.
+-- Records a heartbeat. A runner that registered before its launch was recorded becomes available; a runner that was
+-- silent may serve waiting requests again.
 create or replace function runner_beat(p_id uuid, p_now timestamptz, p_times jsonb)
 returns jsonb language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -69,7 +70,7 @@ begin
   select r.state, r.type_id, p.seen_at into v_state, v_type, v_seen
   from runner r left join runner_pulse p on p.runner_id = r.id where r.id = p_id;
   if v_state is null or v_state = 4 then return null; end if;
-  -- Its row before its sign of life, as everywhere.
+  -- Locks the runner before its heartbeat, as everywhere.
   if v_state = 0 and v_type is not null and v_seen is not null then
     perform 1 from runner r where r.id = p_id and r.state + 0 = 0 for update;
     v_arrives := found;
@@ -83,7 +84,8 @@ begin
   return runner_orders(p_id, v_now);
 end $$;
 
--- It has begun: from now on it has no end of its own. The last one of several to say so makes all of them ready.
+-- Confirms a claim, after which the runner no longer expires. The last runner of a request to confirm makes all of them
+-- ready.
 create or replace function runner_confirm(p_id uuid, p_epoch integer, p_now timestamptz, p_times jsonb)
 returns boolean language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -104,8 +106,8 @@ begin
   return true;
 end $$;
 
--- A runner is free. Its request is over with it, and so are the other runners of that: they are released together.
--- p_epoch null: whatever it is. Returns whether it is free now, and the runners that are idle by this.
+-- Releases a runner, which ends its request and releases the other runners of the request too. p_epoch null: any epoch.
+-- Returns whether the runner is free, and the runners that became idle.
 create or replace function runner_release(p_id uuid, p_epoch integer, p_now timestamptz, p_times jsonb,
   out o_released boolean, out o_idle uuid[])
 language plpgsql
@@ -127,7 +129,7 @@ begin
   v_now := coalesce(p_now, clock_timestamp());
   v_free := array(select r.id from runner r where r.request_id = v_runner.request_id order by r.id);
   if p_epoch is not null then perform runner_heard(p_id, v_now); end if;
-  -- Why it was drained is why its task begins anew, if it does.
+  -- The reason of the drain becomes the reason of the requeued task.
   update runner_request q set state = 2, ended_at = v_now, kept = 0,
     reason = case when v_runner.draining then v_runner.reason end
   where q.id = v_runner.request_id and q.state + 0 < 2;
@@ -136,7 +138,7 @@ begin
   o_idle := array(select r.id from runner r where r.id = any(v_free) and r.state + 0 = 1);
 end $$;
 
--- Runners that nobody has end at once, the others when they are released. Returns how many of either.
+-- Ends free runners at once and the others when they are released. Returns the total.
 create or replace function runner_drain(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$

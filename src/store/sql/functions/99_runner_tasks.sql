@@ -1,7 +1,7 @@
--- Tasks that need runners: what they ask for, and what becomes of them when theirs are gone. The settings of 30_claim.sql hold
+-- Tasks that need runners: their demand, and their recovery when runners are lost. Uses the settings of 30_claim.sql
 -- for the same reason.
 
--- Whether there is anything to do for tasks that need runners: one look, since most passes find nothing.
+-- Whether there is work for tasks that need runners: a single check, since most passes find nothing.
 create or replace function has_runner_tasks(p_now timestamptz)
 returns boolean language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -14,9 +14,10 @@ begin
         and q.ended_at > coalesce(p_now, clock_timestamp()) - interval '10 minutes');
 end $$;
 
--- What ready tasks that no request was made for ask of the pool, most urgent first; those that have asked stand aside. Ready rows of tasks that are not pending
--- are dropped, and tasks that a rule would stop anyway leave for the lane of its slot: they ask when their turn has come.
--- Returns {seen: rows that were looked at, demands: [{task_id, attempt, requirements, tenant}]}, or null where there are none.
+-- Returns the demands of ready tasks without a request, most urgent first, and sets these tasks aside. Ready rows of
+-- tasks that are not pending are deleted. Tasks that a concurrency rule would stop move to the lane of its slot and
+-- request runners when they get the slot. Returns {seen: rows read, demands: [{task_id, attempt, requirements,
+-- tenant}]}, or null if there are none.
 create or replace function demand_of_tasks(p_limit integer, p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -38,10 +39,10 @@ begin
     order by y.rank, y.task_id limit p_limit for update of y skip locked) c;
   if v_ids is null then return null; end if;
   v_seen := cardinality(v_ids);
-  -- Only now, as in claim(): a task may have become ready after this function began.
+  -- Read only now, as in claim(): a task may have become ready after this function started.
   v_now := coalesce(p_now, clock_timestamp());
 
-  -- What lost its runner waits by the request that it had.
+  -- A task that lost its runner waits with its existing request.
   v_asked := array(select q.id from runner_request q where q.task_id = any(v_ids) and q.state < 2 and q.state = 0);
   if cardinality(v_asked) > 0 then
     perform runner_set_aside(v_asked);
@@ -52,14 +53,14 @@ begin
     if v_ids is null then return json_build_object('seen', v_seen, 'demands', '[]'::json); end if;
   end if;
 
-  -- A task that somebody else holds right now keeps its ready row and is met again.
+  -- A task locked by another transaction keeps its ready row for the next pass.
   v_gone := array(
       select t.id from task t
       where t.id = any(v_ids) and not (t.state + 0 = 1 and (t.run_at is null or t.run_at <= v_now))
       order by t.id for no key update skip locked)
     || array(select u.id from unnest(v_ids) u(id) where not exists (select 1 from task t where t.id = u.id));
   if cardinality(v_gone) > 0 then
-    -- A clock that was set back: the moment of these comes once more.
+    -- The clock was set back: these become ready again later.
     insert into delayed (run_at, task_id)
     select t.run_at, t.id from task t where t.id = any(v_gone) and (t.state + 0) = 1 and t.run_at > v_now
     on conflict do nothing;
@@ -86,8 +87,8 @@ begin
     where u.id <> all(v_gone) and t.state + 0 = 1));
 end $$;
 
--- Of these pending tasks (locked by the caller, in the order of their turns), those that a rule would stop if all that have
--- asked for runners had begun: they wait for its slot, and nobody launches anything for them. Returns them.
+-- Returns those of these pending tasks (locked by the caller, in queue order) that a concurrency rule would stop if all
+-- tasks with requests had started: they wait for the slot, and no runners are launched for them.
 create or replace function hold_back(p_ids uuid[])
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
@@ -105,7 +106,7 @@ begin
     where q.task_id is not null and q.state < 2 and w.slot = any(v_slots) group by w.slot) a on a.slot = s.id
   where s.id = any(v_slots);
   select r.o_ids, r.o_slots into v_held, v_stops from refused_by_slots(p_ids, v_slots, v_used) r;
-  -- No slot is kept for it while it waits for its runner, so it is never handed one.
+  -- A task that waits for its runner does not reserve a slot, so it is never handed one.
   insert into blocked (slot_id, rank, task_id, lane, max, sole)
   select h.slot, -t.priority, t.id, -1, t.rule_max[array_position(t.rule_slots, h.slot)], false
   from unnest(v_held, v_stops) h(id, slot) join task t on t.id = h.id
@@ -113,8 +114,8 @@ begin
   return v_held;
 end $$;
 
--- Open attempts whose runners are gone, or are being taken away by their provider; tasks of the latter ask for no spot runner
--- again. `worn`: it has lost enough of them. What ended longer ago than ten minutes is left to the leases.
+-- Open attempts whose runners are gone or interrupted; tasks of interrupted runners do not use spot runners again.
+-- `worn`: no attempts are left. Runners that ended more than ten minutes ago are left to the expiry of leases.
 create or replace function attempts_without_runner(p_limit integer, p_now timestamptz)
 returns table (task_id uuid, attempt integer, reason text, worn boolean) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -146,8 +147,8 @@ begin
     group by t.id, t.attempt limit p_limit;
 end $$;
 
--- Rows that stand in the lane of a runner that was not claimed for their task, or is not any more, wait for another one. What
--- ends a claim moves them already; this is the net below it.
+-- Requeues ready rows in the lane of a runner that is not claimed for their task. The functions that end a claim
+-- already do this; this is the safety net.
 create or replace function recall_strays(p_limit integer)
 returns integer language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$

@@ -1,9 +1,9 @@
--- What time, silence and the provider's listing end. Any number of servers may be at it at once: what one holds the others
--- pass over, requests are locked before runners, both in the order of their ids, and every condition is looked at again
--- under the lock. p_times: as in the functions that claim, with silent_ms and doubt_ms.
+-- Ends runners by timeout, missed heartbeats and listings of the provider. Any number of servers may run this
+-- concurrently: they skip each other's locked rows, lock requests before runners, both by ID, and check every condition
+-- again under the lock. p_times: as in the functions that claim, plus silent_ms and doubt_ms.
 
--- Locks runners that are not terminated, with the requests that they have and the other runners of these; returns those that
--- it got. A request, or a runner without one, that others hold is left out; the runners of a locked request are waited for.
+-- Locks runners that are not terminated, with their requests and the other runners of these; returns the locked
+-- runners. Skips locked requests and locked runners without a request, but waits for the runners of a locked request.
 create or replace function runner_lock_free(p_ids uuid[])
 returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare
@@ -22,8 +22,8 @@ begin
       order by r.id for update skip locked);
 end $$;
 
--- Those of locked runners that give a sign of life at this moment: it is not waited for, and they are not silent. The signs of
--- life of the others wait until this transaction has decided.
+-- Returns the locked runners whose heartbeat is being recorded by another transaction: they are not silent. Heartbeats
+-- of the others wait until this transaction ends.
 create or replace function runner_speaking(p_ids uuid[])
 returns uuid[] language plpgsql set enable_seqscan = off as $$
 declare
@@ -34,7 +34,7 @@ begin
   return array(select l.runner_id from runner_pulse l where l.runner_id = any(p_ids) and l.runner_id <> all(v_quiet));
 end $$;
 
--- Ends locked runners; returns how many of their requests wait again.
+-- Ends locked runners; returns how many requests wait again.
 create or replace function runner_end_counted(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql as $$
 declare
@@ -45,8 +45,8 @@ begin
   return (select count(*) from runner_request q where q.id = any(v_requests) and q.state = 0);
 end $$;
 
--- Why a runner is over, null where it is not. p_seen: its last sign of life. A silence counts from before the first look, so
--- that a doubt that a sign of life has refuted never ends anybody.
+-- Returns why a runner must end; null if it need not. p_seen: its last heartbeat. A silence must have started before
+-- the first check, so that a heartbeat after it always clears the doubt.
 create or replace function runner_fate(p_state smallint, p_launched boolean, p_threshold timestamptz, p_confirm_by timestamptz,
   p_doubted_at timestamptz, p_seen timestamptz, p_silent interval, p_doubt interval, p_now timestamptz)
 returns text language sql immutable as $$
@@ -58,8 +58,8 @@ returns text language sql immutable as $$
   end
 $$;
 
--- Requests of tasks that are over for the runner's part, of those given: the attempt that they are for has ended, or will not
--- begin as things stand. Attempts that were canceled count as open until their worker has let go of them.
+-- Returns those of the given task requests that need no runner any more: their attempt has ended, or will not start as
+-- things stand. Canceled attempts count as open until their worker has released them.
 create or replace function runner_requests_over(p_ids uuid[])
 returns setof uuid language sql stable set enable_seqscan = off as $$
   select q.id
@@ -78,7 +78,8 @@ returns setof uuid language sql stable set enable_seqscan = off as $$
   end
 $$;
 
--- Requests that wait, at most p_limit: the first ones of every shape, so that no shape which nobody serves hides another.
+-- Waiting requests, at most p_limit: the first ones of every shape, so that a shape that cannot be served hides no
+-- other.
 create or replace function runner_waiting_heads(p_limit integer)
 returns uuid[] language sql stable as $$
   select array(
@@ -88,8 +89,8 @@ returns uuid[] language sql stable as $$
     order by h.place limit p_limit)
 $$;
 
--- Ends requests of tasks that need no runner any more, and lets go of their runners; returns how many. Those that were never
--- begun may be asked for again when their task is resumed.
+-- Ends requests of tasks that need no runner any more and releases their runners; returns how many. A task that is
+-- resumed before its attempt started may request runners again.
 create or replace function runner_release_over(p_limit integer, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
@@ -106,7 +107,7 @@ begin
     order by q.id for update skip locked);
   v_requests := array(select o from runner_requests_over(v_requests) o);
   if cardinality(v_requests) = 0 then return 0; end if;
-  -- A request that was granted has a reason only where it lost its runners: its attempt goes by that.
+  -- A granted request has a reason only if it lost its runners; its attempt uses that reason.
   update runner_request q set state = 2, ended_at = p_now,
     reason = case when q.state = 0 then 'its task does not wait for a runner any more' end
   where q.id = any(v_requests);
@@ -117,8 +118,8 @@ begin
   return cardinality(v_runners);
 end $$;
 
--- Ends idle runners past their time, oldest first; those that are to be kept get another round. One server at a time, for two
--- that count at once would both find one too many. p_keep: [{resource_class, usage_class, count}].
+-- Ends overdue idle runners, oldest first; those within the minimum get a new threshold. One server at a time, since
+-- two concurrent counts would both find one too many. p_keep: [{resource_class, usage_class, count}].
 create or replace function runner_retire_idle(p_limit integer, p_keep jsonb, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
@@ -146,15 +147,15 @@ begin
   select array_agg(d.id order by d.id) filter (where d.surplus is null or d.n <= d.surplus),
     array_agg(d.id) filter (where d.n > d.surplus)
   into v_due, v_kept from ranked d;
-  -- A backend that keeps messages is to be told of the new threshold.
+  -- Queue backends must receive the new threshold.
   update runner r set threshold = runner_type_after(p_now, r.type_id, p_times, 'idle_ms'), offered_at = null where r.id = any(v_kept);
   if v_due is null then return 0; end if;
   perform runner_end(v_due, 'idle too long', p_now, p_times);
   return cardinality(v_due);
 end $$;
 
--- Runners of which nothing was heard, at most p_limit of either sort: those that are to be doubted from now on, and those that
--- this second look ends. Reads all that live with their signs of life, so the planner has its choice.
+-- Returns runners without a recent heartbeat, at most p_limit of each kind: those to be doubted from now on, and those
+-- that this second check ends. Reads all live runners with their heartbeats, which leaves the plan to the planner.
 create or replace function runner_find_silent(p_limit integer, p_silent interval, p_doubt interval, p_now timestamptz,
   out o_doubted uuid[], out o_lost uuid[])
 language plpgsql set enable_seqscan = on as $$
@@ -169,7 +170,8 @@ begin
   into o_doubted, o_lost from silent s;
 end $$;
 
--- Notes a first look. Comes last in its transaction: whoever has runners without their requests must not wait for others.
+-- Records a first check. Runs last in its transaction: a transaction that locks runners without their requests must not
+-- wait for other locks.
 create or replace function runner_doubt(p_ids uuid[], p_now timestamptz)
 returns void language plpgsql set enable_seqscan = off as $$
 declare
@@ -180,8 +182,8 @@ begin
   update runner r set doubted_at = p_now where r.id = any(v_ids);
 end $$;
 
--- Counts runners that ended, whoever ended them, each once: what one server counts the others pass over. Those that ended
--- first come first, at most p_limit. Returns [{reason, had_instance, count}].
+-- Counts ended runners, each once across all servers, the earliest ends first, at most p_limit. Returns
+-- [{reason, had_instance, count}].
 create or replace function runner_count_ended(p_limit integer)
 returns jsonb language sql set enable_seqscan = off as $$
   with counted as (
@@ -194,8 +196,7 @@ returns jsonb language sql set enable_seqscan = off as $$
   from (select c.reason, c.had_instance, count(*) from counted c group by 1, 2) n
 $$;
 
--- Everything that is past its time, at most p_limit of each sort. Returns {ended: {reason: count}, requeued, expired,
--- released}.
+-- Ends everything overdue, at most p_limit of each kind. Returns {ended: {reason: count}, requeued, expired, released}.
 create or replace function runner_sweep(p_limit integer, p_keep jsonb, p_now timestamptz, p_times jsonb)
 returns json language plpgsql set enable_seqscan = off as $$
 declare

@@ -1,6 +1,6 @@
--- What the pool looks like, and what is forgotten of it.
+-- Status and history of the pool, and deletion of old rows.
 
--- How the classes stand: by the type of a runner, or by what it is launched for as long as it has none.
+-- Counts by class: of the type of a runner, or of the shape that it is launched for if it has no type yet.
 create or replace function runner_census()
 returns table (resource_class text, usage_class smallint, created integer, idle integer, claimed integer, running integer,
   waiting integer)
@@ -23,7 +23,7 @@ language sql stable as $$
   group by 1, 2 order by 1, 2
 $$;
 
--- Notes how the classes stand in this minute, once.
+-- Records a sample of the classes, once per minute.
 create or replace function runner_take_sample(p_now timestamptz)
 returns void language plpgsql as $$
 declare
@@ -34,7 +34,7 @@ begin
   select v_at, c.* from runner_census() c on conflict do nothing;
 end $$;
 
--- Removes what ended before a moment, at most p_limit rows of each sort; returns how many.
+-- Deletes runners, requests and batches that ended before a time, at most p_limit rows of each kind; returns how many.
 create or replace function runner_forget(p_before timestamptz, p_limit integer)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
@@ -70,9 +70,9 @@ begin
   return v_forgotten + v_count;
 end $$;
 
--- Removes what nobody needs of tenants, shapes and types, at most p_limit of each, where there are more than p_keep: a tenant
--- whose turn would not come later than anybody's anyway, a shape without requests, launches and runners, a type without
--- runners. Returns how many. In a transaction of its own: it waits for all who are just asking.
+-- Deletes unused tenants, shapes and types, at most p_limit of each, if there are more than p_keep: tenants whose rank
+-- gives no disadvantage any more, shapes without requests, launches and runners, and types without runners. Returns how
+-- many. Must run in its own transaction, since it waits for all transactions that insert requests.
 create or replace function runner_forget_kinds(p_keep integer, p_limit integer)
 returns integer language plpgsql as $$
 declare
@@ -97,7 +97,7 @@ begin
      and not exists (select 1 from runner_type order by id offset p_keep) then
     return v_forgotten;
   end if;
-  -- In the order of those who ask for something new.
+  -- Locks in the same order as transactions that add shapes and types.
   perform pg_advisory_xact_lock(7302, 2);
   perform pg_advisory_xact_lock(7302, 1);
   if exists (select 1 from runner_shape order by id offset p_keep) then

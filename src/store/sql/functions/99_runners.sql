@@ -1,16 +1,16 @@
--- Locks are taken in this order: requests by id, runners by id, ready rows. Whoever has a runner and wants a request or
--- another runner passes over what others hold.
+-- Lock order: requests by ID, runners by ID, ready rows. A transaction that holds a runner and needs a request or
+-- another runner skips locked rows.
 --
--- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: any number. With
--- `quiet` nobody is notified here: who is to be told stands in heddle.told until the transaction ends, and the caller
--- notifies after its commit. PostgreSQL lets transactions that notify commit one at a time only, each with its fsync.
+-- p_times: {confirm_ms, claim_ms, idle_ms, fresh_ms, patience_ms, max_uses}, as PoolTimes; max_uses null: unlimited.
+-- With `quiet`, notifications are not sent but collected in heddle.told until the transaction ends, and the caller
+-- sends them after its commit, since PostgreSQL commits transactions that notify one at a time, each with its fsync.
 
 create or replace function after_ms(p_now timestamptz, p_times jsonb, p_name text)
 returns timestamptz language sql stable as $$
   select p_now + (p_times ->> p_name)::double precision * interval '1 millisecond'
 $$;
 
--- Tells the agents of these runners that their orders have changed.
+-- Notifies the agents of these runners that their orders changed.
 create or replace function runner_tell(p_ids uuid[], p_times jsonb)
 returns void language plpgsql as $$
 begin
@@ -22,7 +22,7 @@ begin
   end if;
 end $$;
 
--- Tells the pool that somebody waits whom idle runners may serve.
+-- Notifies the pool that idle runners may be able to serve waiting requests.
 create or replace function runner_tell_pool(p_times jsonb)
 returns void language plpgsql as $$
 begin
@@ -33,7 +33,7 @@ begin
   end if;
 end $$;
 
--- Tells those who wait outside for runners that requests of holders wait no more.
+-- Notifies clients that holds were settled.
 create or replace function runner_tell_waiters(p_times jsonb)
 returns void language plpgsql as $$
 begin
@@ -44,8 +44,8 @@ begin
   end if;
 end $$;
 
--- Locks runners, the requests that they are held for, and the other runners of these. Returns those that are not
--- terminated; one that was claimed meanwhile is left out, as its request is not locked.
+-- Locks runners, their requests, and the other runners of these. Returns runners that are not terminated; a runner that
+-- was claimed meanwhile is left out, since its request is not locked.
 create or replace function runner_lock(p_ids uuid[])
 returns uuid[] language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -71,10 +71,10 @@ begin
   return v_locked;
 end $$;
 
--- Ready rows that stand in the lanes of these runners wait for another one.
+-- Moves ready rows from the lanes of these runners back to the queue for runners.
 create or replace function runner_leave_lanes(p_numbers integer[])
 returns void language sql as $$
-  -- A task that was paused and resumed meanwhile has a row there already.
+  -- A task that was paused and resumed meanwhile already has a row there.
   with gone as (
     delete from ready where lane = any(array(select -n from unnest(p_numbers) u(n))) returning rank, task_id, slots
   )
@@ -83,7 +83,7 @@ returns void language sql as $$
   update blocked set lane = -1 where lane < 0 and lane = any(array(select -n from unnest(p_numbers) u(n)))
 $$;
 
--- Ready rows of tasks whose requests (those given) wait stand aside until they are granted.
+-- Sets aside the ready rows of tasks whose requests (the given ones) wait, until they are granted.
 create or replace function runner_set_aside(p_requests uuid[])
 returns void language sql as $$
   with gone as (
@@ -96,7 +96,7 @@ returns void language sql as $$
   on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots)
 $$;
 
--- Those of requests that have ended come back, to be dropped, or to ask anew.
+-- Returns ready rows of ended requests to the queue, to be deleted or to request runners again.
 create or replace function runner_bring_back(p_requests uuid[])
 returns void language sql as $$
   with gone as (
@@ -109,7 +109,7 @@ returns void language sql as $$
   on conflict (lane, rank, task_id) do update set slots = coalesce(ready.slots, excluded.slots)
 $$;
 
--- The net below these: rows that stand aside for no request.
+-- Safety net for rows that were set aside but have no request.
 create or replace function runner_bring_back_strays(p_limit integer)
 returns integer language plpgsql set enable_seqscan = off as $$
 declare
@@ -131,8 +131,8 @@ begin
   return v_count;
 end $$;
 
--- Claims locked runners for locked requests that wait, one pair for each runner: the ready row of a task goes to the
--- lane of the first runner of its request.
+-- Claims locked runners for locked waiting requests, one pair per runner; the ready row of a task moves to the lane of
+-- the first runner of its request.
 create or replace function runner_grants(p_requests uuid[], p_runners uuid[], p_now timestamptz, p_times jsonb)
 returns void language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -162,7 +162,7 @@ begin
     join runner_request q on q.id = u.request and q.task_id is not null join runner r on r.id = u.runner
     group by q.task_id) f;
   if v_tasks is not null then
-    -- One that was paused and resumed while it waited may have a row in either lane.
+    -- A task that was paused and resumed while it waited may have a row in either lane.
     with gone as (
       delete from ready y using unnest(v_tasks, v_lanes) u(id, lane), task t
       where t.id = u.id and y.lane = any(array[-1, asked_lane()]) and y.rank = -t.priority and y.task_id = u.id
@@ -181,8 +181,8 @@ returns void language sql as $$
   select runner_grants(array_fill(p_request, array[cardinality(p_runners)]), p_runners, p_now, p_times)
 $$;
 
--- Locked runners that are not needed any more where they were: they end where they are drained or used up, go to the
--- requests whose turn it is, or are idle. Returns how many stay idle.
+-- Handles locked runners that became free: each ends if it is drained or used up, is granted to the first waiting
+-- request, or becomes idle. Returns how many became idle.
 create or replace function runner_arrive(p_ids uuid[], p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -218,8 +218,8 @@ begin
   return cardinality(v_left);
 end $$;
 
--- Locked holds that lost runners keep the others while they wait to be whole again. One that had its runners has no
--- moment any more at which it stops waiting.
+-- Locked holds that lost runners keep the others while they wait for replacements. A hold that was granted once no
+-- longer expires while it waits.
 create or replace function runner_keep(p_requests uuid[], p_times jsonb)
 returns void language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -232,9 +232,9 @@ begin
   if cardinality(v_kept) > 0 then perform runner_tell(v_kept, p_times); end if;
 end $$;
 
--- Ends runners that runner_lock returned. Their requests wait again, in their old turn: a hold keeps its other runners and
--- waits for those that it lacks, the other runners of a task are let go of; a request of an attempt that has begun is over
--- with its first runner. Returns how many ended.
+-- Ends runners that runner_lock returned. Their requests wait again at their old rank: a hold keeps its other runners
+-- and waits for replacements, the other runners of a task are released. A request of a started attempt ends with its
+-- first runner. Returns how many ended.
 create or replace function runner_end(p_ids uuid[], p_reason text, p_now timestamptz, p_times jsonb)
 returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -255,7 +255,7 @@ begin
   from runner r where r.id = any(p_ids) and r.state + 0 < 4;
   if v_ids is null then return 0; end if;
   if v_held is not null then
-    -- An attempt that has begun goes on for as long as the runner that it runs on.
+    -- A started attempt continues as long as the runner that executes it.
     v_begun := array(
       select q.id from runner_request q join task t on t.id = q.task_id
       where q.id = any(v_held) and t.attempt >= q.attempt);
@@ -281,7 +281,7 @@ begin
       exhaustion = null, reason = case when q.id = any(v_begun) then p_reason end
     where q.id = any(v_broken) and q.state + 0 = 1;
     if cardinality(v_holds) > 0 then perform runner_keep(v_holds, p_times); end if;
-    -- A task that goes on hears that it has fewer of them.
+    -- A running task is notified that it has fewer runners.
     v_rest := array(select r.id from runner r where r.request_id = any(v_held) and r.request_id <> all(v_broken));
     if cardinality(v_rest) > 0 then perform runner_tell(v_rest, p_times); end if;
     if cardinality(v_mates) > 0 then perform runner_arrive(v_mates, v_now, p_times); end if;

@@ -3,26 +3,26 @@ import { closeSync, openSync } from 'node:fs';
 import type { YardArguments, YardPoint } from './yard-settings.ts';
 
 /**
- * The port, whose process kills itself at the point given. `claims` says whether this process is the one that dies: a
- * point is met once.
+ * Wraps a port so that its process kills itself at the given point. `claims` decides whether this process dies: a point
+ * is used once.
  */
 export function dyingAt<Port extends object>(port: Port, point: YardPoint | null, claims: () => boolean): Port {
   if (point === null) return port;
   const die = (): void => {
     if (!claims()) return;
     process.kill(process.pid, 'SIGKILL');
-    // Nothing more is said, not even within this turn.
+    // No more output, not even in this tick.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   };
   return new Proxy(port, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      const call = value.bind(target) as (...words: unknown[]) => unknown;
+      const call = value.bind(target) as (...args: unknown[]) => unknown;
       if (name !== point.method) return call;
-      return (...words: unknown[]) => {
+      return (...args: unknown[]) => {
         if (point.when === 'before') die();
-        const answer = call(...words);
+        const answer = call(...args);
         if (point.when === 'before') return answer;
         if (!(answer instanceof Promise)) return dyingAfter(answer as AsyncIterable<unknown>, die);
         return answer.then((settled: unknown) => {
@@ -39,7 +39,7 @@ async function* dyingAfter(pages: AsyncIterable<unknown>, die: () => void): Asyn
   die();
 }
 
-/** True for the first process that asks. */
+/** Returns true for the first process that asks. */
 export function onceOf({ journal, point }: Pick<YardArguments, 'journal' | 'point'>): () => boolean {
   return () => {
     try {

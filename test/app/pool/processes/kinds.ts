@@ -1,4 +1,4 @@
-/** Kinds that tell where they ran: lines of JSON in a file of the directory that each task names. */
+/** Kinds that record where they ran, as JSON lines in a file of the directory that each task names. */
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -25,7 +25,7 @@ export const quick = defineKind({
   },
 });
 
-/** Runs until a file `go-NAME` of its name is there. */
+/** Runs until the file `go-NAME` exists. */
 export const patient = defineKind({
   name: 'pool-patient',
   input,
@@ -39,7 +39,7 @@ export const patient = defineKind({
   },
 });
 
-/** Runs until a file `go-NAME` of its name is there, whatever its signal says. */
+/** Runs until the file `go-NAME` exists, ignoring its signal. */
 export const stubborn = defineKind({
   name: 'pool-stubborn',
   input,
@@ -50,7 +50,7 @@ export const stubborn = defineKind({
   },
 });
 
-/** Runs until another one of its runners is lost; its result says which. */
+/** Runs until another one of its runners is lost; its result lists the lost ones. */
 export const gang = defineKind({
   name: 'pool-gang',
   input,

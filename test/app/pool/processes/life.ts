@@ -12,11 +12,11 @@ interface Stage {
 
 const DEADLINE_MS = 90_000;
 
-/** One whole life of a runner: asked for, launched, claimed, free, claimed again, drained, gone. */
+/** One whole life of a runner: requested, launched, claimed, free, claimed again, drained, gone. */
 export async function playLife(stage: Stage): Promise<void> {
   const { pool, store, provider } = stage;
   let first = await useRunner(stage);
-  // One that was done between two looks was not seen.
+  // A request that was served between two polls was not seen.
   while (first.length === 0) first = await useRunner(stage);
   await useRunner(stage);
   await pool.release(first);
@@ -36,11 +36,11 @@ export async function playLife(stage: Stage): Promise<void> {
     'no process of them is left',
     DEADLINE_MS,
   );
-  // The reaper has noted it.
+  // The reaper has recorded it.
   await eventually(async () => (await store.leaving(provider.name, 10)).length === 0, 'nothing leaves', DEADLINE_MS);
 }
 
-/** Asks for a runner and has it until it is done, or takes it away where it does not end by itself; returns which it was. */
+/** Requests a runner until it is done, or takes it away if it does not end by itself; returns which. */
 async function useRunner({ pool, store, newId }: Stage): Promise<string[]> {
   const demand = {
     resource_class: 'large',

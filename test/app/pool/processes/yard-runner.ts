@@ -1,7 +1,7 @@
 /** A runner without tasks: `node yard-runner.ts ARGUMENTS --runner ID --runner-home DIRECTORY`. */
 import { appendFileSync } from 'node:fs';
 
-import { aloneLoop, HeardLine } from '../../../../src/app/pool/heard-line.ts';
+import { isolationLoop, MonitoredConnection } from '../../../../src/app/pool/heard-line.ts';
 import { RunnerAgent } from '../../../../src/pool/agent/agent.ts';
 import { becomeRunner } from '../../../../src/pool/providers/process/records.ts';
 import { PostgresRunnerStore } from '../../../../src/pool/store/postgres.ts';
@@ -17,12 +17,12 @@ const id = valueOf('--runner');
 const record = becomeRunner(valueOf('--runner-home'), process.pid);
 if (record === null) process.exit(0);
 
-const note = (line: object): void => {
-  const text = JSON.stringify({ runner: id, pid: process.pid, at: systemClock.now(), ...line });
+const note = (entry: object): void => {
+  const text = JSON.stringify({ runner: id, pid: process.pid, at: systemClock.now(), ...entry });
   try {
     appendFileSync(`${given.journal}/${process.pid}.jsonl`, `${text}\n`);
   } catch {
-    // The test is over, and its directories are gone.
+    // The test has ended, and its directories are gone.
   }
 };
 const log = createLogger({ level: 'warn' });
@@ -33,21 +33,21 @@ const store = dyingAt(
   given.point,
   onceOf(given),
 );
-const line = new HeardLine(store, systemClock, () => undefined);
+const connection = new MonitoredConnection(store, systemClock, () => undefined);
 const end = (reason: string): void => {
   note({ event: 'ended', reason });
   process.exit(0);
 };
 const agent = new RunnerAgent({
-  line,
+  connection,
   registration: { runner_id: id, batch_id: record.batch_id, provider_id: id, address: null },
   clock: systemClock,
   log,
   pulse_ms: PULSE_MS,
   farewell_ms: ALONE_MS,
   onClaimed: ({ epoch, request_id }) => {
-    note({ event: 'began', epoch, request: request_id });
-    // Every other claim is kept until it is taken away.
+    note({ event: 'started', epoch, request: request_id });
+    // Every other claim is kept until it is revoked.
     if (epoch % 2 === 1) setTimeout(() => void agent.finish(epoch), WORK_MS);
   },
   onRevoked: (epoch) => note({ event: 'revoked', epoch }),
@@ -57,9 +57,16 @@ await database.listen('heddle_runner', (payload) => {
   if (payload === '' || payload === id) agent.wake();
 });
 agent.start();
-aloneLoop({ line, server: record.server, aloneMs: ALONE_MS, clock: systemClock, log, onAlone: end }).start();
+isolationLoop({
+  connection,
+  server: record.server,
+  aloneMs: ALONE_MS,
+  clock: systemClock,
+  log,
+  onIsolated: end,
+}).start();
 process.on('SIGTERM', () => {
   void agent.drain('its process was told to stop');
-  setTimeout(() => end('it was told to stop'), 1_000);
+  setTimeout(() => end('the runner was stopped'), 1_000);
 });
 setInterval(() => undefined, 60_000);

@@ -1,4 +1,4 @@
-/** A server's pool by itself: `node yard-server.ts ARGUMENTS`. Tells its life in lines of JSON. */
+/** The pool of a server as a separate process: `node yard-server.ts ARGUMENTS`. Reports its life as JSON lines. */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -15,7 +15,7 @@ import { playLife } from './life.ts';
 import { INTERVALS, POLICY, type YardArguments } from './yard-settings.ts';
 
 const given = JSON.parse(process.argv[2]!) as YardArguments;
-// A test that dies must not leave this behind.
+// Must not survive a test that dies.
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(1));
 
@@ -65,6 +65,6 @@ process.on('SIGTERM', () => {
 if (given.plays) {
   await playLife({ pool, store, provider, newId });
   tell({ event: 'done' });
-  // It was to die on the way.
+  // It should have died before this.
   if (own !== null) process.exit(3);
 }

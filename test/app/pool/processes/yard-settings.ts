@@ -1,4 +1,4 @@
-/** What the small pools of these tests work with: the production code, with short times. */
+/** Settings of the small pools in these tests: production code with short timeouts. */
 import type { PoolPolicy } from '../../../../src/pool/context.ts';
 import type { PoolIntervals } from '../../../../src/pool/parts.ts';
 
@@ -34,16 +34,16 @@ export const INTERVALS: Partial<PoolIntervals> = {
 };
 
 export const PULSE_MS = 250;
-/** How long a runner of these tests works by itself. */
+/** How long a runner of these tests works. */
 export const WORK_MS = 30;
 export const ALONE_MS = 8_000;
 
-/** What a process is told on its command line. */
+/** Arguments of a process. */
 export interface YardArguments {
   url: string;
-  /** Of the runners of this machine. */
+  /** Directory of the runners on this machine. */
   directory: string;
-  /** Of what runners note. */
+  /** Directory of the journals of runners. */
   journal: string;
   /** Where it dies; null: nowhere. */
   point: YardPoint | null;
@@ -51,7 +51,7 @@ export interface YardArguments {
   plays: boolean;
 }
 
-/** Right before or right after the first call of a method of a port. */
+/** Right before or after the first call of a method of a port. */
 export interface YardPoint {
   process: 'server' | 'runner';
   port: 'store' | 'provider';

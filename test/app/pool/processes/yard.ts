@@ -1,4 +1,4 @@
-/** Servers and runners of one machine on one database, to be killed at will, and what must hold of them in the end. */
+/** Servers and runners on one machine with one database, to be killed at will, and the final invariants. */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const SCRIPT = join('..', 'app', 'pool', 'processes', 'yard-server.ts');
 const GONE_MS = 60_000;
 
 interface Note {
-  event: 'began' | 'revoked' | 'ended';
+  event: 'started' | 'revoked' | 'ended';
   runner: string;
   pid: number;
   epoch?: number;
@@ -66,7 +66,7 @@ export class Yard {
     return child;
   }
 
-  /** Process numbers of live runners, by runner. */
+  /** PIDs of live runners, by runner. */
   processes(): Map<string, number> {
     const records = new RunnerRecords(this.directory);
     const alive = records.ids().flatMap((id) => {
@@ -76,17 +76,17 @@ export class Yard {
     return new Map(alive);
   }
 
-  /** At this moment no request has more runners than it asked for, and nobody has one whose request does not. */
+  /** Asserts that no request has more runners than requested, and that every held runner belongs to its request. */
   async checkHeld(): Promise<void> {
     assert.deepEqual(await this.database.database.query(HELD), []);
   }
 
-  /** Whether a point was met. */
+  /** Whether a point was reached. */
   met({ process: who, port, method, when }: YardPoint): boolean {
     return readdirSync(this.#journal).includes(`died-${who}-${port}-${method}-${when}`);
   }
 
-  /** Ends every request and every runner; their processes learn it a moment later. */
+  /** Ends every request and runner; their processes end shortly after. */
   async endAll(): Promise<void> {
     await eventually(
       async () => {
@@ -103,7 +103,7 @@ export class Yard {
     );
   }
 
-  /** Ends every request and every runner by the pool's own means, and holds what is left against what must be. */
+  /** Ends every request and runner through the pool, and checks the rest. */
   async finish(): Promise<{ claims: number; runners: number }> {
     const last = this.start();
     await last.told('ready');
@@ -119,9 +119,9 @@ export class Yard {
     return this.#judge();
   }
 
-  /** Requests that a runner began. */
-  begun(): Set<string> {
-    return new Set(this.#notes().flatMap(({ event, request }) => (event === 'began' && request ? [request] : [])));
+  /** Requests that a runner started. */
+  started(): Set<string> {
+    return new Set(this.#notes().flatMap(({ event, request }) => (event === 'started' && request ? [request] : [])));
   }
 
   #notes(): Note[] {
@@ -134,19 +134,19 @@ export class Yard {
     );
   }
 
-  /** Every runner was one process, and every claim was begun once. */
+  /** Asserts that every runner was one process, and that every claim was started once. */
   #judge(): { claims: number; runners: number } {
     const notes = this.#notes();
     const pids = new Map<string, number>();
-    const begun = new Set<string>();
+    const started = new Set<string>();
     for (const { event, runner, pid, epoch } of notes) {
       assert.equal(pids.get(runner) ?? pid, pid, `the runner ${runner} was two processes`);
       pids.set(runner, pid);
-      if (event !== 'began') continue;
-      assert.ok(!begun.has(`${runner}/${epoch}`), `the claim ${epoch} of ${runner} was begun twice`);
-      begun.add(`${runner}/${epoch}`);
+      if (event !== 'started') continue;
+      assert.ok(!started.has(`${runner}/${epoch}`), `the claim ${epoch} of ${runner} was started twice`);
+      started.add(`${runner}/${epoch}`);
     }
-    return { claims: begun.size, runners: pids.size };
+    return { claims: started.size, runners: pids.size };
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-/** What an instance learns about itself, and the script that it starts with. */
+/** Instance metadata and the startup script of an instance. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ interface Metadata {
   readonly values: Map<string, string>;
   readonly url: string;
   tokens: number;
-  /** Tokens given so far are over. */
+  /** Expires the tokens issued so far. */
   expire: () => void;
 }
 
@@ -46,21 +46,21 @@ async function serveMetadata(t: TestContext): Promise<Metadata> {
   return found;
 }
 
-test('it knows its id, its address and the launch that it is of, with one token', async (t) => {
+test('an instance reads its id, its address and its batch with one token', async (t) => {
   const served = await serveMetadata(t);
   const metadata = new InstanceMetadata(served.url, () => 0);
   assert.deepEqual(await metadata.identity(), { provider_id: 'i-1', batch_id: 'batch-1', address: '10.0.0.7' });
   assert.equal(served.tokens, 1);
 });
 
-test('it may not be allowed to read its tags', async (t) => {
+test('an instance may be unable to read its tags', async (t) => {
   const served = await serveMetadata(t);
   served.values.delete(`/latest/meta-data/tags/instance/${BATCH_TAG}`);
   const { batch_id } = await new InstanceMetadata(served.url, () => 0).identity();
   assert.equal(batch_id, null);
 });
 
-test('it hears of its interruption, and of none before', async (t) => {
+test('an interruption is reported once there is a notice', async (t) => {
   const served = await serveMetadata(t);
   const metadata = new InstanceMetadata(served.url, () => 0);
   assert.equal(await metadata.interruption(), null);
@@ -68,7 +68,7 @@ test('it hears of its interruption, and of none before', async (t) => {
   assert.match((await metadata.interruption())!, /^interrupted: .*terminate/);
 });
 
-test('a token that is over is replaced, by its age or when it is refused', async (t) => {
+test('an expired token is replaced, by its age or after a refusal', async (t) => {
   const served = await serveMetadata(t);
   let now = 0;
   const metadata = new InstanceMetadata(served.url, () => now);
@@ -82,13 +82,13 @@ test('a token that is over is replaced, by its age or when it is refused', async
   assert.equal(served.tokens, 3);
 });
 
-test('where nobody answers it is no instance on EC2', async (t) => {
+test('without a metadata service, it is not an EC2 instance', async (t) => {
   const served = await serveMetadata(t);
   served.values.clear();
-  await assert.rejects(new InstanceMetadata(served.url, () => 0).identity(), /is it on EC2/);
+  await assert.rejects(new InstanceMetadata(served.url, () => 0).identity(), /run this on an EC2 instance/);
 });
 
-test('the script hands its variables on as they are, and ends the instance when the agent ends', async () => {
+test('the script exports its variables unchanged, and terminates the instance when the agent ends', async () => {
   const nasty = `it's $HOME "x" \\ \`id\` ; exit 7`;
   const script = userDataOf({ environment: { HEDDLE_A: nasty, B: '' }, command: 'printf "%s|%s" "$HEDDLE_A" "$B"' });
   const stand_in = script.replace('shutdown -h now', 'echo; echo down');

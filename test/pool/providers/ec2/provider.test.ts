@@ -1,4 +1,4 @@
-/** The real client of EC2 against a server of this machine that speaks its protocol. */
+/** The AWS SDK client of EC2 against a local server that speaks its protocol. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 
@@ -82,7 +82,7 @@ describe('runners on EC2', () => {
     await server.stop();
   });
 
-  test('several are an instant fleet over the subnets, tagged with the pool and the launch', async () => {
+  test('several runners are an instant fleet over the subnets, tagged with the pool and the launch', async () => {
     const batch = batchOf(3, { allowed_instance_types: ['m7i*', 'c7?'], usage_class: 'spot' });
     const { launched, missing } = await provider.launch(batch);
     assert.equal(missing, null);
@@ -117,7 +117,7 @@ describe('runners on EC2', () => {
     }
   });
 
-  test('one of a type that is named is RunInstances, tagged with its runner', async () => {
+  test('one runner of a configured type uses RunInstances, tagged with its runner', async () => {
     provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
     const batch = batchOf(1, { allowed_instance_types: ['m*'] });
     const { launched } = await provider.launch(batch);
@@ -132,7 +132,7 @@ describe('runners on EC2', () => {
     await provider.close();
   });
 
-  test('a class never gets a type that its operator has not named, however many are wanted', async () => {
+  test('a class never gets a type that is not configured, however many runners are requested', async () => {
     provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
     for (const count of [1, 3]) {
       await assert.rejects(provider.launch(batchOf(count, { allowed_instance_types: ['g5.*'] })), {
@@ -144,7 +144,7 @@ describe('runners on EC2', () => {
     assert.deepEqual([server.count('RunInstances'), server.count('CreateFleet'), server.alive().length], [0, 0, 0]);
   });
 
-  test('one whose type is not to be had is looked for in a fleet of all that are allowed', async () => {
+  test('if one type has no capacity, a fleet of all allowed types is used', async () => {
     provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
     server.capacity.set('c7i.large', 0);
     const { launched } = await provider.launch(batchOf(1));
@@ -156,7 +156,7 @@ describe('runners on EC2', () => {
     await provider.close();
   });
 
-  test('a call that comes again with its token launches nothing more, and answers alike', async () => {
+  test('a repeated call with the same token launches nothing more and returns the same result', async () => {
     for (const count of [1, 4]) {
       const batch = batchOf(count);
       const first = await provider.launch(batch);
@@ -165,7 +165,7 @@ describe('runners on EC2', () => {
     assert.equal(server.alive().length, 5);
   });
 
-  test('an answer that was lost is unclear, and the same call finds what was launched', async () => {
+  test('a lost answer is unclear, and the same call finds the launched instance', async () => {
     for (const types of [{}, { large: ['m7i.large'] }]) {
       const own = open({ instance_types: types });
       const batch = batchOf(1);
@@ -180,7 +180,7 @@ describe('runners on EC2', () => {
     }
   });
 
-  test('one of several types whose answer was lost is not launched twice, whatever there is room for by then', async () => {
+  test('one of several types whose answer was lost is not launched twice, even if capacity has changed', async () => {
     provider = open({ instance_types: { large: ['c7i.large', 'm7i.large'] } });
     const batch = batchOf(1);
     server.capacity.set('c7i.large', 0);
@@ -195,7 +195,7 @@ describe('runners on EC2', () => {
     assert.deepEqual([server.alive().length, server.count('RunInstances')], [1, 0]);
   });
 
-  test('settings that changed while listings lag behind: nothing is given up that may have been launched', async () => {
+  test('after settings changed, a launch that may have succeeded is not abandoned while listings are stale', async () => {
     const batch = batchOf(2);
     server.hiddenFor = 1;
     server.troubles.push({ action: 'CreateFleet', code: 'drop-answer' });
@@ -206,7 +206,7 @@ describe('runners on EC2', () => {
     await changed.close();
   });
 
-  test('settings that changed between two tries: what was launched is found by its tags', async () => {
+  test('after settings changed between two tries, the launched instances are found by their tags', async () => {
     const batch = batchOf(2);
     server.troubles.push({ action: 'CreateFleet', code: 'drop-answer' });
     await failsWith(provider.launch(batch), 'unclear');
@@ -223,14 +223,14 @@ describe('runners on EC2', () => {
     await changed.close();
   });
 
-  test('a fleet that got fewer than asked for is used', async () => {
+  test('an incomplete fleet is used', async () => {
     server.capacity.set('m7i.large', 2);
     const { launched, missing } = await provider.launch(batchOf(5));
     assert.equal(launched.length, 2);
     assert.match(missing!, /InsufficientInstanceCapacity/);
   });
 
-  test('a fleet that got none fails of capacity', async () => {
+  test('an empty fleet fails with capacity', async () => {
     server.capacity.set('m7i.large', 0);
     await failsWith(provider.launch(batchOf(2)), 'capacity');
   });
@@ -255,12 +255,12 @@ describe('runners on EC2', () => {
     });
   }
 
-  test('a connection that breaks is unclear', async () => {
+  test('a broken connection is unclear', async () => {
     server.troubles.push({ action: 'CreateFleet', code: 'hang-up' });
     await failsWith(provider.launch(batchOf(2)), 'unclear');
   });
 
-  test('a listing takes every page, and only what is of this pool and alive', async () => {
+  test('a listing includes every page, and only live instances of this pool', async () => {
     server.pageMax = 3;
     await provider.launch(batchOf(8));
     server.plant({ [POOL_TAG]: 'another' });
@@ -275,14 +275,14 @@ describe('runners on EC2', () => {
     );
   });
 
-  test('an error in the midst of a listing is an error, not a short listing', async () => {
+  test('an error within a listing is an error, not a short listing', async () => {
     server.pageMax = 2;
     await provider.launch(batchOf(5));
     server.troubles.push({ action: 'DescribeInstances', code: 'RequestLimitExceeded', status: 503 });
     await assert.rejects(all(provider), { name: 'RequestLimitExceeded' });
   });
 
-  test('what was just launched may be missing in listings for a while', async () => {
+  test('a new instance may be missing from listings for a while', async () => {
     server.hiddenFor = 2;
     await provider.launch(batchOf(1));
     assert.deepEqual(
@@ -291,7 +291,7 @@ describe('runners on EC2', () => {
     );
   });
 
-  test('ids that EC2 does not know any more keep no other from being ended, and ending twice is no error', async () => {
+  test('unknown ids do not prevent the termination of others, and terminating twice is not an error', async () => {
     const { launched } = await provider.launch(batchOf(3));
     const ids = launched.map(({ provider_id }) => provider_id);
     await provider.terminate(['i-00000000000000bad', ...ids, 'i-0000000000000bad2']);
@@ -301,17 +301,17 @@ describe('runners on EC2', () => {
     await provider.terminate([]);
   });
 
-  test('ended in the midst of its launch: the row has an instance that listings do not have', async () => {
+  test('terminated during its launch: the runner has an instance that listings do not include', async () => {
     const { launched } = await provider.launch(batchOf(1));
     server.instances.get(launched[0]!.provider_id)!.state = 'terminated';
     assert.deepEqual(await all(provider), []);
   });
 
-  test('the template is made once, changed where its parameters changed, and says what an agent needs', async () => {
-    assert.deepEqual(await provider.refresh(), ['launch template heddle-test made']);
+  test('the template is created once, updated when its parameters change, and contains the settings of an agent', async () => {
+    assert.deepEqual(await provider.refresh(), ['launch template heddle-test created']);
     assert.deepEqual(await provider.refresh(), []);
     const changed = open({ parameters: { ...PARAMETERS, image_id: 'ami-2' } });
-    assert.deepEqual(await changed.refresh(), ['launch template heddle-test changed']);
+    assert.deepEqual(await changed.refresh(), ['launch template heddle-test updated']);
     const { data } = server.templates.get('heddle-test')!.versions[0]!;
     assert.equal(Buffer.from(textAt(data!, 'UserData')!, 'base64').toString(), PARAMETERS.user_data);
     assert.deepEqual(
@@ -323,7 +323,7 @@ describe('runners on EC2', () => {
     await changed.close();
   });
 
-  test('two that make the template at once are no error', async () => {
+  test('concurrent creation of the template is not an error', async () => {
     const other = open();
     const lines = await Promise.all([provider.refresh(), other.refresh()]);
     assert.ok(lines.flat().length >= 1);
@@ -331,7 +331,7 @@ describe('runners on EC2', () => {
     await other.close();
   });
 
-  test('a template of the operator is used as it is', async () => {
+  test('an existing template is used unchanged', async () => {
     const own = open({ template: { id: 'lt-0123', version: '7' }, parameters: null });
     assert.deepEqual(await own.refresh(), []);
     await own.launch(batchOf(2));
@@ -345,7 +345,7 @@ describe('runners on EC2', () => {
     await own.close();
   });
 
-  test('a template that cannot be made fails the launch with what EC2 said, and is tried again', async () => {
+  test('a template that cannot be created fails the launch with the error of EC2, and is retried', async () => {
     server.troubles.push({ action: 'DescribeLaunchTemplateVersions', code: 'UnauthorizedOperation', status: 403 });
     await failsWith(provider.launch(batchOf(2)), 'refused');
     assert.equal((await provider.launch(batchOf(2))).launched.length, 2);

@@ -1,4 +1,4 @@
-/** What a call of the Query protocol holds: texts under names that numbers and dots nest. */
+/** A parsed call of the Query protocol: strings by names that nest with numbers and dots. */
 export interface QueryValue {
   readonly text: string | undefined;
   readonly members: ReadonlyMap<string, QueryValue>;
@@ -27,7 +27,7 @@ export function textAt(value: QueryValue, path: string): string | undefined {
   return valueAt(value, path)?.text;
 }
 
-/** The numbered members of a list, in order; empty where there is none. */
+/** Returns the numbered members of a list in order; empty if there is none. */
 export function listAt(value: QueryValue, path: string): QueryValue[] {
   const list = valueAt(value, path);
   if (list === undefined) return [];
@@ -40,7 +40,7 @@ function valueAt(value: QueryValue, path: string): QueryValue | undefined {
   return found;
 }
 
-/** An XML element; text is escaped, lists are `item`s. */
+/** An XML element; strings are escaped, lists become `item`s. */
 export type Xml = string | number | readonly Xml[] | { readonly [name: string]: Xml | undefined };
 
 export function toXml(name: string, value: Xml): string {

@@ -1,4 +1,4 @@
-/** A small EC2 on this machine: speaks the Query protocol to the real client, and can be told to misbehave. */
+/** A minimal local EC2 that speaks the Query protocol to the AWS SDK and can fail on demand. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -15,13 +15,16 @@ export interface FakeInstance {
   readonly tags: ReadonlyMap<string, string>;
   readonly launchedAt: Date;
   state: 'pending' | 'running' | 'shutting-down' | 'terminated';
-  /** Listings that do not show it yet. */
+  /** Number of listings that still omit it. */
   hiddenFor: number;
 }
 
 export interface Trouble {
   readonly action: string;
-  /** The code of an error, or `hang-up`: the connection breaks; `drop-answer`: it is done, and the connection breaks. */
+  /**
+   * An error code, or `hang-up`: the connection breaks; `drop-answer`: the call is executed, then the connection
+   * breaks.
+   */
   readonly code: string;
   readonly status?: number;
 }
@@ -45,15 +48,15 @@ export class FakeEc2 {
   readonly instances = new Map<string, FakeInstance>();
   readonly templates = new Map<string, Template>();
   readonly calls: { action: string; query: QueryValue }[] = [];
-  /** Each is met once, in order, by the next call of its action. */
+  /** Each applies once, in order, to the next call of its action. */
   readonly troubles: Trouble[] = [];
-  /** How many of a type may still be had; those that are not named may be had without end. */
+  /** Remaining capacity by type; unlimited for types that are not listed. */
   readonly capacity = new Map<string, number>();
-  /** What EC2 chooses where it is asked for processors and memory. */
+  /** Type that EC2 chooses for requirements of processors and memory. */
   chosenType = 'm7i.large';
   hiddenFor = 0;
   pageMax = 1_000;
-  readonly #tokens = new Map<string, { words: string; answer: Xml; action: string }>();
+  readonly #tokens = new Map<string, { parameters: string; answer: Xml; action: string }>();
   readonly #server: Server;
   #made = 0;
 
@@ -81,7 +84,7 @@ export class FakeEc2 {
     return this.calls.filter((call) => call.action === action).length;
   }
 
-  /** One that nobody's row knows. */
+  /** Adds an instance that belongs to no runner. */
   plant(tags: Readonly<Record<string, string>>): FakeInstance {
     return this.#make(this.chosenType, null, false, new Map(Object.entries(tags)));
   }
@@ -96,7 +99,7 @@ export class FakeEc2 {
     try {
       if (trouble?.code === 'hang-up') return void response.destroy();
       if (trouble !== undefined && trouble.code !== 'drop-answer')
-        throw new QueryError(trouble.code, `told to: ${trouble.code}`, trouble.status ?? 400);
+        throw new QueryError(trouble.code, `simulated: ${trouble.code}`, trouble.status ?? 400);
       const answer = this.#once(action, query, body);
       if (trouble?.code === 'drop-answer') return void response.destroy();
       const xml = toXml(`${action}Response`, answer).replace('>', ` xmlns="${NAMESPACE}">`);
@@ -109,23 +112,23 @@ export class FakeEc2 {
     }
   }
 
-  /** A token is answered as it was answered, and refused where the words are others. */
+  /** Repeats the answer of a known token, and refuses it if the parameters differ. */
   #once(action: string, query: QueryValue, body: string): Xml {
     const token = textAt(query, 'ClientToken');
     if (token === undefined) return this.#answer(action, query);
-    const words = body
+    const parameters = body
       .split('&')
       .filter((part) => !part.startsWith('ClientToken='))
       .sort()
       .join('&');
     const known = this.#tokens.get(token);
     if (known !== undefined) {
-      if (known.words !== words || known.action !== action)
+      if (known.parameters !== parameters || known.action !== action)
         throw new QueryError('IdempotentParameterMismatch', 'The parameters are not those of the first call.');
       return known.answer;
     }
     const answer = this.#answer(action, query);
-    this.#tokens.set(token, { words, answer, action });
+    this.#tokens.set(token, { parameters, answer, action });
     return answer;
   }
 

@@ -38,12 +38,12 @@ function batchOf(count: number, requirements: Partial<Requirements> = {}): Launc
   };
 }
 
-/** The clock of the system, moved on. */
+/** The system clock with an offset. */
 function aheadBy(ms: () => number): Clock {
   return { ...systemClock, now: () => systemClock.now() + ms() };
 }
 
-describe('the provider of processes', () => {
+describe('the process provider', () => {
   let directory = '';
   let lateMs = 0;
   let ended: { id: string; reason: string }[] = [];
@@ -105,7 +105,7 @@ describe('the provider of processes', () => {
     assert.deepEqual(ended, [], 'an end that was asked for is no news');
   });
 
-  it('starts nothing twice, whoever is asked and however often', async () => {
+  it('starts nothing twice, however often and by whichever provider it is asked', async () => {
     const [one, other] = [open(), open()];
     const batch = batchOf(2);
     const answers = await Promise.all([one.launch(batch), other.launch(batch), one.launch(batch)]);
@@ -116,15 +116,15 @@ describe('the provider of processes', () => {
     const mark = records.processOf(first!);
     await other.launch(batch);
     assert.deepEqual(records.processOf(first!), mark);
-    assert.equal(becomeRunner(records.homeOf(first!), process.pid), null, 'somebody else is this runner');
-    // Later than its end it is not started again either.
+    assert.equal(becomeRunner(records.homeOf(first!), process.pid), null, 'another process is this runner');
+    // It is not started again after its end, either.
     await one.terminate([first!]);
     await inState(other, first!, 'gone');
     await other.launch(batch);
     await inState(other, first!, 'gone');
   });
 
-  it('starts what an earlier launch had only written down', async () => {
+  it('starts a runner that an earlier launch only recorded', async () => {
     const provider = open();
     const batch = batchOf(1);
     const [id] = batch.runner_ids;
@@ -138,7 +138,7 @@ describe('the provider of processes', () => {
     await inState(provider, id!, 'running');
   });
 
-  it('keeps a process that comes after its end from being a runner', () => {
+  it('prevents a process that starts after the end of its runner from becoming the runner', () => {
     const records = new RunnerRecords(directory);
     const id = newId();
     const record = { runner_id: id, batch_id: newId(), provider: NAME, launched_at: 0, server: null };
@@ -162,30 +162,30 @@ describe('the provider of processes', () => {
     assert.equal(isAlive(mark), false);
   });
 
-  it('tells of a process that was killed, of its own and of an earlier server', async () => {
+  it('reports a killed process, of its own or an earlier server', async () => {
     const provider = open();
     const batch = batchOf(2);
     await provider.launch(batch);
     for (const id of batch.runner_ids) await inState(provider, id, 'running');
     const records = new RunnerRecords(directory);
     process.kill(records.processOf(batch.runner_ids[0]!)!.pid, 'SIGKILL');
-    await eventually(() => ended.length === 1, 'the end was told');
+    await eventually(() => ended.length === 1, 'the end is reported');
     assert.deepEqual(ended[0], { id: batch.runner_ids[0], reason: 'its process ended (signal SIGKILL)' });
-    // A mark whose number another process has by now.
+    // A mark whose PID now belongs to another process.
     const id = newId();
     records.create({ runner_id: id, batch_id: newId(), provider: NAME, launched_at: systemClock.now(), server: null });
     writeFileSync(join(records.homeOf(id), 'process.json'), JSON.stringify({ pid: process.pid, start: 'another' }));
     provider.watch();
     assert.equal(ended.at(-1)?.id, id);
     provider.watch();
-    assert.equal(ended.length, 2, 'each is told once');
+    assert.equal(ended.length, 2, 'each is reported once');
   });
 
-  it('tells why a runner could not start', async () => {
+  it('reports why a runner failed to start', async () => {
     const provider = open('crash');
     const batch = batchOf(1);
     await provider.launch(batch);
-    await eventually(() => ended.length === 1, 'the end was told');
+    await eventually(() => ended.length === 1, 'the end is reported');
     assert.equal(ended[0]!.reason, 'its process ended (exit code 7)');
     assert.match(new RunnerRecords(directory).tail(batch.runner_ids[0]!, 400), /no such module/);
     assert.deepEqual(
@@ -194,22 +194,22 @@ describe('the provider of processes', () => {
     );
   });
 
-  it('does not start over and over what cannot start', async () => {
+  it('does not start failing processes repeatedly', async () => {
     const provider = open('crash');
     for (let start = 1; start <= 3; start += 1) {
       await provider.launch(batchOf(1));
-      await eventually(() => ended.length === start, `the end of start ${start} was told`);
+      await eventually(() => ended.length === start, `the end of start ${start} is reported`);
     }
     await assert.rejects(provider.launch(batchOf(1)), (error) => {
       assert.ok(error instanceof LaunchFailure && error.fault === 'capacity');
-      assert.match(error.message, /the last 3 runners could not start: exit code 7: .*no such module/s);
+      assert.match(error.message, /the last 3 runners failed to start: exit code 7: .*no such module/s);
       return true;
     });
     lateMs = 11_000;
     await provider.launch(batchOf(1));
   });
 
-  it('kills what does not heed its end, and clears away what ended long ago', async () => {
+  it('kills processes that do not stop, and removes old directories', async () => {
     const provider = open('stubborn');
     const batch = batchOf(1);
     const [id] = batch.runner_ids;
@@ -230,7 +230,7 @@ describe('the provider of processes', () => {
     assert.deepEqual(await listed(provider), []);
   });
 
-  it('refuses what no process of this machine is', async () => {
+  it('refuses requirements that a local process does not meet', async () => {
     const provider = open();
     const refused = (requirements: Partial<Requirements>, pattern: RegExp): Promise<void> =>
       assert.rejects(
@@ -243,14 +243,14 @@ describe('the provider of processes', () => {
     await provider.launch(batchOf(1, { allowed_instance_types: ['local.*'], usage_class: 'spot' }));
   });
 
-  it('leaves alone what another name of its directory launched', async () => {
+  it('ignores runners that another name of its directory launched', async () => {
     const id = newId();
     const record = { runner_id: id, batch_id: newId(), provider: 'process@test/2', launched_at: 0, server: null };
     new RunnerRecords(directory).create(record);
     assert.deepEqual(await listed(open()), []);
   });
 
-  it('says that nothing can be started, and that nothing is known where its directory cannot be read', async () => {
+  it('reports that nothing can be started, and that the state is unknown, if its directory cannot be read', async () => {
     const provider = open('plain', '/no/such/program');
     const batch = batchOf(1);
     await provider.launch(batch).catch((error: unknown) => {
@@ -264,13 +264,15 @@ describe('the provider of processes', () => {
     await assert.rejects(
       provider.launch(batchOf(1)),
       (error) =>
-        error instanceof LaunchFailure && error.fault === 'capacity' && /could not be started/.test(error.message),
+        error instanceof LaunchFailure &&
+        error.fault === 'capacity' &&
+        /could not start the process/.test(error.message),
     );
     rmSync(directory);
     mkdirSync(directory);
   });
 
-  it('keeps the output of a runner bounded', () => {
+  it('limits the output of a runner', () => {
     const path = join(directory, 'output.log');
     writeFileSync(path, 'x'.repeat(1_000));
     boundLog(path, 1_000);
@@ -282,11 +284,11 @@ describe('the provider of processes', () => {
   });
 });
 
-describe('the home of runners', () => {
+describe('the directory of runners', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'heddle-home-'));
   after(() => rmSync(dataDir, { recursive: true }));
 
-  it('has a name of its own for each machine and data directory', () => {
+  it('has a unique name per machine and data directory', () => {
     const names = [
       runnersHome(dataDir, 'one').name,
       runnersHome(dataDir, 'two').name,

@@ -1,4 +1,4 @@
-/** Stands for `heddle worker --runner`: `node stand-in.ts MODE … --runner ID --runner-home DIRECTORY`. */
+/** A substitute for `heddle worker --runner`: `node stand-in.ts MODE … --runner ID --runner-home DIRECTORY`. */
 import { becomeRunner } from '../../../../src/pool/providers/process/records.ts';
 
 const mode = process.argv[2];
