@@ -9,7 +9,7 @@ export function totalOf(parts: readonly TaskMetrics[]): TaskMetrics {
   return total;
 }
 
-/** How far a run is. `first`: of each thread the object that it has for longest. */
+/** Computes the progress of a run. `first`: the oldest object of each thread. */
 export function progressOf(
   metrics: TaskMetrics,
   { findings, problems }: ResultTelling,
@@ -29,7 +29,7 @@ export function progressOf(
   };
 }
 
-/** What a run came to. `abortReason`: null where it came to its end. */
+/** Builds the summary of a run. `abortReason`: null if it completed. */
 export function summaryOf(
   abortReason: string | null,
   { findings, problems, gaps }: ResultTelling,

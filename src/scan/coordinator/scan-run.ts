@@ -26,11 +26,11 @@ import { Workers } from './workers.ts';
 
 const PROGRESS_MS = 250;
 
-/** Rules that may each use up their time on one chunk before the thread is taken for hung. */
+/** Rules that may each exhaust their time on one chunk before the thread counts as hung. */
 const SLOW_RULES = 10;
 const HANG_SLACK_MS = 5000;
 
-/** One scan, from its sources to its summary: the coordinator's side. */
+/** Coordinates one scan from its sources to its summary. */
 export class ScanRun {
   readonly #options: ScanOptions;
   readonly #rules: CompiledRules;
@@ -91,7 +91,7 @@ export class ScanRun {
     });
   }
 
-  /** Runs to the end. Rejects where the scan cannot be done at all: rules that do not compile, an observer that threw. */
+  /** Runs the scan. Rejects if it cannot be done at all: rules that do not compile, an observer that threw. */
   async run(startedAt: number): Promise<ScanSummary> {
     const { clock, signal } = this.#environment;
     const onAbort = (): void => this.abort('it was stopped');
@@ -112,7 +112,7 @@ export class ScanRun {
     return this.#summary(clock.monotonic() - startedAt);
   }
 
-  /** Tells the observer what an interrupted run has found before the place where this one goes on. */
+  /** Replays the findings of an interrupted run before its resume point to the observer. */
   async replay(parts: Iterable<{ findings: readonly Finding[]; problems: readonly Problem[] }>): Promise<void> {
     for (const { findings, problems } of parts) {
       for (const finding of findings) await this.#telling.finding(finding);
@@ -120,7 +120,7 @@ export class ScanRun {
     }
   }
 
-  /** Ends the run: everything under way is dropped. The first reason counts. */
+  /** Aborts the run and drops all work in progress. The first reason counts. */
   abort(reason: string): void {
     if (this.#abortReason !== null) return;
     this.#abortReason = reason;
@@ -135,7 +135,7 @@ export class ScanRun {
     this.abort('it failed');
   }
 
-  /** One round of what the coordinator does: lists as long as there is room, and hands out what was found. */
+  /** Runs one round of the coordinator: lists while capacity is left, and hands out what was found. */
   #pump(): void {
     if (this.#isPumping) return;
     this.#isPumping = true;
@@ -152,7 +152,7 @@ export class ScanRun {
     this.#isPumping = false;
   }
 
-  /** Where too much waits for the oldest object, that one comes first, and nothing else is begun. */
+  /** If too many results wait for the oldest object, handles it first and begins nothing else. */
   #handOut(): void {
     const { isFull, next } = this.#results;
     Atomics.store(this.#control, CONTROL.BEGIN_BELOW, isFull ? next + 1 : 0);
@@ -228,7 +228,7 @@ export class ScanRun {
       this.#fail(new Error(`scan: a worker thread could not start: ${why}`));
       return;
     }
-    this.#log.warn({ slot: worker.slot, why, hung }, 'a worker thread of the scan ended early and is replaced');
+    this.#log.warn({ slot: worker.slot, why, hung }, 'scan worker thread exited early; replacing it');
     const { named, again } = nameLosses([...worker.outstanding.values()], current, why, hung);
     worker.outstanding.clear();
     for (const { object, problem } of named) this.#giveUp(object, problem);
@@ -241,7 +241,7 @@ export class ScanRun {
     this.#pump();
   }
 
-  /** The object ends here, with what was found until now. */
+  /** Ends the object with the findings so far. */
   #giveUp(object: NumberedObject, problem: Problem): void {
     this.#settle(object.index, object.path, [problem]);
   }
@@ -274,7 +274,7 @@ export class ScanRun {
     });
   }
 
-  /** Takes over what an interrupted run knew of an object already. */
+  /** Adopts the results that an interrupted run recorded for an object. */
   #isKnown(object: NumberedObject): boolean {
     const known = this.#journal?.known(object.index, object.path) ?? null;
     if (known === null) return false;
