@@ -4,7 +4,7 @@ import { FieldReader, type TomlTable, ruleError } from './fields.ts';
 import { lowerCaseBytes } from './lower-case.ts';
 import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';
 
-/** One file of rules, as it stands. */
+/** One rule file as written. */
 export interface RuleFile {
   name: string;
   rules: Rule[];
@@ -15,7 +15,7 @@ export interface RuleFile {
   warnings: string[];
 }
 
-/** Reads one file in the TOML format. Throws HeddleError that names file, rule and field. */
+/** Reads one file in the TOML format. Throws HeddleError with file, rule and field. */
 export function parseRules(text: RuleText): RuleFile {
   const reader = new FieldReader(parseToml(text), text.name);
   const warnings: string[] = [];
@@ -95,7 +95,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   return rule;
 }
 
-/** `[[allowlists]]`, or the older `[allowlist]`; not both. */
+/** Reads `[[allowlists]]` or the older `[allowlist]`; not both. */
 function oldAndNew(reader: FieldReader, where: string): TomlTable[] {
   const old = reader.table('allowlist');
   const lists = reader.tables('allowlists');
@@ -155,7 +155,7 @@ function isTarget(text: string): text is RegexTarget {
 function refuseDoubles(file: RuleFile): void {
   const seen = new Set<string>();
   for (const { id } of file.rules) {
-    if (seen.has(id)) throw ruleError(`${file.name}: rule ${id}`, 'there are two rules of this id; rename one of them');
+    if (seen.has(id)) throw ruleError(`${file.name}: rule ${id}`, 'two rules have this id; rename one of them');
     seen.add(id);
   }
 }
