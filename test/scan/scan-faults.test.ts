@@ -61,7 +61,7 @@ test('a state file is of one scan at a time; what a killed one left behind is ta
   const statePath = join(folder, 'state');
   const lock = `${statePath}.lock`;
   const first = new StateFile(statePath);
-  await assert.rejects(scan(optionsFor(tree), { statePath }), /another scan \(process \d+\) writes to the state file/);
+  await assert.rejects(scan(optionsFor(tree), { statePath }), /another scan \(process \d+\) is using the state file/);
   first.close();
   assert.equal(existsSync(lock), false);
 

@@ -118,7 +118,7 @@ test('a file that is no state file is left alone', async (t) => {
   const folder = temporaryFolder(t);
   const statePath = join(folder, 'notes.txt');
   writeFileSync(statePath, 'my notes\n');
-  await assert.rejects(scan(optionsFor(folder), { statePath }), /not the state of a scan/);
+  await assert.rejects(scan(optionsFor(folder), { statePath }), /not a scan state file/);
   assert.equal(readFileSync(statePath, 'utf8'), 'my notes\n');
   assert.ok(existsSync(statePath));
 });

@@ -62,14 +62,14 @@ test('what is no baseline says what is wrong with it, and where', () => {
   const faults: [string, RegExp][] = [
     ['', /b\.json is empty; write a baseline with --write-baseline/],
     ['{', /b\.json is not valid JSON/],
-    ['{}', /b\.json is no baseline/],
-    ['"x"', /b\.json is no baseline/],
+    ['{}', /b\.json is not a baseline/],
+    ['"x"', /b\.json is not a baseline/],
     ['{"heddle_baseline":2,"findings":[]}', /version 2, and this Heddle reads version 1/],
     ['{"heddle_baseline":1,"findings":{}}', /findings: must be an array/],
     ['{"heddle_baseline":1,"findings":[{"fingerprint":"x"}]}', /findings\[0\]\.fingerprint: must be 32/],
     [`{"heddle_baseline":1,"findings":[{"fingerprint":"${OTHER}","count":0}]}`, /findings\[0\]\.count: must be/],
-    ['[{"RuleID":"a"}]', /\[0\]: has no RuleID and File/],
-    ['[3]', /\[0\]: must be a finding of gitleaks/],
+    ['[{"RuleID":"a"}]', /\[0\]: has no RuleID or no File/],
+    ['[3]', /\[0\]: must be a gitleaks finding/],
     ['{"type":"finding"\nx', /line 1 is not valid JSON/],
   ];
   for (const [text, message] of faults) {

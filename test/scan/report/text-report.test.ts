@@ -55,8 +55,8 @@ test('problems are told by reason with what helps, a few by name, the others cou
   assert.match(written.text, /4\.zip: it needs a password/);
   assert.doesNotMatch(written.text, /5\.zip/);
   assert.match(written.text, /and 2 more/);
-  assert.match(written.text, /a\.zip!b: it is large \(a part of it was scanned\)/);
-  assert.match(written.text, /note: no files of data .*: 1/);
+  assert.match(written.text, /a\.zip!b: it is large \(partly scanned\)/);
+  assert.match(written.text, /note: not regular files .*: 1/);
 });
 
 test('why a scan did not come to its end is told once', () => {
@@ -67,8 +67,8 @@ test('why a scan did not come to its end is told once', () => {
     return written.text;
   };
   assert.equal(told('shop: no such repository').match(/no such repository/g)?.length, 1);
-  assert.match(told('shop: no such repository'), /✖ the scan did not come to its end$/m);
-  assert.match(told('it was stopped'), /✖ the scan did not come to its end: it was stopped$/m);
+  assert.match(told('shop: no such repository'), /✖ the scan was aborted$/m);
+  assert.match(told('it was stopped'), /✖ the scan was aborted: it was stopped$/m);
 });
 
 test('a baseline is told in numbers, and what is gone is doubted where not all was looked at', () => {
@@ -78,9 +78,9 @@ test('a baseline is told in numbers, and what is gone is doubted where not all w
     return written.text;
   };
   assert.match(told('complete'), /✔ no new secrets in/);
-  assert.match(told('complete'), /baseline: 3 findings known, 2 findings of it gone$/m);
-  assert.match(told('incomplete'), /gone or not looked at/);
-  assert.match(told('complete'), /exempt by fingerprint: 1 finding/);
+  assert.match(told('complete'), /baseline: 3 findings known, 2 findings no longer found$/m);
+  assert.match(told('incomplete'), /no longer found or not scanned/);
+  assert.match(told('complete'), /ignored by fingerprint: 1 finding/);
 });
 
 test('without its summary a clean scan says nothing', () => {

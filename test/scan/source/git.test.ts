@@ -291,9 +291,9 @@ describe('git source', () => {
   it('explains what keeps git from reading', async () => {
     const plain = join(root, 'plain');
     mkdirSync(plain);
-    await assert.rejects(named(plain), /is no git repository; name one/);
+    await assert.rejects(named(plain), /is not a git repository; name one/);
     await assert.rejects(named(join(root, 'missing')), /cannot be read/);
-    await assert.rejects(async () => openOpener({ type: 'git', repository: plain }), /is no git repository/);
+    await assert.rejects(async () => openOpener({ type: 'git', repository: plain }), /is not a git repository/);
     const path = process.env['PATH'];
     process.env['PATH'] = plain;
     try {

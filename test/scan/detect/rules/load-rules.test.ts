@@ -71,8 +71,8 @@ test('fields are read in any case; unknown ones are named', () => {
   const set = load(`${RULE}verify = true\n[extra]\nx = 1\n`.replace('secretGroup', 'secretgroup'));
   assert.equal(set.rules[0]?.secret_group, 1);
   assert.deepEqual(set.warnings, [
-    'rules-1.toml: rule one: the field verify is not known and has no effect',
-    'rules-1.toml: the field extra is not known and has no effect',
+    'rules-1.toml: rule one: unknown field verify ignored',
+    'rules-1.toml: unknown field extra ignored',
   ]);
 });
 
@@ -141,7 +141,7 @@ const REFUSED: readonly [string, RegExp][] = [
   ['[[rules]]\nregex = "x"', /rule 1: it has no id; write id/],
   ['[[rules]]\nid = "a"', /rule a: it has neither regex nor path/],
   ['[[rules]]\nid = "a"\nregex = 3', /rule a: regex must be a text; write regex = /],
-  ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = "x"', /rule a: keywords must be a list of texts/],
+  ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = "x"', /rule a: keywords must be a list of strings/],
   ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = [""]', /rule a: one of its keywords is empty/],
   ['[[rules]]\nid = "a"\nregex = "x"\nentropy = "high"', /rule a: entropy must be a number/],
   ['[[rules]]\nid = "a"\nregex = "x"\nsecretGroup = 1.5', /rule a: secretGroup must be a whole number/],
@@ -150,7 +150,7 @@ const REFUSED: readonly [string, RegExp][] = [
   [`${RULE}[[rules.allowlists]]\nregexTarget = "file"\npaths = ["x"]`, /regexTarget must be/],
   [`${RULE}[[rules.allowlists]]\ndescription = "none"`, /it is empty/],
   [`${RULE}[rules.allowlist]\npaths = ["x"]\n[[rules.allowlists]]\npaths = ["x"]`, /both \[allowlist\] and/],
-  [`${RULE}[[rules.required]]\nid = "nope"`, /rule one: it requires nope, which is no rule/],
+  [`${RULE}[[rules.required]]\nid = "nope"`, /rule one: it requires nope, which is not a rule/],
   [`${RULE}[[allowlists]]\ntargetRules = ["nope"]\npaths = ["x"]`, /targetRules of an allow list names nope/],
   [`[extend]\nuseDefault = true\npath = "x"\n${RULE}`, /both useDefault and path/],
 ];
@@ -174,7 +174,7 @@ test('a pattern that cannot be used is refused with rule, field, reason and plac
   assert.throws(() => compile(`[[rules]]\nid = "a"\nregex = "x"\npath = "["`), /rule a: path: a class is not closed/);
   assert.throws(
     () => compile(`${RULE}[[rules.allowlists]]\nregexes = ["(a)\\\\1"]`),
-    /rule one: regexes of an allow list: a reference back/,
+    /rule one: regexes of an allow list: a backreference/,
   );
   assert.throws(
     () => compile(RULE.replace('secretGroup = 1', 'secretGroup = 2')),
