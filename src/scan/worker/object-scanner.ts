@@ -104,7 +104,7 @@ export class ObjectScanner {
     }
     const { findingsLeftOut } = reading.root;
     if (reading.inside === null && findingsLeftOut > 0) {
-      const message = `its archives have more undecided findings than are kept; ` + `${findingsLeftOut} were dropped`;
+      const message = `its archives have more undecided findings than are kept; ${findingsLeftOut} were dropped`;
       report({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
     if (atClose !== undefined) report(atClose);
