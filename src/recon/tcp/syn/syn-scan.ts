@@ -11,39 +11,39 @@ import { TryTimeouts } from './try-timeouts.ts';
 import { unreachableReason } from './unreachable.ts';
 import type { Answer, SendFaults, Wire } from './wire.ts';
 
-/** How long the loop runs before the rest of the process has its turn. */
+/** How long the loop runs before it yields to the rest of the process. */
 const TURN_MS = 4;
-/** How long it sleeps where there is nothing to send and nothing came. */
+/** How long it sleeps while there is nothing to send or receive. */
 const IDLE_MS = 1;
 const BATCH = 4096;
 const REFUSALS_MAX = 64;
 const OBSERVE_EVERY_MS = 50;
 
-/** Slots: what a second's worth of packets needs, within these. */
+/** Number of slots: the packets of one second, within these limits. */
 export const SLOTS_MIN = 4096;
 export const SLOTS_MAX = 262_144;
 
 /** What a scan needs of the sockets of one family. */
 export type SynWire = Pick<Wire, 'full' | 'queued' | 'put' | 'flush' | 'receive' | 'close'>;
 
-/** Tries beyond that cannot be told apart by their source port. */
+/** Maximum attempts that the source port can distinguish. */
 const TRIES_MAX = 16;
 
 export interface SynScanParts {
   options: TcpOptions;
   environment: ProbeEnvironment;
-  /** Ends the scan, for whatever reason. */
+  /** Ends the scan for any reason. */
   signal: AbortSignal;
   report: PortReport;
-  /** The sockets of a family; throws where they cannot be had. Closed by the scan. */
+  /** Opens the sockets of a family; throws if they are unavailable. The scan closes them. */
   openWire: (family: 4 | 6) => SynWire;
 }
 
 /**
- * Probes that are nothing but a SYN packet. Each endpoint has a slot until it is settled; there are as many slots as
- * packets within a timeout at the pace's rate (4,096 to 262,144), which is the bound of memory beside two batches of
- * 4,096 endpoints that were read ahead. What has not answered in the time that its network takes is sent again, `retries`
- * times; the last try is waited for the whole timeout.
+ * Probes with single SYN packets. Each endpoint has a slot until it is settled; there are as many slots as packets
+ * within a timeout at the pace's rate (4,096 to 262,144), which bounds memory together with two batches of 4,096
+ * endpoints read ahead. A probe without an answer within its network's timeout is sent again, `retries` times; the
+ * last attempt waits the whole timeout.
  */
 export class SynScan {
   readonly #options: TcpOptions;
@@ -88,7 +88,7 @@ export class SynScan {
     this.#now = environment.clock.monotonic();
   }
 
-  /** Resolves when every endpoint is settled, or when the signal has aborted; no socket is open then. */
+  /** Resolves when every endpoint is settled or the signal aborts; no socket is open then. */
   async run(): Promise<void> {
     const { clock } = this.#environment;
     const abandon = (): void => this.#banners.abandon();
@@ -117,13 +117,13 @@ export class SynScan {
     return this.#slots.used === 0 && this.#feed.ended && this.#banners.idle;
   }
 
-  /** Sends a batch and reads what came; returns whether there was anything to do. */
+  /** Sends a batch and reads what arrived; returns whether there was anything to do. */
   #pass(): boolean {
     this.#now = this.#environment.clock.monotonic();
     const sent = this.#send();
     this.#now = this.#environment.clock.monotonic();
     const drained = this.#receive();
-    // Nothing is given up while its answer may wait to be read.
+    // Nothing expires while its answer may be unread.
     if (drained) this.#expire();
     if (this.#options.banner) this.#banners.advance(this.#now);
     if (this.#now >= this.#observeAt) this.#observe();
@@ -163,7 +163,7 @@ export class SynScan {
     return sent;
   }
 
-  /** Adds the packet of a slot to the batch of its family; false where the pace refused it. */
+  /** Adds the packet of a slot to the batch of its family; returns false if the pace refused it. */
   #put(slot: number): boolean {
     const endpoint = this.#slots.endpoints[slot]!;
     if (this.#environment.pace.take(endpoint.ip) > 0) {
@@ -192,7 +192,7 @@ export class SynScan {
     return (this.#wires[family] ??= this.#openWire(family));
   }
 
-  /** The keyed hash of the target, with the slot's number laid over its lowest bits. */
+  /** Returns the keyed hash of the target, combined with the slot's number in its lowest bits. */
   #sequence(slot: number, words: Uint32Array, at: number, port: number): number {
     return (this.#key.hash(words[at]!, words[at + 1]!, words[at + 2]!, words[at + 3]!, port) ^ slot) >>> 0;
   }
@@ -212,7 +212,7 @@ export class SynScan {
     const { words, port, sequence } = answer;
     const hash = this.#key.hash(words[0]!, words[1]!, words[2]!, words[3]!, port);
     const slot = (hash ^ sequence) >>> 0;
-    // Anything but a slot's number there is a forgery; a slot that holds something else had its answer already.
+    // Anything but a slot's number is a forgery; a slot with another endpoint was already answered.
     if (slot > this.#slotMask || !this.#slots.holds(slot, words[0]!, words[1]!, words[2]!, words[3]!, port)) return;
     if (answer.attempt >= this.#slots.tries[slot]!) return;
     const rtt_ms = Math.max(0, this.#now - this.#slots.sentAt(slot, answer.attempt));
@@ -245,7 +245,7 @@ export class SynScan {
       this.#expireUntil(WAITING + index, this.#now - classesMs[index]!);
   }
 
-  /** In each list those that were sent first stand first. */
+  /** In each list, slots are in order of sending. */
   #expireUntil(place: number, sentUntil: number): void {
     const slots = this.#slots;
     for (let slot = slots.first(place); slot >= 0; slot = slots.first(place)) {
@@ -261,7 +261,7 @@ export class SynScan {
     this.#slots.free(slot);
   }
 
-  /** The system did not take it: that was no try. */
+  /** The system did not accept the packet: this was no attempt. */
   #sendAgain(slot: number): void {
     this.#slots.tries[slot]! -= 1;
     this.#slots.append(slot, READY);
@@ -271,13 +271,13 @@ export class SynScan {
     const held = errno === EPERM || errno === EACCES;
     const reason = held ? 'not-permitted' : 'net-unreachable';
     const notice = held
-      ? 'a packet filter of this machine keeps back packets to some targets'
+      ? 'a packet filter on this machine blocks packets to some targets'
       : `some packets could not be sent (errno ${errno})`;
     this.#report.notice(reason, notice);
     this.#settle(slot, { state: 'filtered', reason, rtt_ms: null });
   }
 
-  /** Each port that answered tells how many packets it took: that is loss, and silence need not be. */
+  /** Only ports that answered reveal loss, by the packets they needed; silence need not be loss. */
   #observe(): void {
     this.#observeAt = this.#now + OBSERVE_EVERY_MS;
     if (this.#answeredByAlive === 0) return;
@@ -287,7 +287,7 @@ export class SynScan {
   }
 }
 
-/** A power of two, so that a slot's number is the lowest bits of a word. */
+/** Returns a power of two, so that a slot's number is the lowest bits of a word. */
 function slotsFor(rate: number, timeoutMs: number, endpoints: number): number {
   const needed = Math.min(Math.max(SLOTS_MIN, (rate * timeoutMs * 1.25) / 1000), SLOTS_MAX, Math.max(1, endpoints));
   return 2 ** Math.ceil(Math.log2(needed));
