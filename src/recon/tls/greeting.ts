@@ -11,14 +11,14 @@ import type { ServerHello } from './server-hello.ts';
 import { StartTlsTalk } from './starttls.ts';
 import type { StartTlsProtocol } from './starttls.ts';
 
-/** What came of one offer: what was learned, and why it is not more. */
+/** The result of one offer: what was learned, and the fault that limited it. */
 export interface Greeting {
   readonly server_hello: ServerHello | null;
   readonly chain: SentChain | null;
-  /** Undefined where it was not seen. */
+  /** Undefined if it was not observed. */
   readonly alpn: string | null | undefined;
   readonly fault: TlsFault | null;
-  /** From the ClientHello to the first bytes of its answer; null without one. */
+  /** From the ClientHello to the first bytes of the answer; null without one. */
   readonly rtt_ms: number | null;
 }
 
@@ -30,8 +30,7 @@ export interface GreetingOptions extends Line {
 }
 
 /**
- * Connects, says one ClientHello (a second one where the server asks for it), reads the answer as far as the goal needs
- * it, and hangs up.
+ * Connects, sends one ClientHello (a second one if requested), reads the answer as far as needed, and closes.
  *
  * @throws the signal's reason
  */

@@ -31,10 +31,11 @@ const VERSIONS: Readonly<Record<string, TlsVersion>> = {
 };
 
 /**
- * A handshake by Node.js itself, to its end: for the servers whose offers a probe cannot compute, which OpenSSL can. The
- * certificates are those that it could put into order, which may be less than was sent. Null where it fails, too.
+ * Completes a handshake with Node.js, for servers whose key exchange OpenSSL supports but a probe does not. The
+ * certificates are those that OpenSSL could order, which may be fewer than were sent. Resolves with null if it fails
+ * too.
  *
- * @returns what this machine lacked for it as `shortage`
+ * @returns `shortage` if this machine lacked something for it
  * @throws the signal's reason
  */
 export function wholeHandshake(
@@ -45,7 +46,7 @@ export function wholeHandshake(
   const secure = connectTls({
     socket,
     rejectUnauthorized: false,
-    // Weak keys and old versions are what is looked for.
+    // Weak keys and old versions are the point of the scan.
     ciphers: 'ALL:COMPLEMENTOFALL:@SECLEVEL=0',
     minVersion: 'TLSv1',
     requestOCSP: true,
@@ -82,7 +83,7 @@ function settle(
     signal.addEventListener('abort', onAbort, { once: true });
     secure.on('OCSPResponse', (answer: Buffer | null) => (isStapled = answer !== null && answer.length > 0));
     secure.on('secureConnect', () => finish(resultOf(secure, isStapled)));
-    // Told of the inner one first, whose errors have their code.
+    // Listens on the inner socket first, whose errors have their code.
     socket.on('error', ({ code }: NodeJS.ErrnoException) => {
       const shortage = shortageOf(code);
       finish(shortage === null ? null : { shortage });
