@@ -145,7 +145,7 @@ describe('a scan of names as a workflow', () => {
     );
     const merged = mixed.of('DnsScanAggregator')!;
     assert.deepEqual([merged['complete'], merged['new']], [false, 1]);
-    assert.match((merged['incomplete'] as string[])[0]!, /^other\.test: no line of the scope covers/);
+    assert.match((merged['incomplete'] as string[])[0]!, /^other\.test: no entry of the scope covers/);
     assert.ok(server.queries.every(({ name }) => !name.includes('other.test')));
   });
 
@@ -171,7 +171,7 @@ describe('a scan of names as a workflow', () => {
     const [left] = scan['left_out'] as JsonObject[];
     assert.deepEqual(left, {
       target: 'silent.example.test',
-      reason: 'no name server had an answer for silent.example.test',
+      reason: 'no resolver answered for silent.example.test',
     });
   });
 });

@@ -180,7 +180,7 @@ describe("the operator's rate", () => {
     const operator = new ReconPolicy({ scope: ['192.0.2.53'], rate: 1, clock: systemClock });
     const asking = (...resolvers: string[]) => operator.scopeOf({ scope: ['198.51.100.0/24'], resolvers });
     assert.doesNotThrow(() => asking('192.0.2.53:5353', '127.0.0.1', '[::1]:53', '10.0.0.53', ...getServers()));
-    const widened = { name: 'HeddleError', message: /resolvers: 198\.51\.100\.53 is .*; only a line/ };
+    const widened = { name: 'HeddleError', message: /resolvers: 198\.51\.100\.53 is .*; only an entry/ };
     assert.throws(() => asking('198.51.100.53'), widened);
     assert.throws(() => asking('[::ffff:169.254.169.254]:53'), /resolvers: /);
   });

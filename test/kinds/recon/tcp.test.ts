@@ -126,7 +126,7 @@ describe('a scan of ports as a workflow', () => {
     const narrowed = await runWorkflow(bench, generator({ ...input, scope: ['127.20.2.1'] }));
     const merged = narrowed.of('TcpSynAggregator')!;
     assert.deepEqual([merged['complete'], merged['known'], merged['gone']], [false, 2, 0]);
-    assert.match((merged['incomplete'] as string[])[0]!, /^127\.20\.2\.2: no line of the scope covers/);
+    assert.match((merged['incomplete'] as string[])[0]!, /^127\.20\.2\.2: no entry of the scope covers/);
     const mixed = (await runWorkflow(bench, generator({ ...input, targets: ['127.20.2.1', '192.0.2.7'] }))).of(
       'TcpSynAggregator',
     )!;

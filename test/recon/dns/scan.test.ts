@@ -209,7 +209,7 @@ test('names are checked against the scope and for what they are; refusals are to
   const { records, notices } = await scan({ names, scope, resolvers: [server.address], types: ['A', 'PTR'] });
   assert.deepEqual(records.map(({ host }) => host).sort(), ['10.0.0.1', 'ok.test', 'xn--bcher-kva.test']);
   assert.equal(notices.length, 6);
-  assert.match(notices[0]!, /"www\.example\.com" is not asked for: example\.com is not listed/);
+  assert.match(notices[0]!, /"www\.example\.com" not queried: example\.com is not listed/);
   assert.match(notices[1]!, /' ' cannot be in a name/);
   assert.equal(server.queries.length, 3);
 });
@@ -221,7 +221,7 @@ test('a long list of refusals is told as a number', async (t) => {
   const { records, notices } = await scan({ names: numbered(5000), scope, resolvers: [server.address] });
   assert.equal(records.length, 0);
   assert.equal(notices.length, 21);
-  assert.equal(notices.at(-1), '5000 names in all were not asked for');
+  assert.equal(notices.at(-1), '5000 names in total were not queried');
 });
 
 test('the pace is kept, and told what comes back', async (t) => {

@@ -197,8 +197,8 @@ describe('names', () => {
     ]);
     const lines = ascending(told);
     assert.equal(lines.length, 6);
-    assert.match(lines[0]!, /^refused 8\.8\.8\.8: no line of the scope covers 8\.8\.8\.8/);
-    assert.match(lines[1]!, /^refused other\.test: no line of the scope covers other\.test/);
+    assert.match(lines[0]!, /^refused 8\.8\.8\.8: no entry of the scope covers 8\.8\.8\.8/);
+    assert.match(lines[1]!, /^refused other\.test: no entry of the scope covers other\.test/);
     assert.match(lines[2]!, /^refused special\.example: special\.example resolves to 169\.254\.169\.254: .* metadata/);
     assert.deepEqual(lines.slice(3), [
       'unresolved excluded.example: all of its addresses are excluded',

@@ -36,20 +36,20 @@ test('ports, ranges, lists and what is left out of them', () => {
   assert.deepEqual(parsePorts('all,!top-1000,!1-65000').slice(0, 2), [65_001, 65_002]);
 });
 
-test('what is no port is refused with what it was and what is meant', () => {
+test('what is not a port is refused with what it was and what is meant', () => {
   for (const [text, fault] of [
-    ['80,0', /ports: "0" is no port from 1 to 65535/],
-    ['65536', /"65536" is no port/],
+    ['80,0', /ports: "0" is not a port from 1 to 65535/],
+    ['65536', /"65536" is not a port/],
     ['90-80', /"90-80" ends before it begins/],
-    ['080', /"080" is no port/],
-    ['0x50', /"0x50" is no port/],
-    ['1-2-3', /"1-2-3" is no port/],
-    ['http', /"http" is no port/],
-    ['top-1001', /"top-1001" is no list that there is: top-1 to top-1000/],
-    ['top-0', /is no list/],
-    ['', /none are named; name some/],
-    ['!443', /none are named; name what they are left out of: all,!443/],
-    ['80,!80', /all that are named are left out again/],
+    ['080', /"080" is not a port/],
+    ['0x50', /"0x50" is not a port/],
+    ['1-2-3', /"1-2-3" is not a port/],
+    ['http', /"http" is not a port/],
+    ['top-1001', /"top-1001" is not a known list; use top-1 to top-1000/],
+    ['top-0', /is not a known list/],
+    ['', /the list is empty; name some/],
+    ['!443', /the list is empty; name what to exclude them from: all,!443/],
+    ['80,!80', /every named port is excluded/],
   ] as const) {
     assert.throws(() => parsePorts(text), fault, text);
   }

@@ -72,24 +72,18 @@ describe('reasons', () => {
   };
 
   test('say what it is, and which line would allow it; that line does', () => {
-    assert.equal(
-      reason('8.8.8.8'),
-      'no line of the scope covers 8.8.8.8; a line that says 8.8.8.8, or names a network that it is in, allows it',
-    );
+    assert.equal(reason('8.8.8.8'), 'no entry of the scope covers 8.8.8.8; add it, or a network that contains it');
     assert.equal(
       reason('169.254.169.254', '0.0.0.0/0'),
-      '169.254.169.254 is a metadata service of clouds; only a line that names it by address allows it: 169.254.169.254',
+      '169.254.169.254 is a metadata service of clouds; only an entry that names it by address allows it: 169.254.169.254',
     );
     assert.match(
       reason('2002:a00:1::1'),
       /tunnelled IPv4 address \(6to4\) and leads to 10\.0\.0\.1; aim at 10\.0\.0\.1 itself/,
     );
-    assert.match(
-      reason('::ffff:8.8.8.8'),
-      /or add a line that says ::ffff:808:808, beside one that allows 8\.8\.8\.8$/,
-    );
+    assert.match(reason('::ffff:8.8.8.8'), /or add an entry ::ffff:808:808, and one that allows 8\.8\.8\.8$/);
     const verdict = createScope([]).checkName('www.example.com');
-    assert.match(verdict.allowed ? '' : verdict.reason, /a line that says www\.example\.com allows it/);
+    assert.match(verdict.allowed ? '' : verdict.reason, /covers www\.example\.com; add it/);
   });
 
   test('every refused address is allowed by the lines that its refusal names', () => {
@@ -188,8 +182,8 @@ describe('a scope within a scope', () => {
 
 test('lines of a scope that say too much, or nothing, are refused with their place', () => {
   for (const [entry, fault] of [
-    ['10.0.0.5/24', /scope\[0\]: "10\.0\.0\.5\/24" is an address within a network/],
-    ['8.8.8.8:53', /names a port, and a scope is of hosts/],
+    ['10.0.0.5/24', /scope\[0\]: "10\.0\.0\.5\/24" has host bits set/],
+    ['8.8.8.8:53', /names a port, but a scope contains hosts/],
     ['*', /cannot be a part/],
     ['0x08080808', /reads like an IPv4 address/],
   ] as const) {

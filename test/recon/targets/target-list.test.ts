@@ -48,22 +48,22 @@ test('every notation', () => {
 
 test('faults name place, text and remedy; several come in one error', () => {
   for (const [text, fault] of [
-    ['10.0.0.300', /targets\[0\]: "10\.0\.0\.300" is no IPv4 address: 300 is larger than 255/],
+    ['10.0.0.300', /targets\[0\]: "10\.0\.0\.300" is not an IPv4 address: 300 is larger than 255/],
     ['010.0.0.1', /leading zeros, which some read as octal/],
     ['0x7f000001', /reads like an IPv4 address; write it as four decimal numbers/],
     ['2130706433', /reads like an IPv4 address/],
     ['127.1', /reads like an IPv4 address/],
     ['10.0.0.0/33', /must be a number from 0 to 32/],
-    ['10.0.0.0/8/8', /is no network/],
+    ['10.0.0.0/8/8', /is not a network/],
     ['fd00::/129', /must be a number from 0 to 128/],
     ['example.com/path', /has a path/],
     ['10.0.0.9-10.0.0.1', /ends before it begins/],
-    ['10.0.0.1-fd00::1', /is no range/],
-    ['10.0.0.1-256', /is no range/],
+    ['10.0.0.1-fd00::1', /is not a range/],
+    ['10.0.0.1-256', /is not a range/],
     ['fe80::1%eth0', /zone id/],
     ['a.example:0', /has no port from 1 to 65535 at its end: 0/],
     ['a.example:', /no port .* there is none/],
-    ['[10.0.0.1]:80', /brackets around something that is no IPv6 address/],
+    ['[10.0.0.1]:80', /brackets around something that is not an IPv6 address/],
     ['fd00::1:2:3:4:5:6:7:8:9', /with a port, write \[address\]:port/],
     ['http://user@10.0.0.1/', /has a user before its host/],
     ['a..example', /two dots in a row/],
@@ -72,7 +72,7 @@ test('faults name place, text and remedy; several come in one error', () => {
     [`${'a'.repeat(64)}.example`, /a part of more than 63 characters/],
     [`${'a.'.repeat(130)}example`, /longer than 253 characters/],
     ['a\u001b[2J', /"a\\u001b\[2J"/],
-    ['\u202eexample.com', /"\\u202eexample\.com" is no host name/],
+    ['\u202eexample.com', /"\\u202eexample\.com" is not a host name/],
   ] as const) {
     assert.throws(() => parseTargets([text]), fault, text);
   }
@@ -87,7 +87,7 @@ test('faults name place, text and remedy; several come in one error', () => {
     },
   );
   const file = linesOf('# hosts\r\n10.0.0.1\r\n\r\nhttp://a.example/#x\r\n10.0.0.1 10.0.0.999 # both\r\n', 'hosts.txt');
-  assert.throws(() => parseTargets(file), /^HeddleError: hosts\.txt:5: "10\.0\.0\.999" is no IPv4 address/);
+  assert.throws(() => parseTargets(file), /^HeddleError: hosts\.txt:5: "10\.0\.0\.999" is not an IPv4 address/);
 });
 
 test('exclusions leave out exactly what they name, checked against hosts written out', () => {

@@ -125,7 +125,7 @@ for (const { way, banner } of WAYS)
       await assert.rejects(collect(tcpOptions([], { endpoints: broken }), environmentOf()), /no names today/);
     });
 
-    it('backs off where it may open no more files, says so, and misses nothing', async () => {
+    it('backs off where it may limit of open files, says so, and misses nothing', async () => {
       await using _listeners = await startListeners({ ip: IP, ports: EVERY_NINTH.slice(0, 100), says: 'greeting' });
       const ports = RANGE.slice(0, 1000);
       const limited = ['sh', '-c', 'ulimit -n 64; exec "$@"', 'sh'];
@@ -137,7 +137,7 @@ for (const { way, banner } of WAYS)
       );
       assert.deepEqual(portsIn(records, 'filtered'), []);
       // The system's own calls answer at once on loopback, so that there are never many sockets.
-      if (banner) assert.match(notices.join('\n'), /open no more files/);
+      if (banner) assert.match(notices.join('\n'), /limit of open files/);
     });
   });
 

@@ -93,7 +93,7 @@ describe('scans through a network', { skip }, () => {
     assert.ok(late.rtt_ms! < 400, 'the time is that of the try that was answered');
   });
 
-  it('by connections back off where this process may open no more files, say so, and miss nothing', async () => {
+  it('by connections back off where this process may limit of open files, say so, and miss nothing', async () => {
     await using pair = NetworkPair.create();
     pair.ip(pair.scanner, 'route', 'add', '10.78.1.1', 'via', TARGET_IPV4);
     const open = portsBetween(1000, 1099);
@@ -112,7 +112,7 @@ describe('scans through a network', { skip }, () => {
       reasonsOf(records, ({ state }) => state === 'filtered'),
       new Set(['filtered no-response']),
     );
-    assert.match(notices.join('\n'), /open no more files/);
+    assert.match(notices.join('\n'), /limit of open files/);
   });
 
   it('of connections that meet themselves call that closed', async () => {
@@ -193,7 +193,7 @@ describe('scans through a packet filter', { skip: skipFiltered }, () => {
       const { records, notices } = await scanElsewhere({ targets, options }, pair.within(pair.scanner));
       assert.deepEqual(portsIn(records, 'closed'), portsBetween(4010, 4019), method);
       assert.deepEqual(portsIn(records, 'filtered'), portsBetween(4000, 4009), method);
-      if (method === 'syn') assert.match(notices.join('\n'), /packet filter of this machine/);
+      if (method === 'syn') assert.match(notices.join('\n'), /packet filter on this machine/);
     }
   });
 });

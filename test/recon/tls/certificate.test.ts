@@ -138,7 +138,7 @@ test('roots of the caller: many in one text, and texts that hold none', async ()
   const leaf = await makeCertificate({ name: 'leaf.example.test', issuer: second });
   const store = new TrustStore([`two roots\n${first.pem}\n${second.pem}`]);
   assert.equal(store.judge([parseCertificate(leaf.der)], Date.now()).untrusted, false);
-  assert.throws(() => new TrustStore(['nothing']), { code: 'VALIDATION_FAILED', message: /without a certificate/ });
+  assert.throws(() => new TrustStore(['nothing']), { code: 'VALIDATION_FAILED', message: /without a PEM certificate/ });
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----';
   assert.throws(() => new TrustStore([first.pem + broken]), { code: 'VALIDATION_FAILED', message: /cannot be read/ });
 });

@@ -87,7 +87,7 @@ test('what does not agree to TLS is told with its answer', async (t) => {
     { greeting: 'SSH-2.0-x\r\n', starttls: 'smtp', error: 'starttls smtp: "SSH-2.0-x"' },
     { greeting: '* BYE go away\r\n', starttls: 'imap', error: 'starttls imap: "* BYE go away"' },
     { greeting: '220 ready\r\n', starttls: 'ftp', error: 'starttls ftp: "500 unknown"' },
-    { greeting: `220-${'x'.repeat(2000)}`, starttls: 'smtp', error: 'starttls smtp: a line without end' },
+    { greeting: `220-${'x'.repeat(2000)}`, starttls: 'smtp', error: 'starttls smtp: a line is too long' },
     { greeting: '220-x\r\n'.repeat(100), starttls: 'ftp', error: 'starttls ftp: lines without end' },
     { greeting: '* hello\r\n', starttls: 'imap', error: 'starttls imap: "* hello"' },
   ] as const;
