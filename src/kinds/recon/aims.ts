@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../domain/json.ts';
 import type { TrackedModel } from '../../domain/model-record.ts';
 
-/** What one model gives to aim at: texts of targets, or endpoints that are known one by one. */
+/** Targets from one model: target strings, or individual endpoints. */
 export interface Aims {
   targets: string[];
   endpoints: AimedEndpoint[];
@@ -15,7 +15,7 @@ export interface AimedEndpoint {
 
 type Aim = (model: TrackedModel) => Partial<Aims>;
 
-/** Hosts and services as addresses; names as what they were last known to resolve to. */
+/** Targets hosts and services by address, and names by their last known addresses. */
 export const aimAtAddresses: Aim = (model) => {
   const { data, key } = model;
   switch (model.model) {
@@ -33,7 +33,7 @@ export const aimAtAddresses: Aim = (model) => {
   }
 };
 
-/** The same for what is asked by name: each service by each of its names, each name at each of its addresses. */
+/** Targets what is requested by name: each service by each of its names, each name at each of its addresses. */
 export function aimByName(ports: readonly number[]): Aim {
   return (model) => {
     const { data } = model;
@@ -53,7 +53,7 @@ export function aimByName(ports: readonly number[]): Aim {
   };
 }
 
-/** Names to look up, and addresses to look up the names of. */
+/** Targets names to resolve, and addresses whose names to look up. */
 export const aimAtNames: Aim = ({ model, key, data }) => {
   switch (model) {
     case 'host':
@@ -82,7 +82,7 @@ function addressesOf(data: TrackedModel['data']): string[] {
   return [...textsOf(data['a']), ...textsOf(data['aaaa'])];
 }
 
-/** Names without those that stand for many, and without what is no name of a host. */
+/** Returns names without wildcards and without invalid host names. */
 function namesOf(value: JsonValue | undefined): string[] {
   return textsOf(value).filter((name) => NAME.test(name) || ADDRESS.test(name));
 }

@@ -16,10 +16,10 @@ import { scannedNames, TARGET_ITSELF } from './scanned-names.ts';
 
 const TIMEOUT_SECS = 6 * 3600;
 
-/** What a resolver can say for good. */
+/** Statuses that are conclusive. */
 const ANSWERS = ['NOERROR', 'NXDOMAIN'];
 
-/** `DnsScan`: what names resolve to, and what addresses are called. */
+/** `DnsScan`: resolves names, and looks up the names of addresses. */
 export function dnsScan(options: ScanKindOptions) {
   return defineKind({
     name: DNS_SCAN.scan,
@@ -30,7 +30,7 @@ export function dnsScan(options: ScanKindOptions) {
   });
 }
 
-/** `DnsScanGenerator`: divides a scan of names into tasks of the kind `DnsScan`. */
+/** `DnsScanGenerator`: divides a scan of names into `DnsScan` tasks. */
 export function dnsScanGenerator(options: Pick<GeneratorOptions<DnsMembers>, 'policy' | 'models' | 'clock'>) {
   return scanGenerator<DnsMembers>({
     ...options,
@@ -48,7 +48,7 @@ export function dnsScanGenerator(options: Pick<GeneratorOptions<DnsMembers>, 'po
 function scanNames(options: ScanKindOptions, input: DnsInput, context: KindContext): Promise<JsonObject> {
   const { settings, words } = input;
   const scope = options.policy.scopeOf(settings);
-  // Without a look at wildcards, every word would be a name of a zone that answers for all of them.
+  // Without the wildcard check, every word would count as a name of a wildcard zone.
   const wildcards = input.wildcards || words.length > 0;
   return runScan<DnsRecord>({
     options,
@@ -62,7 +62,7 @@ function scanNames(options: ScanKindOptions, input: DnsInput, context: KindConte
           total,
           scope,
           wildcards,
-          // Of addresses only; names are not asked for it beside other types.
+          // For addresses only; names are not queried for PTR besides other types.
           types: [...input.types, 'PTR'],
           resolvers: settings.resolvers,
           retries: settings.retries,

@@ -9,10 +9,10 @@ export interface ReadingOptions {
   models: Pick<Models, 'list'>;
   from: FromModels;
   aim: (model: TrackedModel) => Partial<Aims>;
-  /** Milliseconds since the epoch: what `now` is in the expression. */
+  /** Milliseconds since the epoch: the value of `now` in the expression. */
   now: number;
   signal: AbortSignal;
-  /** Told after each page. */
+  /** Called after each page. */
   read: (count: number) => Promise<void>;
 }
 
@@ -20,9 +20,9 @@ const PAGE_MODELS = 1000;
 const AIMS_MAX = 500_000;
 
 /**
- * What the models give to aim at that are not gone and fit the expression, read page by page; each aim once.
+ * Returns the distinct targets of models that are not gone and match the expression, read page by page.
  *
- * @throws Error where there are more than 500,000 of them, or where the expression gives anything but true or false
+ * @throws Error for more than 500,000 of them, or if the expression is neither true nor false
  */
 export async function readAims({ models, from, aim, now, signal, read }: ReadingOptions): Promise<Aims> {
   const targets = new Set<string>();
@@ -58,6 +58,6 @@ async function fits(model: TrackedModel, { where }: FromModels, evaluation: Item
   const value = await evaluation.valueOf(where, item, item);
   if (typeof value === 'boolean') return value;
   throw new Error(
-    `from.where must give true or false, and gave ${JSON.stringify(value).slice(0, 100)} for ${model.key}`,
+    `from.where must return true or false, but returned ${JSON.stringify(value).slice(0, 100)} for ${model.key}`,
   );
 }

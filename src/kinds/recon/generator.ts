@@ -25,19 +25,19 @@ export interface GeneratorOptions<Own> {
   /** Null for a worker without a database: `from` needs one. */
   models: Pick<Models, 'list'> | null;
   clock: Clock;
-  /** What models give to aim at. */
+  /** Derives targets from models. */
   aimOf: (input: GeneratorInput<Own>) => (model: TrackedModel) => Partial<Aims>;
-  /** The parts of targets, as inputs of tasks. */
+  /** Divides targets into the inputs of tasks. */
   partsOf: (input: GeneratorInput<Own>, targets: TargetList, seed: number) => JsonObject[];
 }
 
-/** What a scan is aimed at, within the scope. */
+/** The targets of a scan within the scope. */
 interface Aimed {
   targets: TargetList;
   endpoints: AimedEndpoint[];
   hosts: number;
   refusedHosts: number;
-  /** The first refusals, in words. */
+  /** The first refusals as text. */
   refused: string[];
 }
 
@@ -46,9 +46,9 @@ const REASONS_MAX = 10;
 const REASON_CHARACTERS_MAX = 500;
 
 /**
- * The kind that divides a scan into tasks and adds what merges them. Tasks go, side by side, into a container of its own,
- * the aggregator stands behind that. The key of a task is made of what it looks at: a second attempt that is aimed at the
- * same things makes the same tasks.
+ * Defines the kind that divides a scan into tasks and adds their aggregator. The tasks run concurrently in a container
+ * of their own, followed by the aggregator. A task's key is derived from its targets: a second attempt with the same
+ * targets creates the same tasks.
  */
 export function scanGenerator<Own>(options: GeneratorOptions<Own>) {
   return defineKind({
@@ -73,7 +73,9 @@ async function* generate<Own>(
     ...endpointParts(aimed.endpoints, { tasks_max, seed }),
   ];
   if (parts.length > tasks_max) {
-    throw new Error(`the scan needs ${parts.length} tasks, and there may be ${tasks_max}; raise partition.tasks_max`);
+    throw new Error(
+      `the scan needs ${parts.length} tasks, but at most ${tasks_max} are allowed; raise partition.tasks_max`,
+    );
   }
   const tasks = parts.map((part, index) => taskOf(options, input, context, part, { index, count: parts.length }));
   const aggregator = aggregatorOf(options, input, aimed, tasks.length);
@@ -89,7 +91,7 @@ async function* generate<Own>(
   return { tasks: tasks.length, hosts, seed, refused_hosts: refusedHosts, refused };
 }
 
-/** @throws Error where the scope allows nothing of it */
+/** @throws Error if the scope allows none of the targets */
 async function aimAt<Own>(
   options: GeneratorOptions<Own>,
   input: GeneratorInput<Own>,
@@ -147,7 +149,7 @@ function taskOf<Own>(
   const key = createHash('sha256').update(canonicalJson(part)).digest('hex').slice(0, 32);
   const { parallelism } = input.division;
   const share = Math.min(parallelism, place.count);
-  // Ports of one host may be divided, too: then its rate is shared as the rate of all is.
+  // Ports of one host may be divided too, in which case its rate is shared like the total rate.
   const { rate, host_rate } = input.settings;
   const shared = { rate: rate / share, host_rate: 'port_slice' in part ? host_rate / share : host_rate };
   const settings = probeMembers({ ...input.settings, ...shared });

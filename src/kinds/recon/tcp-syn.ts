@@ -14,7 +14,7 @@ import { readTcpMembers, TCP_MEMBERS, tcpSchema, type TcpInput, type TcpMembers 
 
 const TIMEOUT_SECS = 6 * 3600;
 
-/** `TcpSyn`: which ports are open, by SYN packets where the process may, else by whole connections. */
+/** `TcpSyn`: finds open ports, with SYN packets if the process is permitted, else with full connections. */
 export function tcpSyn(options: ScanKindOptions) {
   return defineKind({
     name: TCP_SYN.scan,
@@ -32,7 +32,7 @@ export function tcpSyn(options: ScanKindOptions) {
   });
 }
 
-/** `TcpSynGenerator`: divides a scan of ports into tasks of the kind `TcpSyn`. */
+/** `TcpSynGenerator`: divides a scan of ports into `TcpSyn` tasks. */
 export function tcpSynGenerator(options: Pick<GeneratorOptions<TcpMembers>, 'policy' | 'models' | 'clock'>) {
   return scanGenerator<TcpMembers>({
     ...options,

@@ -14,7 +14,7 @@ import { readTlsMembers, TLS_MEMBERS, tlsSchema, type TlsInput, type TlsMembers 
 
 const TIMEOUT_SECS = 6 * 3600;
 
-/** `TlsScan`: what servers speak TLS, how, and which certificates they show. */
+/** `TlsScan`: finds TLS servers, their parameters and certificates. */
 export function tlsScan(options: ScanKindOptions) {
   return defineKind({
     name: TLS_SCAN.scan,
@@ -32,7 +32,7 @@ export function tlsScan(options: ScanKindOptions) {
   });
 }
 
-/** `TlsScanGenerator`: divides a scan of TLS servers into tasks of the kind `TlsScan`. */
+/** `TlsScanGenerator`: divides a scan of TLS servers into `TlsScan` tasks. */
 export function tlsScanGenerator(options: Pick<GeneratorOptions<TlsMembers>, 'policy' | 'models' | 'clock'>) {
   return scanGenerator<TlsMembers>({
     ...options,
