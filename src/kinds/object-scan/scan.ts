@@ -12,7 +12,7 @@ import type { ScanRoots } from './roots.ts';
 import { ruleTextsOf } from './rule-texts.ts';
 import { asJson, type ScanTaskResult } from './task-result.ts';
 
-/** Runs one scan; `startScan` is one. */
+/** Runs one scan, like `startScan`. */
 export type RunScan = (
   options: ScanOptions,
   observer: {
@@ -26,10 +26,10 @@ export type RunScan = (
 export interface ObjectScanOptions {
   startScan: RunScan;
   roots: ScanRoots;
-  /** Where findings go that are too many for a result; null for a worker without a database. */
+  /** Stores findings that exceed a result; null for a worker without a database. */
   books: Pick<ScanBooks, 'putChunk'> | null;
   clock: Clock;
-  /** Tasks of the kind at once in this process; each scans in one thread of its own. */
+  /** Concurrent tasks of the kind in this process; each scans in one thread of its own. */
   concurrency: number;
 }
 
@@ -37,7 +37,7 @@ const TIMEOUT_SECS = 3600;
 const COUNTS_EVERY_MS = 1000;
 const LIFE_EVERY_MS = 15_000;
 
-/** `ObjectScan`: looks for secrets in one part of what a generator found, or in sources of its own. */
+/** `ObjectScan`: searches one part of a generator's sources, or its own sources, for secrets. */
 export function objectScan(options: ObjectScanOptions) {
   return defineKind({
     name: SCAN_KIND,
@@ -68,7 +68,7 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   signal.throwIfAborted();
   const result = await resultOf(summary, collector, task.attempt);
   if (summary.outcome === 'aborted') {
-    const reason = summary.reason ?? 'the scan was ended';
+    const reason = summary.reason ?? 'the scan was stopped';
     if (result.objects === 0) throw new Error(reason);
     throw new PartialFailure(reason, { result: asJson(result) });
   }
@@ -77,7 +77,7 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   throw new PartialFailure(reasonOf(result, collector), { result: asJson(result) });
 }
 
-/** Tells how many objects were scanned, now and then; also that none was, since one large object takes its time. */
+/** Reports the number of scanned objects periodically, even if unchanged, since one large object takes time. */
 class ProgressTeller {
   readonly #context: KindContext;
   readonly #clock: Clock;
@@ -97,7 +97,7 @@ class ProgressTeller {
     this.#toldAt = now;
     this.#told = objects;
     const { log, progress } = this.#context;
-    progress(done).catch((error: unknown) => log.debug({ err: error }, 'The progress was not taken'));
+    progress(done).catch((error: unknown) => log.debug({ err: error }, 'progress report failed'));
   }
 
   async end(objects: number): Promise<void> {
@@ -108,7 +108,7 @@ class ProgressTeller {
 async function resultOf(summary: ScanSummary, collector: ScanCollector, attempt: number): Promise<ScanTaskResult> {
   const { findings, chunks } = await collector.end();
   const { metrics, outcome, duration_ms } = summary;
-  // Problems that are accepted leave nothing out that anybody misses.
+  // Accepted problems do not make a scan incomplete.
   const explained = outcome === 'incomplete' && collector.problemCount > 0 && collector.leftOut === 0;
   const whole = (outcome === 'complete' || explained) && collector.lost === 0;
   return {
@@ -132,7 +132,7 @@ function reasonOf({ problems }: ScanTaskResult, { leftOut, lost }: ScanCollector
   const first = problems.find(({ extent }) => extent !== 'notice');
   if (leftOut > 0) {
     const example = first === undefined ? '' : `, the first: ${first.path}: ${first.message}`;
-    reasons.push(`${leftOut === 1 ? '1 object was' : `${leftOut} objects were`} not scanned whole${example}`);
+    reasons.push(`${leftOut === 1 ? '1 object was' : `${leftOut} objects were`} not scanned completely${example}`);
   }
   if (lost > 0) {
     reasons.push(`${lost} findings did not fit into the result, and this worker has no database for more`);
