@@ -29,7 +29,7 @@ const filterSchema = schemaOf<FilterInput, JsonObject>((input) => {
   };
 });
 
-/** `Filter`: of items, or of what a node left, those that an expression holds true of. */
+/** `Filter`: returns the items, given or from a node's result, for which an expression is true. */
 export function filter({ shared, clock }: { shared: SharedData; clock: Clock }) {
   return defineKind({
     name: FILTER_KIND,

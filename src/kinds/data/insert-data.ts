@@ -29,13 +29,14 @@ const insertSchema = schemaOf<InsertInput, JsonObject>((input) => {
 function readWhat(input: Members): InsertInput['what'] {
   const data = input.raw('data');
   if (data === undefined) return readItemSource(input);
-  if (input.has('items') || input.has('from')) input.fault('data', 'is given beside items or from; keep one of them');
+  if (input.has('items') || input.has('from'))
+    input.fault('data', 'must not be combined with items or from; keep one of them');
   return { data: readValue(data, input.at('data'), input.faults) };
 }
 
 /**
- * `InsertData`: puts a value, or a part of a list, where every expression of the workflow reads it as `data.NAME`. An
- * attempt that is repeated replaces what the one before it put.
+ * `InsertData`: stores a value, or a part of a list, which every expression of the workflow reads as `data.NAME`. A
+ * repeated attempt replaces what the previous one stored.
  */
 export function insertData({ shared }: { shared: SharedData }) {
   return defineKind({
