@@ -134,7 +134,7 @@ describe('Filter', () => {
     const missing = await run({ kind: 'Filter', input: { items, where: 'item.none == 1' } });
     assert.match(missing.reasons[0]!, /none/);
     const number = await run({ kind: 'Filter', input: { items, where: 'item.port' } });
-    assert.match(number.reasons[0]!, /must say true or false of every item, not 0/);
+    assert.match(number.reasons[0]!, /must be true or false for every item, not 0/);
     const elsewhere = await run({ kind: 'Filter', input: { items, where: 'port == 443' } });
     assert.match(elsewhere.reasons[0]!, /where: "port" is not known here; write item\.port \(character 1 of/);
     const deep = await run({ kind: 'Filter', input: { items, where: 'data.port == 443' } });

@@ -126,9 +126,9 @@ describe('the aggregator of scans', () => {
   it('fails where no scan stands before it, and where a result is none, and changes nothing', async () => {
     await aggregate('nothing', scans(scanned(range(0, 2))));
     const empty = await aggregate('nothing', []);
-    assert.match(empty.reason!, /no ObjectScan stands before this task/);
+    assert.match(empty.reason!, /no ObjectScan precedes this task/);
     const odd = await aggregate('nothing', scans({ rows: 3 }));
-    assert.match(odd.reason!, /is not one of an ObjectScan$/);
+    assert.match(odd.reason!, /is not an ObjectScan result$/);
     const forged = await aggregate('nothing', scans(scanned([{ ...reported(1), fingerprint: "'; --" }])));
     assert.match(forged.reason!, /has no fingerprint, rule, path or count$/);
     const { result } = await aggregate('nothing', scans(scanned(range(0, 2))));

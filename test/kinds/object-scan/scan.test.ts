@@ -102,7 +102,7 @@ describe('a task that scans', () => {
     const cut = new Tree({ 'cut.gz': whole.subarray(0, whole.length - 20), 'fine.txt': 'fine' });
     const { completion, result } = await scan(sources(cut.root), { root: cut.root });
     assert.equal(completion.outcome, 'partially_failed');
-    assert.match(completion.reason!, /^1 object was not scanned whole, the first: .*cut\.gz/);
+    assert.match(completion.reason!, /^1 object was not scanned completely, the first: .*cut\.gz/);
     assert.deepEqual([result.outcome, result.problem_count, result.objects >= 2], ['incomplete', 1, true]);
     const code = result.problems[0]!.code;
     const accepted = await scan({ ...sources(cut.root), options: { accept: [code] } }, { root: cut.root });

@@ -146,7 +146,7 @@ describe('a task of the kind RemoteEvent', () => {
       [{}, /input\.event_name: is required/],
       [{ event_name: 'Echo', args: [] }, /input\.args: must be an object/],
       [{ event_name: 'Echo', x: 1 }, /input\.x: is not a known member/],
-      [{ event_name: 'Echo', executor: 'gpu' }, /no executor named gpu; those that there are: default/],
+      [{ event_name: 'Echo', executor: 'gpu' }, /no executor named gpu; available: default/],
     ] as const) {
       const { workflow, task } = await submitEvent(input as unknown as JsonObject);
       await ended(bench.engine, workflow);

@@ -140,7 +140,7 @@ const REFUSED: readonly [string, RegExp][] = [
   ['[[rules', /rules-1.toml: it is not valid TOML/],
   ['[[rules]]\nregex = "x"', /rule 1: it has no id; write id/],
   ['[[rules]]\nid = "a"', /rule a: it has neither regex nor path/],
-  ['[[rules]]\nid = "a"\nregex = 3', /rule a: regex must be a text; write regex = /],
+  ['[[rules]]\nid = "a"\nregex = 3', /rule a: regex must be a string; write regex = /],
   ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = "x"', /rule a: keywords must be a list of strings/],
   ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = [""]', /rule a: one of its keywords is empty/],
   ['[[rules]]\nid = "a"\nregex = "x"\nentropy = "high"', /rule a: entropy must be a number/],
