@@ -54,7 +54,7 @@ export function problemLines(problems: ProblemTally, paint: Paint): string[] {
   const lines: string[] = [];
   const total = left.reduce((sum, [, { count }]) => sum + count, 0);
   if (total > 0)
-    lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned, or not to its end`));
+    lines.push(paint('yellow', `! ${counted(total, 'problem')}: not everything was scanned completely`));
   for (const [code, { count, examples }] of left) {
     const { title, advice } = PROBLEM_WORDS[code];
     lines.push(`  ${title}: ${count}${advice === null ? '' : paint('gray', ` (${advice})`)}`);
