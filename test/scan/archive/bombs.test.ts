@@ -13,16 +13,16 @@ import { briefly, readArchive, type ReadOptions } from './reading.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
-/** Packed data is looked at in slices of 64 KiB: what they may unfold to, and one piece that was under way. */
+/** Compressed data is charged in slices of 64 KiB: their maximum output, and one piece in progress. */
 const STOPPED_BY_RATIO_BYTES = RATIO_FLOOR_BYTES + 128 * 64 * 1024 + MIB;
-/** Beyond a budget goes only the piece that was under way, at each level. */
+/** Only the piece in progress exceeds a budget, at each level. */
 const PIECE_BYTES = 2 * MIB;
 
 interface Bomb {
   path: string;
   bytes: () => Uint8Array;
   options?: ReadOptions;
-  /** The codes that the report names. */
+  /** The codes in the report. */
   codes: readonly string[];
   unpacked_bytes_max: number;
 }
@@ -154,14 +154,14 @@ suite('bombs are stopped', () => {
   }
 });
 
-test('where the ratio counts for nothing the bytes of the archive still do, and those of everything', async () => {
+test('with an unlimited ratio, the byte budgets of archive and root still apply', async () => {
   const bytes = bombs.gzippedZeros(10 * GIB);
   const archive = await readArchive('a.gz', bytes, {
     budgets: { ratio_max: 1e9, entry_bytes_max: GIB, archive_bytes_max: 20 * MIB },
   });
   assert.deepEqual(briefly(archive.problems), ['archive_bytes_budget partial a.gz']);
   assert.ok(archive.unpacked_bytes <= 20 * MIB + PIECE_BYTES);
-  assert.equal(archive.entries[0]!.content!.length, 20 * MIB, 'what fits is handed on, to the byte');
+  assert.equal(archive.entries[0]!.content!.length, 20 * MIB, 'delivers exactly the bytes that fit');
   const root = await readArchive('a.gz', bytes, {
     budgets: { ratio_max: 1e9, entry_bytes_max: GIB, root_bytes_max: 10 * MIB },
   });
@@ -169,7 +169,7 @@ test('where the ratio counts for nothing the bytes of the archive still do, and 
   assert.ok(root.unpacked_bytes <= 10 * MIB + PIECE_BYTES);
 });
 
-test('ten thousand levels: as many archives are opened as there are levels to open, and the last one is named', async () => {
+test('ten thousand levels: opens archives up to the maximum depth and reports the last one', async () => {
   const read = await readArchive('levels.gz', bombs.nestedGzips(10_000), { nested: true });
   const { depth_max } = ARCHIVE_BUDGETS_DEFAULT;
   assert.equal(read.opened_archives, depth_max + 1);

@@ -11,7 +11,7 @@ import { openSource } from '../../../src/scan/source/open-source.ts';
 import { ObjectFault } from '../../../src/scan/source/port.ts';
 import { conforms, listAll, readAll, readAndClose } from './conformance.ts';
 
-// What the SDK finds by itself in production; the server takes any.
+// The SDK finds these by itself in production; the test server accepts any.
 process.env['AWS_ACCESS_KEY_ID'] ??= 'test';
 process.env['AWS_SECRET_ACCESS_KEY'] ??= 'test';
 
@@ -74,7 +74,7 @@ describe('S3 source', async () => {
     await Promise.all(batch.map((key) => put(many.bucket, key, '')));
   }
 
-  it('reads objects by keys of any characters', async () => {
+  it('reads objects whose keys have any characters', async () => {
     const { objects } = await list(spec);
     assert.deepEqual(objects.map(({ locator }) => locator).sort(), keys.filter((key) => key !== 'b/').sort());
     const opener = await openOpener(spec);
@@ -88,7 +88,7 @@ describe('S3 source', async () => {
     assert.ok(below.objects.every(({ locator }) => locator.startsWith('b/')));
   });
 
-  it('goes on within any page, also where it has lost objects', async () => {
+  it('resumes within any page, even after it lost objects', async () => {
     const source = await openSource(many);
     const whole = await listAll(source, 700);
     assert.equal(new Set(whole.objects.map(({ locator }) => locator)).size, 2100);
@@ -125,7 +125,7 @@ describe('S3 source', async () => {
     await opener.close();
   });
 
-  it('says what changed or vanished', async () => {
+  it('reports what changed or vanished', async () => {
     const large = Buffer.alloc(3_000_000, 'x');
     const changing = await newBucket({ one: large, two: large });
     const opener = await openOpener(changing);
@@ -141,13 +141,13 @@ describe('S3 source', async () => {
     await opener.close();
   });
 
-  it('explains what keeps it from listing', async () => {
+  it('explains why it cannot list', async () => {
     await assert.rejects(list({ ...spec, bucket: 'no-such-bucket' }), /there is no bucket no-such-bucket/);
   });
 });
 
-describe('S3, where only a service in the cloud would do so', () => {
-  it('names archived objects, reads restored ones, and tries broken transfers again', async () => {
+describe('S3 behaviour that only a cloud service has', () => {
+  it('reports archived objects, reads restored ones, and retries broken transfers', async () => {
     const contents = [
       ['cold', '<StorageClass>GLACIER</StorageClass>'],
       [

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { compileRegex } from '../../../../src/scan/detect/regex/compiled-regex.ts';
 import { RegexSyntaxError, parseRegex } from '../../../../src/scan/detect/regex/parse.ts';
 
-/** What a pattern finds first, as text. */
+/** Returns what a pattern finds first. */
 function find(pattern: string, text: string): string | null {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
   const match = compileRegex(pattern, 4096, 64).search(bytes);
@@ -93,7 +93,7 @@ const REFUSED: readonly [pattern: string, position: number, reason: RegExp][] = 
 ];
 
 for (const [pattern, position, reason] of REFUSED) {
-  test(`${pattern.slice(0, 20)} is refused, with the place and the reason`, () => {
+  test(`${pattern.slice(0, 20)} is rejected with position and reason`, () => {
     assert.throws(
       () => parseRegex(pattern),
       (error: unknown) => {
@@ -106,7 +106,7 @@ for (const [pattern, position, reason] of REFUSED) {
   });
 }
 
-test('groups count in the order of their parentheses, and those without part are undefined', () => {
+test('groups count in the order of their parentheses; unused ones are undefined', () => {
   const match = compileRegex('(a)|(?P<second>b)((c))?', 64).search('b');
   assert.deepEqual(match?.groups, [undefined, 'b', undefined, undefined]);
 });
