@@ -4,7 +4,7 @@ import type { JsonValue } from '../../domain/json.ts';
 export const ITEMS_BYTES_MAX = 1024 * 1024 - 4096;
 
 /** Collects items up to a number and a size, and counts the others. */
-export class Gathered {
+export class ItemCollector {
   readonly items: JsonValue[] = [];
   /** All requested items, including those that did not fit. */
   matched = 0;

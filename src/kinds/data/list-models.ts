@@ -16,7 +16,7 @@ import { defineKind } from '../definition/define-kind.ts';
 import { schemaOf, textsMember } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { MODEL_NAMES, modelMembers } from '../items/model-item.ts';
-import { Gathered } from './gathered.ts';
+import { ItemCollector } from './gathered.ts';
 import { FILTER_CHANGES_KIND, FILTER_MODELS_KIND, LIST_KIND } from './kind-names.ts';
 import { LatestRuns } from './latest-runs.ts';
 
@@ -122,7 +122,7 @@ async function readModels(
   { signal, progress }: KindContext,
   wanted: (model: TrackedModel) => Promise<boolean>,
 ) {
-  const gathered = new Gathered(limit);
+  const gathered = new ItemCollector(limit);
   const evaluation = new ItemEvaluation({ params, now: new Date(clock.now()), signal });
   let total = 0;
   for (let after: string | null = null; ;) {

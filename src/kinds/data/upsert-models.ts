@@ -112,7 +112,7 @@ async function modelOf(model: string, key: KeyOf, item: JsonValue, evaluation: I
 
 function memberOf(item: JsonValue, field: string): JsonValue {
   const value = isObject(item) && Object.hasOwn(item, field) ? item[field]! : null;
-  if (value === null) throw new Error(`has no member "${field}" to be told by`);
+  if (value === null) throw new Error(`has no member "${field}" for its key`);
   return value;
 }
 

@@ -51,13 +51,13 @@ async function aggregate({ target }: AggregatorInput, context: KindContext, book
   return resultOf(await books.finishRun(task.id, left.length === 0), totals, left);
 }
 
-interface Taking {
+interface MergeContext {
   books: ScanBooks;
   merger: Merger;
   totals: Totals;
 }
 
-async function takeResult({ task_id, data }: EarlierResult, { books, merger, totals }: Taking): Promise<void> {
+async function takeResult({ task_id, data }: EarlierResult, { books, merger, totals }: MergeContext): Promise<void> {
   const result = readTaskResult(task_id, data);
   for (let ordinal = 0; ordinal < result.chunks; ordinal += 1) {
     const chunk = await books.readChunk({ task_id, attempt: result.attempt, ordinal });

@@ -55,7 +55,7 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   const { rules: ruleSources, detection, accept, ...settings } = input.settings;
   const rules = await ruleTextsOf(ruleSources, roots);
   const collector = new ScanCollector({ books, task_id: task.id, attempt: task.attempt, accept });
-  const teller = new ProgressTeller(context, clock);
+  const teller = new ProgressReporter(context, clock);
   const summary = await options.startScan(
     { ...settings, sources: input.sources, detection: { ...detection, rules }, threads: 1 },
     {
@@ -78,30 +78,30 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
 }
 
 /** Reports the number of scanned objects periodically, even if unchanged, since one large object takes time. */
-class ProgressTeller {
+class ProgressReporter {
   readonly #context: KindContext;
   readonly #clock: Clock;
-  #told = 0;
-  #toldAt: number;
+  #reported = 0;
+  #reportedAt: number;
 
   constructor(context: KindContext, clock: Clock) {
     this.#context = context;
     this.#clock = clock;
-    this.#toldAt = clock.monotonic();
+    this.#reportedAt = clock.monotonic();
   }
 
   tell(objects: number): void {
     const now = this.#clock.monotonic();
-    const done = objects - this.#told;
-    if (now - this.#toldAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
-    this.#toldAt = now;
-    this.#told = objects;
+    const done = objects - this.#reported;
+    if (now - this.#reportedAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
+    this.#reportedAt = now;
+    this.#reported = objects;
     const { log, progress } = this.#context;
     progress(done).catch((error: unknown) => log.debug({ err: error }, 'progress report failed'));
   }
 
   async end(objects: number): Promise<void> {
-    if (objects > this.#told) await this.#context.progress(objects - this.#told);
+    if (objects > this.#reported) await this.#context.progress(objects - this.#reported);
   }
 }
 

@@ -109,14 +109,14 @@ async function judge<Record extends ReconRecord>(
   if (totals.tasks < expected) totals.leftOut(`${totals.tasks} of ${expected} ${family.scan} tasks left a result`);
 }
 
-interface Taking<Record extends ReconRecord> extends AggregatorOptions<Record> {
+interface MergeContext<Record extends ReconRecord> extends AggregatorOptions<Record> {
   merger: Merger;
   totals: Totals;
 }
 
 async function takeResult<Record extends ReconRecord>(
   { task_id, data }: EarlierResult,
-  taking: Taking<Record>,
+  taking: MergeContext<Record>,
 ): Promise<void> {
   const { books, totals } = taking;
   const result = readScanResult(task_id, data);
@@ -132,7 +132,7 @@ async function takeResult<Record extends ReconRecord>(
 async function takeRecords<Record extends ReconRecord>(
   taskId: string,
   records: readonly JsonValue[],
-  { merger, totals, modelsOf, type }: Taking<Record>,
+  { merger, totals, modelsOf, type }: MergeContext<Record>,
 ): Promise<void> {
   for (const given of records) {
     const record = given as unknown as Record | null;

@@ -2,21 +2,21 @@ import type { JsonValue } from '../../domain/json.ts';
 import type { TrackedModel } from '../../domain/model-record.ts';
 
 /** Targets from one model: target strings, or individual endpoints. */
-export interface Aims {
+export interface ModelTargets {
   targets: string[];
-  endpoints: AimedEndpoint[];
+  endpoints: ModelEndpoint[];
 }
 
-export interface AimedEndpoint {
+export interface ModelEndpoint {
   host: string;
   ip: string;
   port: number;
 }
 
-type Aim = (model: TrackedModel) => Partial<Aims>;
+type TargetReader = (model: TrackedModel) => Partial<ModelTargets>;
 
 /** Targets hosts and services by address, and names by their last known addresses. */
-export const aimAtAddresses: Aim = (model) => {
+export const targetsByAddress: TargetReader = (model) => {
   const { data, key } = model;
   switch (model.model) {
     case 'host':
@@ -34,7 +34,7 @@ export const aimAtAddresses: Aim = (model) => {
 };
 
 /** Targets what is requested by name: each service by each of its names, each name at each of its addresses. */
-export function aimByName(ports: readonly number[]): Aim {
+export function targetsByName(ports: readonly number[]): TargetReader {
   return (model) => {
     const { data } = model;
     switch (model.model) {
@@ -44,17 +44,17 @@ export function aimByName(ports: readonly number[]): Aim {
         return { endpoints: endpointsOf(model, (ip) => [textOf(data['sni']) ?? ip]) };
       case 'name': {
         const host = textOf(data['name']) ?? model.key;
-        const at = (ip: string): AimedEndpoint[] => ports.map((port) => ({ host, ip, port }));
+        const at = (ip: string): ModelEndpoint[] => ports.map((port) => ({ host, ip, port }));
         return { endpoints: addressesOf(data).flatMap(at) };
       }
       default:
-        return aimAtAddresses(model);
+        return targetsByAddress(model);
     }
   };
 }
 
 /** Targets names to resolve, and addresses whose names to look up. */
-export const aimAtNames: Aim = ({ model, key, data }) => {
+export const nameTargets: TargetReader = ({ model, key, data }) => {
   switch (model) {
     case 'host':
       return { targets: [key, ...namesOf(data['names'])] };
@@ -71,7 +71,7 @@ export const aimAtNames: Aim = ({ model, key, data }) => {
   }
 };
 
-function endpointsOf({ data }: TrackedModel, hostsOf: (ip: string) => string[]): AimedEndpoint[] {
+function endpointsOf({ data }: TrackedModel, hostsOf: (ip: string) => string[]): ModelEndpoint[] {
   const ip = textOf(data['ip']);
   const port = data['port'];
   if (ip === null || typeof port !== 'number') return [];

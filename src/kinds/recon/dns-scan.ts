@@ -4,7 +4,7 @@ import type { DnsRecord } from '../../recon/records.ts';
 import { scanDns } from '../../recon/dns/scan.ts';
 import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { aimAtNames } from './aims.ts';
+import { nameTargets } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { DNS_SCAN } from './kind-names.ts';
@@ -36,7 +36,7 @@ export function dnsScanGenerator(options: Pick<GeneratorOptions<DnsMembers>, 'po
     ...options,
     family: DNS_SCAN,
     schema: generatorSchema({ members: DNS_MEMBERS, read: readDnsMembers, readWords }),
-    aimOf: () => aimAtNames,
+    targetReaderOf: () => nameTargets,
     partsOf: ({ own, words, division }, targets, seed) => {
       const { tasks_max } = division;
       if (words.length > 0) return wordParts(targets, [TARGET_ITSELF, ...words], { tasks_max, seed });

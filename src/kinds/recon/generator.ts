@@ -10,8 +10,8 @@ import type { KindContext } from '../definition/context.ts';
 import { defineKind } from '../definition/define-kind.ts';
 import { into, parallel, sequential, task, type Node, type Placed, type TaskNode } from '../definition/nodes.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
-import type { AimedEndpoint, Aims } from './aims.ts';
-import { readAims } from './from-models.ts';
+import type { ModelEndpoint, ModelTargets } from './aims.ts';
+import { readModelTargets } from './from-models.ts';
 import { seedOf, type GeneratorInput } from './generator-input.ts';
 import type { ScanFamily } from './kind-names.ts';
 import { endpointParts } from './parts.ts';
@@ -26,15 +26,15 @@ export interface GeneratorOptions<Own> {
   models: Pick<Models, 'list'> | null;
   clock: Clock;
   /** Derives targets from models. */
-  aimOf: (input: GeneratorInput<Own>) => (model: TrackedModel) => Partial<Aims>;
+  targetReaderOf: (input: GeneratorInput<Own>) => (model: TrackedModel) => Partial<ModelTargets>;
   /** Divides targets into the inputs of tasks. */
   partsOf: (input: GeneratorInput<Own>, targets: TargetList, seed: number) => JsonObject[];
 }
 
 /** The targets of a scan within the scope. */
-interface Aimed {
+interface ScopedTargets {
   targets: TargetList;
-  endpoints: AimedEndpoint[];
+  endpoints: ModelEndpoint[];
   hosts: number;
   refusedHosts: number;
   /** The first refusals as text. */
@@ -66,11 +66,11 @@ async function* generate<Own>(
   context: KindContext,
 ): AsyncGenerator<Node | Placed, JsonObject, undefined> {
   const seed = input.seed ?? seedOf(context.task.id);
-  const aimed = await aimAt(options, input, context);
+  const scoped = await selectTargets(options, input, context);
   const { tasks_max } = input.division;
   const parts = [
-    ...options.partsOf(input, aimed.targets, seed),
-    ...endpointParts(aimed.endpoints, { tasks_max, seed }),
+    ...options.partsOf(input, scoped.targets, seed),
+    ...endpointParts(scoped.endpoints, { tasks_max, seed }),
   ];
   if (parts.length > tasks_max) {
     throw new Error(
@@ -78,7 +78,7 @@ async function* generate<Own>(
     );
   }
   const tasks = parts.map((part, index) => taskOf(options, input, context, part, { index, count: parts.length }));
-  const aggregator = aggregatorOf(options, input, aimed, tasks.length);
+  const aggregator = aggregatorOf(options, input, scoped, tasks.length);
   if (input.into === null) {
     const side = parallel([], { key: 'tasks', policy: 'ContinueOnFailure' });
     yield sequential(aggregator === null ? [side] : [side, aggregator], { key: 'scan', policy: input.policy });
@@ -87,50 +87,50 @@ async function* generate<Own>(
     for (const each of tasks) yield into(input.into, each);
     if (aggregator !== null) yield aggregator;
   }
-  const { hosts, refusedHosts, refused } = aimed;
+  const { hosts, refusedHosts, refused } = scoped;
   return { tasks: tasks.length, hosts, seed, refused_hosts: refusedHosts, refused };
 }
 
 /** @throws Error if the scope allows none of the targets */
-async function aimAt<Own>(
+async function selectTargets<Own>(
   options: GeneratorOptions<Own>,
   input: GeneratorInput<Own>,
   { signal, progress }: KindContext,
-): Promise<Aimed> {
+): Promise<ScopedTargets> {
   const scope = options.policy.scopeOf(input.settings);
   const { from } = input;
   if (from !== null && options.models === null) throw new Error('`from` needs a database, and this worker has none');
-  const aims =
+  const selected =
     from === null
       ? { targets: [...input.targets], endpoints: [] }
-      : await readAims({
+      : await readModelTargets({
           models: options.models!,
           from,
-          aim: options.aimOf(input),
+          targetsOf: options.targetReaderOf(input),
           now: options.clock.now(),
           signal,
           read: (count) => progress(count),
         });
-  const all = parseTargets(aims.targets, { exclude: input.settings.exclude });
+  const all = parseTargets(selected.targets, { exclude: input.settings.exclude });
   const { targets, refused, refusedHosts } = all.within(scope);
   const reasons = refused.map(({ target, reason }) => `${target}: ${reason}`);
-  const endpoints = aims.endpoints.filter((endpoint) => allows(scope, all, endpoint, reasons));
+  const endpoints = selected.endpoints.filter((endpoint) => allows(scope, all, endpoint, reasons));
   const refusedEndpoints = reasons.length - refused.length;
-  const aimed = {
+  const scoped = {
     targets,
     endpoints,
     hosts: targets.size + endpoints.length,
     refusedHosts: Number(refusedHosts) + refusedEndpoints,
     refused: reasons.slice(0, REASONS_MAX).map((reason) => reason.slice(0, REASON_CHARACTERS_MAX)),
   };
-  if (aimed.hosts === 0 && aimed.refusedHosts > 0) throw new Error(`nothing may be probed: ${aimed.refused[0]!}`);
-  return aimed;
+  if (scoped.hosts === 0 && scoped.refusedHosts > 0) throw new Error(`nothing may be probed: ${scoped.refused[0]!}`);
+  return scoped;
 }
 
 function allows(
   scope: AddressScope,
   targets: TargetList,
-  { host, ip, port }: AimedEndpoint,
+  { host, ip, port }: ModelEndpoint,
   reasons: string[],
 ): boolean {
   if (targets.excludes(ip)) return false;
@@ -176,7 +176,7 @@ function taskOf<Own>(
 function aggregatorOf<Own>(
   { family }: GeneratorOptions<Own>,
   input: GeneratorInput<Own>,
-  { refused, refusedHosts }: Aimed,
+  { refused, refusedHosts }: ScopedTargets,
   tasks: number,
 ): TaskNode | null {
   if (input.target === null) return null;

@@ -1,6 +1,6 @@
 import { storableText, type LeftOut } from './task-result.ts';
 
-const TOLD_MAX = 50;
+const REPORTED_MAX = 50;
 const REASON_CHARACTERS_MAX = 500;
 
 /** Targets that a scan left out: all counted, the first ones listed. */
@@ -12,7 +12,7 @@ export class LeftOuts {
 
   add(target: string, reason: string): void {
     this.count += 1;
-    if (this.first.length >= TOLD_MAX) return;
+    if (this.first.length >= REPORTED_MAX) return;
     this.first.push({ target: storableText(target), reason: storableText(reason).slice(0, REASON_CHARACTERS_MAX) });
   }
 }

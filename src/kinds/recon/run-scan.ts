@@ -53,12 +53,12 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
   const { task } = context;
   const over = new AbortController();
   const signal = AbortSignal.any([context.signal, over.signal]);
-  const unwatch = options.watch?.(task, () => over.abort(new Error('the task is over')));
+  const unwatch = options.watch?.(task, () => over.abort(new Error('the task has ended')));
   const { clock, random, policy } = options;
   const begun = clock.monotonic();
   const leftOuts = new LeftOuts();
   const notices: string[] = [];
-  const teller = new ProgressTeller(context, clock);
+  const teller = new ProgressReporter(context, clock);
   const collector = new RecordCollector({ books: options.books, task_id: task.id, attempt: task.attempt });
   const counts: { [name: string]: number } = {};
   const environment: ProbeEnvironment = {
@@ -118,33 +118,33 @@ function reasonOf({ left_out_count, left_out, records_lost }: ScanResult): strin
 }
 
 /** Reports the number of settled targets periodically, even if unchanged, since silent networks take time. */
-class ProgressTeller {
+class ProgressReporter {
   readonly #context: KindContext;
   readonly #clock: Clock;
   last: ProbeProgress = { done: 0, total: 0, sent: 0, found: 0 };
-  #told = 0;
-  #toldAt: number;
+  #reported = 0;
+  #reportedAt: number;
 
   constructor(context: KindContext, clock: Clock) {
     this.#context = context;
     this.#clock = clock;
-    this.#toldAt = clock.monotonic();
+    this.#reportedAt = clock.monotonic();
   }
 
   tell(progress: ProbeProgress): void {
     this.last = progress;
     const now = this.#clock.monotonic();
-    const done = progress.done - this.#told;
-    if (now - this.#toldAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
-    this.#toldAt = now;
-    this.#told = progress.done;
+    const done = progress.done - this.#reported;
+    if (now - this.#reportedAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;
+    this.#reportedAt = now;
+    this.#reported = progress.done;
     const { log, progress: report } = this.#context;
     report(done).catch((error: unknown) => log.debug({ err: error }, 'progress report failed'));
   }
 
   async end(): Promise<void> {
     const { done } = this.last;
-    if (done > this.#told) await this.#context.progress(done - this.#told);
-    this.#told = done;
+    if (done > this.#reported) await this.#context.progress(done - this.#reported);
+    this.#reported = done;
   }
 }

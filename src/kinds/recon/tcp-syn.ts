@@ -3,7 +3,7 @@ import type { PortRecord } from '../../recon/records.ts';
 import { parsePorts } from '../../recon/targets/ports.ts';
 import { scanTcp } from '../../recon/tcp/scan.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { aimAtAddresses } from './aims.ts';
+import { targetsByAddress } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { TCP_SYN } from './kind-names.ts';
@@ -38,7 +38,7 @@ export function tcpSynGenerator(options: Pick<GeneratorOptions<TcpMembers>, 'pol
     ...options,
     family: TCP_SYN,
     schema: generatorSchema({ members: TCP_MEMBERS, read: readTcpMembers }),
-    aimOf: () => aimAtAddresses,
+    targetReaderOf: () => targetsByAddress,
     partsOf: ({ own, division }, targets, seed) =>
       partsOf({ targets, ports: parsePorts(own.ports).length, tasks_max: division.tasks_max, seed }),
   });

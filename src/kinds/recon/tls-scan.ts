@@ -3,7 +3,7 @@ import type { TlsRecord } from '../../recon/records.ts';
 import { parsePorts } from '../../recon/targets/ports.ts';
 import { scanTls } from '../../recon/tls/scan.ts';
 import { defineKind } from '../definition/define-kind.ts';
-import { aimByName } from './aims.ts';
+import { targetsByName } from './aims.ts';
 import { scanGenerator, type GeneratorOptions } from './generator.ts';
 import { generatorSchema } from './generator-input.ts';
 import { TLS_SCAN } from './kind-names.ts';
@@ -38,7 +38,7 @@ export function tlsScanGenerator(options: Pick<GeneratorOptions<TlsMembers>, 'po
     ...options,
     family: TLS_SCAN,
     schema: generatorSchema({ members: TLS_MEMBERS, read: readTlsMembers }),
-    aimOf: ({ own }) => aimByName(parsePorts(own.ports)),
+    targetReaderOf: ({ own }) => targetsByName(parsePorts(own.ports)),
     partsOf: ({ own, division }, targets, seed) =>
       partsOf({ targets, ports: parsePorts(own.ports).length, tasks_max: division.tasks_max, seed }),
   });

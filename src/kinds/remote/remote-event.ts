@@ -71,12 +71,12 @@ async function runRemotely(
     return result;
   } catch (error) {
     signal.throwIfAborted();
-    throw told(error);
+    throw failureOf(error);
   }
 }
 
 /** Converts the executor's error to the task's failure, with its code and message. */
-function told(error: unknown): unknown {
+function failureOf(error: unknown): unknown {
   if (error instanceof TransportFailure) return new Error(`UNREACHABLE: ${error.message}`, { cause: error });
   if (!(error instanceof RemoteFailure)) return error;
   const { code, message, details } = error;
@@ -89,7 +89,7 @@ function told(error: unknown): unknown {
 class ProgressCounter {
   readonly #context: KindContext;
   #counted = 0;
-  #said = '';
+  #lastReport = '';
   #hasFraction = false;
 
   constructor(context: KindContext) {
@@ -98,9 +98,9 @@ class ProgressCounter {
 
   /** A repeated message is neither news nor a sign of activity. */
   take({ fraction, message = '' }: TaskProgress): void {
-    const said = `${fraction ?? ''} ${message}`;
-    if (said === this.#said) return;
-    this.#said = said;
+    const report = `${fraction ?? ''} ${message}`;
+    if (report === this.#lastReport) return;
+    this.#lastReport = report;
     const { log, task } = this.#context;
     if (message !== '') log.info({ task_id: task.id, fraction }, `progress of ${task.name}: ${message}`);
     this.#hasFraction ||= fraction !== undefined;

@@ -110,14 +110,14 @@ describe('a task of the kind RemoteEvent', () => {
     const { task } = await submitEvent({ event_name: 'Wait' });
     await isRunning(`${task}:1`);
     await bench.engine.cancel([task]);
-    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor was told');
+    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor received the cancel');
   });
 
   it('is canceled at the executor when it times out', async () => {
     const { workflow, task } = await submitEvent({ event_name: 'Wait' }, { timeout_secs: 1 });
     await ended(bench.engine, workflow);
     assert.equal((await taskOf(task)).state, 'timed_out');
-    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor was told');
+    await eventually(() => executor.canceled.has(`${task}:1`) || undefined, 'the executor received the cancel');
   });
 
   it("fails with the executor's code and message, and is retried", async () => {
