@@ -138,13 +138,13 @@ function soaOf(name: string, { mname, rname, minimum, serial, refresh, retry, ex
   return { name, ns: mname, mailbox: rname, serial, refresh, retry, expire, minttl: minimum };
 }
 
-type Always = Pick<TlsxLine, 'timestamp' | 'host' | 'ip' | 'port' | 'probe_status'>;
+type TlsxRequired = Pick<TlsxLine, 'timestamp' | 'host' | 'ip' | 'port' | 'probe_status'>;
 
 function tlsxLine(record: TlsRecord): TlsxLine {
   const { timestamp, host, ip, port, probe_status, error, tls_version, cipher, ja3s_hash, sni, version_enum } = record;
   return {
     ...certificateOf(record),
-    ...withoutEmpty<Omit<TlsxLine, keyof TlsxCertificate | keyof Always>>({
+    ...withoutEmpty<Omit<TlsxLine, keyof TlsxCertificate | keyof TlsxRequired>>({
       error,
       tls_version,
       cipher,

@@ -33,7 +33,7 @@ export interface ExchangeEnvironment {
 }
 
 /** How a response arrived. */
-interface How {
+interface ResponseInfo {
   tcp: boolean;
   rttMs: number;
   /** Whether it answers the current attempt. */
@@ -274,7 +274,7 @@ export class Exchange {
       this.#conclude(slot, index, verdict, { tcp: false, rttMs: this.#slots.sinceSentMs(slot, attempt, now), current });
   }
 
-  #conclude(slot: number, index: number, verdict: Verdict, how: How): void {
+  #conclude(slot: number, index: number, verdict: Verdict, how: ResponseInfo): void {
     const resolver = this.#resolvers.all[index]!;
     if (verdict.kind === 'usable') {
       if (resolver.edns) resolver.ednsWorked = true;
@@ -373,7 +373,7 @@ export class Exchange {
     resolver: string | null,
     status: string,
     response: DecodedResponse | null,
-    how: How | null,
+    how: ResponseInfo | null,
   ): void {
     const slots = this.#slots;
     const settle = slots.settle[slot]!;

@@ -1,5 +1,5 @@
 /** Refusals that are reported individually; the rest are counted. */
-const TOLD_MAX = 20;
+const REPORTED_MAX = 20;
 
 /** Reports names that were not queried, with a limit on the number of notices. */
 export class Refusals {
@@ -14,10 +14,10 @@ export class Refusals {
     this.count += 1;
     // A name from a list may contain anything; a notice is one line.
     const shown = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
-    if (this.count <= TOLD_MAX) this.#onNotice?.(`${shown} not queried: ${reason}`);
+    if (this.count <= REPORTED_MAX) this.#onNotice?.(`${shown} not queried: ${reason}`);
   }
 
   summarize(): void {
-    if (this.count > TOLD_MAX) this.#onNotice?.(`${this.count} names in total were not queried`);
+    if (this.count > REPORTED_MAX) this.#onNotice?.(`${this.count} names in total were not queried`);
   }
 }

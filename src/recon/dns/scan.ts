@@ -97,7 +97,7 @@ class DnsScan {
     this.#cancelProgress?.();
     this.#exchange.close();
     this.#source.close();
-    this.#tellReader();
+    this.#wakeConsumer();
   }
 
   get #ended(): boolean {
@@ -113,7 +113,7 @@ class DnsScan {
 
   #more(): void {
     this.#exchange.wake();
-    if (this.#ended) this.#tellReader();
+    if (this.#ended) this.#wakeConsumer();
   }
 
   /** Asks the next question; returns false if there is none now, or the consumer is behind. */
@@ -123,7 +123,7 @@ class DnsScan {
       if (this.#ready.length + this.#held >= RECORDS_WAITING_MAX) return false;
       const name = this.#source.take();
       if (name === null) {
-        if (this.#ended) this.#tellReader();
+        if (this.#ended) this.#wakeConsumer();
         return false;
       }
       this.#questions.add(name);
@@ -176,10 +176,10 @@ class DnsScan {
 
   #deliver(record: DnsRecord): void {
     this.#ready.push(record);
-    this.#tellReader();
+    this.#wakeConsumer();
   }
 
-  #tellReader(): void {
+  #wakeConsumer(): void {
     this.#wakeReader?.();
     this.#wakeReader = null;
   }
@@ -203,9 +203,9 @@ class DnsScan {
     this.#refusals.summarize();
     const { late, foreign, mismatched, garbage } = this.#exchange.strays;
     const counts = { late, 'from other sources': foreign, 'for other questions': mismatched, unreadable: garbage };
-    const told = Object.entries(counts).filter(([, count]) => count > 0);
-    if (told.length === 0) return;
-    const parts = told.map(([what, count]) => `${count} ${what}`);
+    const reported = Object.entries(counts).filter(([, count]) => count > 0);
+    if (reported.length === 0) return;
+    const parts = reported.map(([what, count]) => `${count} ${what}`);
     this.#environment.onNotice?.(`ignored packets: ${parts.join(', ')}`);
   }
 }

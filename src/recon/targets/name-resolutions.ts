@@ -15,7 +15,7 @@ export interface NameResolutionOptions {
 
 const LOOKUPS_AT_ONCE = 64;
 /** Hosts already reported as refused, so that a host with many ports is reported once. */
-const TOLD_MAX = 10_000;
+const REPORTED_MAX = 10_000;
 /** Maximum addresses of one name: the owner of its zone controls how many there are. */
 export const ADDRESSES_MAX = 16;
 const NONE: readonly string[] = [];
@@ -27,7 +27,7 @@ const NONE: readonly string[] = [];
 export class NameResolutions {
   readonly #options: NameResolutionOptions;
   readonly #addresses = new Map<string, readonly string[]>();
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(options: NameResolutionOptions) {
     this.#options = options;
@@ -39,8 +39,8 @@ export class NameResolutions {
 
   /** Reports once that the scope does not allow a host. */
   refused(host: string, reason: string): void {
-    if (this.#told.has(host) || this.#told.size >= TOLD_MAX) return;
-    this.#told.add(host);
+    if (this.#reported.has(host) || this.#reported.size >= REPORTED_MAX) return;
+    this.#reported.add(host);
     this.#options.onRefused?.(host, reason);
   }
 

@@ -185,7 +185,7 @@ class AdaptiveRate {
       this.#reference = Math.max(measured, this.#reference === Infinity ? UNLIMITED_FLOOR_MIN : this.#reference);
     }
     this.#answeredAtFirst ??= answered;
-    if (this.rate <= this.#floor && isTheSame(answered, this.#answeredAtFirst)) {
+    if (this.rate <= this.#floor && isUnaffectedByRate(answered, this.#answeredAtFirst)) {
       this.#lossMax = 1 - answered + TOLERANCE;
       return;
     }
@@ -209,6 +209,6 @@ class AdaptiveRate {
  * Returns whether the loss is unrelated to the rate: a tenth of the rate, or a rate at the floor, is answered no
  * better.
  */
-function isTheSame(answered: number, before: number): boolean {
+function isUnaffectedByRate(answered: number, before: number): boolean {
   return answered > 0 && answered <= before * SAME_SHARE && (1 - answered) * SAME_SHARE >= 1 - before;
 }

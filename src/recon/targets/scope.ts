@@ -151,7 +151,7 @@ function allowedAddresses(ranges: readonly AddressRange[], free: AddressSet): Ad
   let allowed = AddressSet.of(ranges).intersect(ORDINARY_ADDRESSES).union(free);
   const listedIn = SPECIAL_BLOCKS.map((block) => ({
     block,
-    listed: AddressSet.of(ranges.filter((range) => lies(range, block.range))).intersect(block.own),
+    listed: AddressSet.of(ranges.filter((range) => isRangeWithin(range, block.range))).intersect(block.own),
   })).filter(({ listed }) => listed.count > 0n);
   for (const { block, listed } of listedIn) if (block.embedsShift === null) allowed = allowed.union(listed);
   // An address that embeds another one needs permission for the inner one too.
@@ -162,7 +162,7 @@ function allowedAddresses(ranges: readonly AddressRange[], free: AddressSet): Ad
   return allowed;
 }
 
-function lies(range: AddressRange, within: AddressRange): boolean {
+function isRangeWithin(range: AddressRange, within: AddressRange): boolean {
   return range.family === within.family && range.first >= within.first && range.last <= within.last;
 }
 

@@ -6,7 +6,7 @@ export interface PlacedText {
   readonly place: string;
 }
 
-const FAULTS_TOLD_MAX = 10;
+const FAULTS_REPORTED_MAX = 10;
 
 /** Yields the entries of a file: one or more per line, separated by commas or blanks; `#` starts a comment. */
 export function* linesOf(content: string, name: string): Generator<PlacedText> {
@@ -38,7 +38,7 @@ export class Faults {
 
   add({ text, place }: PlacedText, fault: string): void {
     this.#count += 1;
-    if (this.#details.length < FAULTS_TOLD_MAX) this.#details.push(`${place}: ${shown(text)} ${fault}`);
+    if (this.#details.length < FAULTS_REPORTED_MAX) this.#details.push(`${place}: ${shown(text)} ${fault}`);
   }
 
   /** @throws HeddleError with the faults, if there are any */

@@ -3,7 +3,7 @@ import { fingerprintsOf, parseCertificate } from './certificate.ts';
 import type { ParsedCertificate } from './certificate.ts';
 import { DerFault } from './der.ts';
 import { certificateFindings } from './findings.ts';
-import { isWildcard, speaksFor } from './host-name.ts';
+import { coversHost, isWildcard } from './host-name.ts';
 import type { TrustStore } from './trust.ts';
 
 const PARSED_MAX = 1024;
@@ -39,7 +39,7 @@ export class CertificateReader {
     const [leaf, ...above] = chain as [ParsedCertificate, ...ParsedCertificate[]];
     const { self_signed, untrusted, broken } = this.#trust.judge(chain, now);
     const expired = now > leaf.not_after_ms;
-    const mismatched = !speaksFor(leaf, host);
+    const mismatched = !coversHost(leaf, host);
     const not_yet_valid = now < leaf.not_before_ms;
     return {
       ...leaf.record,

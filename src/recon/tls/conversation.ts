@@ -8,7 +8,7 @@ import { NOT_PROBED, shortageOf } from './local-shortage.ts';
 import { READ_LIMITS } from './protocol.ts';
 
 /** The protocol of one side of a connection, independent of its transport. */
-export interface Talk {
+export interface Dialog {
   /** Called once connected; returns the first bytes to send. */
   begin(localAddress: string): Uint8Array | null;
   /** Returns the next bytes to send, `done` at the end, or null to wait. Throws TlsFault if the conversation fails. */
@@ -17,7 +17,7 @@ export interface Talk {
   closed(): TlsFault;
 }
 
-export interface Line {
+export interface ConnectionOptions {
   readonly clock: Clock;
   readonly timeout_ms: number;
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ const READ_BYTES = 16 * 1024;
  *
  * @throws the signal's reason
  */
-export function converse(endpoint: Endpoint, talk: Talk, line: Line): Promise<TlsFault | null> {
+export function converse(endpoint: Endpoint, dialog: Dialog, line: ConnectionOptions): Promise<TlsFault | null> {
   return new Promise((resolve, reject) => {
     const { signal } = line;
     if (signal.aborted) {
@@ -77,7 +77,7 @@ export function converse(endpoint: Endpoint, talk: Talk, line: Line): Promise<Tl
       if (socket.destroyed) return false;
       bytesLeft -= bytes.length;
       if (bytesLeft < 0) finish(new TlsFault('malformed', `malformed: more than ${READ_LIMITS.bytes_max} bytes`));
-      else attempt(() => talk.receive(bytes));
+      else attempt(() => dialog.receive(bytes));
       return true;
     };
     const stopTimer = line.clock.after(line.timeout_ms, () => {
@@ -86,11 +86,11 @@ export function converse(endpoint: Endpoint, talk: Talk, line: Line): Promise<Tl
     signal.addEventListener('abort', onAbort, { once: true });
     socket.on('connect', () => {
       isConnected = true;
-      attempt(() => talk.begin(socket.localAddress ?? ''));
+      attempt(() => dialog.begin(socket.localAddress ?? ''));
     });
-    socket.on('error', (error: NodeJS.ErrnoException) => finish(isConnected ? talk.closed() : unreachable(error)));
-    socket.on('close', () => finish(talk.closed()));
-    socket.on('end', () => finish(talk.closed()));
+    socket.on('error', (error: NodeJS.ErrnoException) => finish(isConnected ? dialog.closed() : unreachable(error)));
+    socket.on('close', () => finish(dialog.closed()));
+    socket.on('end', () => finish(dialog.closed()));
   });
 }
 

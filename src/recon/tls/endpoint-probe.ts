@@ -4,7 +4,7 @@ import type { Endpoint } from '../targets/port.ts';
 import type { CertificateReader } from './certificate-record.ts';
 import { cipherName, FIRST_OFFER } from './cipher-suites.ts';
 import type { Offer } from './client-hello.ts';
-import type { Line } from './conversation.ts';
+import type { ConnectionOptions } from './conversation.ts';
 import { enumerateCiphers, enumerateVersions } from './enumeration.ts';
 import type { Ask } from './enumeration.ts';
 import { TlsFault } from './fault.ts';
@@ -18,7 +18,7 @@ import { GROUP } from './protocol.ts';
 import { startTlsOfPort } from './starttls.ts';
 import type { StartTlsProtocol } from './starttls.ts';
 import { wholeHandshake } from './whole-handshake.ts';
-import type { LackedSocket, WholeHandshake } from './whole-handshake.ts';
+import type { SocketShortage, WholeHandshake } from './whole-handshake.ts';
 
 export interface ProbeContext {
   readonly options: TlsOptions;
@@ -113,7 +113,7 @@ class EndpointProbe {
 
   async whole(): Promise<WholeHandshake | null> {
     const { alpn } = this.#context.options;
-    const whole = await this.#timed<WholeHandshake | LackedSocket | null>(
+    const whole = await this.#timed<WholeHandshake | SocketShortage | null>(
       (line) => wholeHandshake(this.#endpoint, { ...line, sni: this.#sni, alpn }),
       (result) => (result !== null && 'shortage' in result ? result.shortage : null),
     );
@@ -196,14 +196,14 @@ class EndpointProbe {
   }
 
   /** Makes one connection when its turn comes, again after a local shortage; returns null if no time is left. */
-  #timed<T>(connect: (line: Line) => Promise<T>, lacked: (result: T) => string | null): Promise<T | null> {
+  #timed<T>(connect: (line: ConnectionOptions) => Promise<T>, lacked: (result: T) => string | null): Promise<T | null> {
     return this.#context.shortage.around(
       () => this.#once(connect),
       (result) => (result === null ? null : lacked(result)),
     );
   }
 
-  async #once<T>(connect: (line: Line) => Promise<T>): Promise<T | null> {
+  async #once<T>(connect: (line: ConnectionOptions) => Promise<T>): Promise<T | null> {
     const { environment, options, signal, onConnection } = this.#context;
     if (this.#timeLeft <= 0) return null;
     await this.#turn();

@@ -2,13 +2,13 @@ import type { Endpoint } from '../targets/port.ts';
 import { clientHello } from './client-hello.ts';
 import type { Offer } from './client-hello.ts';
 import { converse } from './conversation.ts';
-import type { Line, Talk } from './conversation.ts';
+import type { ConnectionOptions, Dialog } from './conversation.ts';
 import type { TlsFault } from './fault.ts';
 import { Flight } from './flight.ts';
 import type { ProbeKeys } from './key-exchange.ts';
 import type { SentChain } from './certificate-message.ts';
 import type { ServerHello } from './server-hello.ts';
-import { StartTlsTalk } from './starttls.ts';
+import { StartTlsDialog } from './starttls.ts';
 import type { StartTlsProtocol } from './starttls.ts';
 
 /** The result of one offer: what was learned, and the fault that limited it. */
@@ -22,7 +22,7 @@ export interface Greeting {
   readonly rtt_ms: number | null;
 }
 
-export interface GreetingOptions extends Line {
+export interface GreetingOptions extends ConnectionOptions {
   readonly offer: Offer;
   readonly goal: 'hello' | 'certificates';
   readonly starttls: StartTlsProtocol | null;
@@ -35,16 +35,16 @@ export interface GreetingOptions extends Line {
  * @throws the signal's reason
  */
 export async function greet(endpoint: Endpoint, options: GreetingOptions): Promise<Greeting> {
-  const talk = new GreetingTalk(options);
-  const fault = await converse(endpoint, talk, options);
-  return talk.result(fault);
+  const dialog = new GreetingDialog(options);
+  const fault = await converse(endpoint, dialog, options);
+  return dialog.result(fault);
 }
 
-class GreetingTalk implements Talk {
+class GreetingDialog implements Dialog {
   readonly #options: GreetingOptions;
   readonly #hello: Buffer;
   readonly #flight: Flight;
-  #prelude: StartTlsTalk | null = null;
+  #prelude: StartTlsDialog | null = null;
   #askedAt = 0;
   #answeredAt: number | null = null;
 
@@ -57,7 +57,7 @@ class GreetingTalk implements Talk {
   begin(localAddress: string): Uint8Array | null {
     const { starttls } = this.#options;
     if (starttls === null) return this.#ask();
-    this.#prelude = new StartTlsTalk(starttls, localAddress);
+    this.#prelude = new StartTlsDialog(starttls, localAddress);
     return null;
   }
 
@@ -79,7 +79,7 @@ class GreetingTalk implements Talk {
     return { server_hello, chain, alpn, fault, rtt_ms };
   }
 
-  #preludeStep(prelude: StartTlsTalk, bytes: Uint8Array): Uint8Array | null {
+  #preludeStep(prelude: StartTlsDialog, bytes: Uint8Array): Uint8Array | null {
     const step = prelude.receive(bytes);
     if (step !== 'tls') return step;
     this.#prelude = null;

@@ -18,7 +18,7 @@ export function serverNameOf(host: string): string | null {
  * Returns whether a certificate covers a host, by RFC 6125: DNS names with at most one wildcard as the whole leftmost
  * label; addresses only if listed; the common name only without other names.
  */
-export function speaksFor({ dns_names, addresses, record }: ParsedCertificate, host: string): boolean {
+export function coversHost({ dns_names, addresses, record }: ParsedCertificate, host: string): boolean {
   const family = isIP(host);
   if (family !== 0) return addresses.some((address) => canonical(address) === canonical(host));
   const name = (serverNameOf(host) ?? host).toLowerCase();

@@ -32,7 +32,7 @@ export class LocalShortage {
   readonly #patienceMs: number;
   /** When a successful connection last ended, on the monotonic clock. */
   #endedAt = 0;
-  #isTold = false;
+  #isReported = false;
 
   constructor(environment: ProbeEnvironment, timeoutMs: number) {
     this.#environment = environment;
@@ -56,7 +56,7 @@ export class LocalShortage {
         this.#endedAt = now;
         return result;
       }
-      this.#tell(shortage);
+      this.#report(shortage);
       const isHopeless = shortage.includes(SHORTAGES['EADDRNOTAVAIL']!) && tries >= TRIES_WITHOUT_ADDRESS_MAX;
       if (isHopeless || now - Math.max(startedAt, this.#endedAt) > this.#patienceMs) return result;
       await clock.sleep(pauseMs, signal);
@@ -64,9 +64,9 @@ export class LocalShortage {
     }
   }
 
-  #tell(shortage: string): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
+  #report(shortage: string): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     this.#environment.onNotice?.(`connections reduced: ${shortage.replace(NOT_PROBED, '')}`);
   }
 }

@@ -21,7 +21,7 @@ interface Step {
 }
 
 /** The plain-text dialog before TLS, bounded in lines and bytes per line. */
-export class StartTlsTalk {
+export class StartTlsDialog {
   readonly #protocol: StartTlsProtocol;
   readonly #steps: readonly Step[];
   #step = 0;

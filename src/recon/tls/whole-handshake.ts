@@ -6,11 +6,11 @@ import type { X509Certificate } from 'node:crypto';
 
 import type { TlsVersion } from '../records.ts';
 import type { Endpoint } from '../targets/port.ts';
-import type { Line } from './conversation.ts';
+import type { ConnectionOptions } from './conversation.ts';
 import { shortageOf } from './local-shortage.ts';
 import { READ_LIMITS } from './protocol.ts';
 
-export interface LackedSocket {
+export interface SocketShortage {
   readonly shortage: string;
 }
 
@@ -40,8 +40,8 @@ const VERSIONS: Readonly<Record<string, TlsVersion>> = {
  */
 export function wholeHandshake(
   endpoint: Endpoint,
-  { sni, alpn, ...line }: Line & { sni: string | null; alpn: readonly string[] },
-): Promise<WholeHandshake | LackedSocket | null> {
+  { sni, alpn, ...line }: ConnectionOptions & { sni: string | null; alpn: readonly string[] },
+): Promise<WholeHandshake | SocketShortage | null> {
   const socket = connectTcp({ host: endpoint.ip, port: endpoint.port, family: endpoint.family });
   const secure = connectTls({
     socket,
@@ -59,8 +59,8 @@ export function wholeHandshake(
 function settle(
   socket: Socket,
   secure: TLSSocket,
-  { clock, timeout_ms, signal }: Line,
-): Promise<WholeHandshake | LackedSocket | null> {
+  { clock, timeout_ms, signal }: ConnectionOptions,
+): Promise<WholeHandshake | SocketShortage | null> {
   return new Promise((resolve, reject) => {
     let isStapled = false;
     const leave = (): void => {
@@ -70,7 +70,7 @@ function settle(
       secure.destroy();
       socket.destroy();
     };
-    const finish = (result: WholeHandshake | LackedSocket | null): void => {
+    const finish = (result: WholeHandshake | SocketShortage | null): void => {
       leave();
       resolve(result);
     };

@@ -239,7 +239,7 @@ suite('malformed responses are faults', () => {
       fault: 'pointer_not_back',
     },
     {
-      what: 'a label type that nobody knows',
+      what: 'an unknown label type',
       bytes: handmade(1, 0x80, 0, ...fixed(1, 4), 1, 2, 3, 4),
       fault: 'label_type_unknown',
     },

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { parseCertificate } from '../../../src/recon/tls/certificate.ts';
 import type { ParsedCertificate } from '../../../src/recon/tls/certificate.ts';
 import { DerFault, DerReader, oidText } from '../../../src/recon/tls/der.ts';
-import { speaksFor } from '../../../src/recon/tls/host-name.ts';
+import { coversHost } from '../../../src/recon/tls/host-name.ts';
 import { TrustStore } from '../../../src/recon/tls/trust.ts';
 import { makeCertificate } from '../../support/certificates.ts';
 import { threadMs } from '../../support/processor-time.ts';
@@ -81,15 +81,15 @@ test('matches hosts by RFC 6125', () => {
     [['www.example.test\0.evil.test'], 'www.example.test', false],
   ];
   for (const [names, host, expected] of cases)
-    assert.equal(speaksFor(certificate(names, [], null), host), expected, `${names.join()} for ${host}`);
+    assert.equal(coversHost(certificate(names, [], null), host), expected, `${names.join()} for ${host}`);
   assert.equal(
-    speaksFor(certificate([], [], 'www.example.test'), 'www.example.test'),
+    coversHost(certificate([], [], 'www.example.test'), 'www.example.test'),
     true,
     'no names: the common name',
   );
-  assert.equal(speaksFor(certificate(['a.test'], [], 'b.test'), 'b.test'), false, 'names: never the common name');
-  assert.equal(speaksFor(certificate([], ['fe80::1'], null), 'fe80:0:0::0001'), true);
-  assert.equal(speaksFor(certificate([], ['192.0.2.1'], '192.0.2.2'), '192.0.2.2'), false);
+  assert.equal(coversHost(certificate(['a.test'], [], 'b.test'), 'b.test'), false, 'names: never the common name');
+  assert.equal(coversHost(certificate([], ['fe80::1'], null), 'fe80:0:0::0001'), true);
+  assert.equal(coversHost(certificate([], ['192.0.2.1'], '192.0.2.2'), '192.0.2.2'), false);
 });
 
 test('wildcards and names agree with OpenSSL', async () => {
@@ -104,7 +104,7 @@ test('wildcards and names agree with OpenSSL', async () => {
     'wild.example.test',
     'a.b.wild.example.test',
   ];
-  for (const host of hosts) assert.equal(speaksFor(own, host), theirs.checkHost(host) !== undefined, host);
+  for (const host of hosts) assert.equal(coversHost(own, host), theirs.checkHost(host) !== undefined, host);
 });
 
 test('paths: only valid authorities, within their path length', async () => {

@@ -62,7 +62,7 @@ export class Attempt implements RunningAttempt {
   #connected(): void {
     if (this.#over) return;
     this.#rttMs = this.#clock.monotonic() - this.#startedAt;
-    if (this.#metItself()) {
+    if (this.#isSelfConnected()) {
       this.#end({ outcome: { type: 'answer', state: 'closed', reason: 'self-connect' }, rtt_ms: this.#rttMs });
     } else if (this.#banner === null) {
       this.#open('connected');
@@ -72,7 +72,7 @@ export class Attempt implements RunningAttempt {
   }
 
   /** Detects a self-connection: without a listener, the system may pick the target port as the local one. */
-  #metItself(): boolean {
+  #isSelfConnected(): boolean {
     const { localPort, localAddress, remoteAddress } = this.#socket;
     return localPort === this.endpoint.port && localAddress === remoteAddress;
   }

@@ -177,7 +177,7 @@ export class NativeConnector implements Connector {
   #connect(attempt: NativeAttempt): void {
     attempt.connected = true;
     const rtt_ms = this.#clock.monotonic() - attempt.startedAt;
-    const closed = this.#metItself(attempt);
+    const closed = this.#isSelfConnected(attempt);
     this.#settle(attempt, {
       outcome: closed
         ? { type: 'answer', state: 'closed', reason: 'self-connect' }
@@ -187,7 +187,7 @@ export class NativeConnector implements Connector {
   }
 
   /** Detects a self-connection: without a listener, the system may pick the target port as the local one. */
-  #metItself({ fd, endpoint }: NativeAttempt): boolean {
+  #isSelfConnected({ fd, endpoint }: NativeAttempt): boolean {
     this.#length[0] = IPV6_ADDRESS_BYTES;
     if (this.#libc.getsockname(fd, this.#addressBytes, this.#lengthBytes) < 0) return false;
     const address = this.#address;
