@@ -37,7 +37,7 @@ export async function startScan(
       observer,
       environment,
       journal,
-      journal?.checkpoint ?? beginning(),
+      journal?.checkpoint ?? initialCheckpoint(),
     );
     if (journal !== null) await run.replay(journal.replay());
     return await run.run(startedAt);
@@ -47,7 +47,7 @@ export async function startScan(
   }
 }
 
-function beginning(): Checkpoint {
+function initialCheckpoint(): Checkpoint {
   return { position: { source: 0, cursor: 'start' }, next_index: 0, metrics: emptyMetrics() };
 }
 

@@ -46,7 +46,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['KiB', 1024],
 ];
 
-interface Ended {
+interface ExhaustedBudget {
   level: BudgetLevel;
   code: ProblemCode;
   message: string;
@@ -57,7 +57,7 @@ export class RootBudget {
   readonly #budgets: ArchiveBudgets;
   #unpacked = 0;
   #packed = 0;
-  #ended: Ended | null = null;
+  #ended: ExhaustedBudget | null = null;
 
   constructor(budgets: ArchiveBudgets) {
     this.#budgets = budgets;
@@ -68,7 +68,7 @@ export class RootBudget {
     return this.#unpacked;
   }
 
-  get ended(): Ended | null {
+  get ended(): ExhaustedBudget | null {
     return this.#ended;
   }
 
@@ -114,7 +114,7 @@ export class ArchiveBudget {
   #entries = 0;
   #unpacked = 0;
   #packed = 0;
-  #ended: Ended | null = null;
+  #ended: ExhaustedBudget | null = null;
   readonly #reports = new Map<ProblemCode, number>();
 
   constructor(context: ArchiveContext) {

@@ -35,7 +35,7 @@ export function admitName(
     const message = `the entry's name has ${bytes.length} bytes, more than ${name_bytes_max}; it is shown truncated`;
     budget.report({ code: 'name_budget', path, message, extent: 'notice' });
   }
-  const fault = unsafeBecause(name);
+  const fault = unsafeReason(name);
   if (fault !== null)
     budget.report({ code: 'unsafe_name', path, message: `the entry's name ${fault}`, extent: 'notice' });
   return { name, path };
@@ -48,7 +48,7 @@ function cut(bytes: Uint8Array, length: number): Uint8Array {
   return bytes.subarray(0, end);
 }
 
-function unsafeBecause(name: string): string | null {
+function unsafeReason(name: string): string | null {
   if (name.startsWith('/') || name.startsWith('\\') || /^[A-Za-z]:[\\/]/.test(name)) return 'is an absolute path';
   if (name.includes('..') && /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(name)) return 'escapes its directory';
   if (/[\x00-\x1f\x7f]/.test(name)) return 'contains control characters';

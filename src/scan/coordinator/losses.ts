@@ -8,7 +8,7 @@ const LOSSES_MAX = 3;
  * Decides which objects of a failed worker are reported as problems and which are scanned again: the one it was
  * working on is blamed; if it was working on none, those that were lost too often.
  */
-export function nameLosses(
+export function classifyLosses(
   objects: readonly NumberedObject[],
   current: number,
   why: string,

@@ -3,7 +3,7 @@ import { SubjectCleaner } from '../report/subject-cleaner.ts';
 import type { ScanObserver } from './observer.ts';
 
 /** Passes results to the observer in order, and counts them. Errors of the observer go to `failed`. */
-export class ResultTelling {
+export class ResultReporter {
   findings = 0;
   problems = 0;
   /** Problems that left something unscanned. */

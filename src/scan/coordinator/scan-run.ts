@@ -13,11 +13,11 @@ import { CONTROL, type FromWorker, type WorkerInit } from '../worker/protocol.ts
 import { COMPLETED_ROW } from '../worker/result-outbox.ts';
 import { Discovery } from './discovery.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { nameLosses } from './losses.ts';
+import { classifyLosses } from './losses.ts';
 import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
 import { ReorderBuffer } from './reorder-buffer.ts';
-import { ResultTelling } from './result-telling.ts';
+import { ResultReporter } from './result-telling.ts';
 import { progressOf, summaryOf, totalOf } from './run-figures.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';
@@ -35,7 +35,7 @@ export class ScanRun {
   readonly #options: ScanOptions;
   readonly #rules: CompiledRules;
   readonly #observer: ScanObserver;
-  readonly #telling: ResultTelling;
+  readonly #reporter: ResultReporter;
   readonly #environment: ScanEnvironment;
   readonly #log: Logger;
   readonly #journal: RunJournal | null;
@@ -65,7 +65,7 @@ export class ScanRun {
     this.#options = options;
     this.#rules = rules;
     this.#observer = observer;
-    this.#telling = new ResultTelling(observer, (error) => this.#fail(error));
+    this.#reporter = new ResultReporter(observer, (error) => this.#fail(error));
     this.#environment = environment;
     this.#log = environment.log ?? silentLogger;
     this.#journal = journal;
@@ -115,8 +115,8 @@ export class ScanRun {
   /** Replays the findings of an interrupted run before its resume point to the observer. */
   async replay(parts: Iterable<{ findings: readonly Finding[]; problems: readonly Problem[] }>): Promise<void> {
     for (const { findings, problems } of parts) {
-      for (const finding of findings) await this.#telling.finding(finding);
-      for (const problem of problems) await this.#telling.problem(problem);
+      for (const finding of findings) await this.#reporter.finding(finding);
+      for (const problem of problems) await this.#reporter.problem(problem);
     }
   }
 
@@ -148,7 +148,7 @@ export class ScanRun {
       this.#handOut();
       if (this.#isFinished()) this.#workers.close();
     }
-    void this.#telling.guarded(() => this.#journal?.flush());
+    void this.#reporter.guarded(() => this.#journal?.flush());
     this.#isPumping = false;
   }
 
@@ -229,7 +229,7 @@ export class ScanRun {
       return;
     }
     this.#log.warn({ slot: worker.slot, why, hung }, 'scan worker thread exited early; replacing it');
-    const { named, again } = nameLosses([...worker.outstanding.values()], current, why, hung);
+    const { named, again } = classifyLosses([...worker.outstanding.values()], current, why, hung);
     worker.outstanding.clear();
     for (const { object, problem } of named) this.#giveUp(object, problem);
     for (const { index } of again) {
@@ -301,8 +301,8 @@ export class ScanRun {
   #reorder(next: number): ReorderBuffer {
     return new ReorderBuffer(
       {
-        finding: (finding) => this.#telling.finding(finding),
-        problem: (problem) => this.#telling.problem(problem),
+        finding: (finding) => this.#reporter.finding(finding),
+        problem: (problem) => this.#reporter.problem(problem),
         acknowledge: (index, count) => {
           const worker = this.#workers.all.find(({ outstanding }) => outstanding.has(index));
           worker?.post({ type: 'acknowledged', index, count });
@@ -350,12 +350,12 @@ export class ScanRun {
   #progress(): ScanProgress {
     const first = this.#workers.all.map(({ outstanding }) => outstanding.values().next().value);
     const at = { in_flight: this.#budget.inUse, discovery_done: this.#discovery.isDone };
-    return progressOf(this.#metrics(), this.#telling, first, at);
+    return progressOf(this.#metrics(), this.#reporter, first, at);
   }
 
   #summary(duration_ms: number): ScanSummary {
     const figures = { metrics: this.#metrics(), frontier_peak: this.#budget.peak, duration_ms };
-    return summaryOf(this.#abortReason, this.#telling, figures);
+    return summaryOf(this.#abortReason, this.#reporter, figures);
   }
 }
 

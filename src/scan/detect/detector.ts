@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { DetectionOptions } from '../options.ts';
 import type { CompiledRules } from './compile-rules.ts';
-import { RuleGate, rulesOut } from './gate.ts';
+import { excludedRules, RuleGate } from './gate.ts';
 import { type ObjectContext, decodeUtf8 } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
 import { ChunkedObject, type Staging } from './chunked-object.ts';
@@ -72,7 +72,7 @@ class RuleSetDetector implements Detector {
 
   begin(path: string, commit?: string): ObjectDetector | null {
     const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
-    const out = rulesOut(this.#plan, bytes, commit);
+    const out = excludedRules(this.#plan, bytes, commit);
     if (out === null) return null;
     const byPath = this.#detectPath(bytes, commit);
     if (this.#plan.rules.length === out.size && byPath.length === 0) return null;

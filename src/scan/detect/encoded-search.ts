@@ -13,7 +13,7 @@ import type { DetectionPlan } from './plan.ts';
 type Source = (offset: number, end: boolean) => number;
 
 /** A piece and its containing text: the shift to memory addresses, and the source of that text. */
-interface Held {
+interface LocatedPiece {
   piece: Piece;
   shift: number;
   encodings: readonly Encoding[];
@@ -45,7 +45,7 @@ export class EncodedSearch {
     this.#search({ piece, shift, encodings: [], source: (offset) => offset }, 0);
   }
 
-  #search(held: Held, level: number): void {
+  #search(held: LocatedPiece, level: number): void {
     const address = this.#scratch[level];
     if (address === undefined) return;
     const { length, encodings, source } = this.#decode(held, address);
@@ -66,7 +66,7 @@ export class EncodedSearch {
   }
 
   #decode(
-    { piece, shift, encodings }: Held,
+    { piece, shift, encodings }: LocatedPiece,
     address: number,
   ): { length: number; encodings: Encoding[]; source: Source } {
     const { bytes } = this.#plan.scanner;

@@ -4,7 +4,7 @@ import type { DetectionPlan } from './plan.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 
 /** Returns null if an allow list exempts the whole object; else the rules that do not apply to it. */
-export function rulesOut(plan: DetectionPlan, path: string, commit: string | undefined): Set<CompiledRule> | null {
+export function excludedRules(plan: DetectionPlan, path: string, commit: string | undefined): Set<CompiledRule> | null {
   if (plan.allowlists.some((list) => list.looksAtObjects && list.allowsObject(path, commit))) return null;
   const out = new Set<CompiledRule>();
   for (const rule of plan.guarded) {

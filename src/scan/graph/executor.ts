@@ -33,7 +33,7 @@ export class Executor<S extends Enumerable> {
   readonly #queue = new Deque<ScanStep<S>>();
   /** Consecutive steps without progress. */
   #stalled = 0;
-  #underWay = 0;
+  #pendingCount = 0;
   #aborted = false;
 
   constructor(handlers: StepHandlers<S>, events: ExecutorEvents) {
@@ -47,7 +47,7 @@ export class Executor<S extends Enumerable> {
 
   /** Steps whose promise is pending. */
   get underWay(): number {
-    return this.#underWay;
+    return this.#pendingCount;
   }
 
   get isAborted(): boolean {
@@ -64,7 +64,7 @@ export class Executor<S extends Enumerable> {
   }
 
   get isEmpty(): boolean {
-    return this.#queue.length === 0 && this.#underWay === 0;
+    return this.#queue.length === 0 && this.#pendingCount === 0;
   }
 
   /** Takes ownership of a step. After an abort it is dropped at once. */
@@ -127,17 +127,17 @@ export class Executor<S extends Enumerable> {
   }
 
   #await(result: Promise<StepResult<S>>): void {
-    this.#underWay += 1;
+    this.#pendingCount += 1;
     // The step made progress, so steps that waited for it are worth retrying.
     this.#stalled = 0;
     result.then(
       (settled) => {
-        this.#underWay -= 1;
+        this.#pendingCount -= 1;
         this.#settle(settled);
         this.#events.onReady();
       },
       (error: unknown) => {
-        this.#underWay -= 1;
+        this.#pendingCount -= 1;
         this.#events.onDefect(error);
         this.#events.onReady();
       },

@@ -27,7 +27,7 @@ export class ListSource implements ObjectSource {
     const from = position.at === 'continue' && position.state.type === 'offset' ? position.state.offset : 0;
     const to = Math.min(from + limit, this.#locators.length);
     for (const locator of this.#locators.slice(from, to)) {
-      const found = look(locator);
+      const found = inspect(locator);
       if ('locator' in found) objects.push(found);
       else problems.push(found);
     }
@@ -44,7 +44,7 @@ export class ListSource implements ObjectSource {
   }
 }
 
-function look(locator: string): DiscoveredObject | Problem {
+function inspect(locator: string): DiscoveredObject | Problem {
   const path = displayOf(locator);
   let stats: Stats | undefined;
   try {

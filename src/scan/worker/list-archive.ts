@@ -8,7 +8,7 @@ import { ArchiveListing } from './archive-listing.ts';
 import type { ScanContext } from './context.ts';
 import { ObjectReading, readingOf } from './object-reading.ts';
 import { budgetOf, problemOf } from './problem.ts';
-import { lent, ReplayReader } from './replay-reader.ts';
+import { ReplayReader, withoutClose } from './replay-reader.ts';
 
 type Step = EnumerateStep<ArchiveListing>;
 type Result = StepResult<ArchiveListing>;
@@ -35,7 +35,7 @@ export class ArchiveLister {
     const replay =
       reader.access === 'carry' ? new ReplayReader(reader, step.buffer.bytes.slice(0, step.length), step.last) : null;
     step.buffer[Symbol.dispose]();
-    const listing = new ArchiveListing(archive, lent(replay ?? reader), replay, this.#closeDropped);
+    const listing = new ArchiveListing(archive, withoutClose(replay ?? reader), replay, this.#closeDropped);
     if (this.#context.limits.archives.policy === 'skip') root.holds += 1;
     this.#context.executor.spawn({
       kind: 'enumerate',

@@ -48,7 +48,7 @@ export class ReplayReader implements ObjectReader {
 }
 
 /** Returns the reader without `close`: the owner closes it. */
-export function lent(reader: ObjectReader): ObjectReader {
+export function withoutClose(reader: ObjectReader): ObjectReader {
   return {
     size: reader.size,
     access: reader.access,

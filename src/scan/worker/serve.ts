@@ -39,7 +39,7 @@ const OVERLAP_ROOM_BYTES = 128 * 1024;
 const SLICE_MS = 10;
 
 /** Steps between two clock checks. */
-const STEPS_PER_LOOK = 32;
+const STEPS_PER_CLOCK_CHECK = 32;
 
 /** An object of this size, or that takes this time, delays the rest of its batch too long. */
 const LARGE_BYTES = 8 * 1024 * 1024;
@@ -181,7 +181,7 @@ class WorkerService {
     for (let steps = 1; ; steps++) {
       if (Atomics.load(this.#control, CONTROL.ABORT) !== 0) this.#abort();
       if (!executor.runOne() && !this.#beginNext()) return false;
-      if (steps % STEPS_PER_LOOK === 0 && this.#clock.monotonic() - this.#turnAt > SLICE_MS) return true;
+      if (steps % STEPS_PER_CLOCK_CHECK === 0 && this.#clock.monotonic() - this.#turnAt > SLICE_MS) return true;
     }
   }
 

@@ -4,7 +4,7 @@ import type { AllowlistPlan } from './rule-plan.ts';
 import type { Allowlist } from './rule.ts';
 
 /** The input of an allow list. Strings are bytes as latin1. */
-export interface Judged {
+export interface AllowlistSubject {
   path: string;
   commit: string | undefined;
   secret: string;
@@ -38,7 +38,7 @@ export class CompiledAllowlist {
     return this.#allOfObject(path, commit);
   }
 
-  allowsFinding(judged: Judged): boolean {
+  allowsFinding(judged: AllowlistSubject): boolean {
     if (this.#list.condition === 'any') return this.#allowsText(judged) || this.#hasStopword(judged.secret);
     return (
       this.#allOfObject(judged.path, judged.commit) &&
@@ -61,7 +61,7 @@ export class CompiledAllowlist {
     return commit !== undefined && this.#commits.has(commit.toLowerCase());
   }
 
-  #allowsText(judged: Judged): boolean {
+  #allowsText(judged: AllowlistSubject): boolean {
     const text = judged[this.#list.regex_target];
     return this.#regexes.some((regex) => regex.test(text));
   }

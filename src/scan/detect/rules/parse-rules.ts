@@ -22,7 +22,7 @@ export function parseRules(text: RuleText): RuleFile {
   const extend = readExtend(reader, warnings);
   const rules = reader.tables('rules').map((table, at) => readRule(text.name, table, at, warnings));
   const file: RuleFile = { name: text.name, rules, allowlists: [], targeted: [], extend, warnings };
-  const lists = oldAndNew(reader, text.name);
+  const lists = readAllowlistTables(reader, text.name);
   lists.forEach((table, at) => {
     const list = new FieldReader(table, `${text.name}: allow list ${at + 1}`);
     const ids = list.strings('targetRules');
@@ -33,7 +33,7 @@ export function parseRules(text: RuleText): RuleFile {
   });
   for (const name of ['title', 'description', 'minVersion']) reader.string(name);
   warnings.push(...reader.unknown());
-  refuseDoubles(file);
+  rejectDuplicates(file);
   return file;
 }
 
@@ -75,7 +75,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     keywords: reader.strings('keywords').map(lowerCaseBytes),
     secret_group: reader.integer('secretGroup') ?? 0,
     entropy: reader.number('entropy') ?? 0,
-    allowlists: oldAndNew(reader, where).map((list, index) => {
+    allowlists: readAllowlistTables(reader, where).map((list, index) => {
       const inner = new FieldReader(list, `${where}: allow list ${index + 1}`);
       const allowlist = readAllowlist(inner);
       warnings.push(...inner.unknown());
@@ -96,7 +96,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
 }
 
 /** Reads `[[allowlists]]` or the older `[allowlist]`; not both. */
-function oldAndNew(reader: FieldReader, where: string): TomlTable[] {
+function readAllowlistTables(reader: FieldReader, where: string): TomlTable[] {
   const old = reader.table('allowlist');
   const lists = reader.tables('allowlists');
   if (old !== undefined && lists.length > 0) {
@@ -152,7 +152,7 @@ function isTarget(text: string): text is RegexTarget {
   return text === 'secret' || text === 'match' || text === 'line';
 }
 
-function refuseDoubles(file: RuleFile): void {
+function rejectDuplicates(file: RuleFile): void {
   const seen = new Set<string>();
   for (const { id } of file.rules) {
     if (seen.has(id)) throw ruleError(`${file.name}: rule ${id}`, 'two rules have this id; rename one of them');
