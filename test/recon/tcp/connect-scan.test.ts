@@ -28,12 +28,12 @@ const EVERY_NINTH = RANGE.filter((port) => port % 9 === 0);
 
 /** With banners, connections use Node's sockets; otherwise, with koffi, system calls. */
 const WAYS = [
-  { way: 'sockets of Node', banner: true },
-  { way: 'calls of the system', banner: false },
+  { way: "Node's sockets", banner: true },
+  { way: 'system calls', banner: false },
 ];
 
 for (const { way, banner } of WAYS)
-  describe(`connect scan by ${way}`, () => {
+  describe(`connect scan with ${way}`, () => {
     it('finds each of hundreds of listeners, and nothing else', async () => {
       await using _listeners = await startListeners({ ip: IP, ports: EVERY_NINTH, says: 'goodbye' });
       const environment = environmentOf();

@@ -64,7 +64,7 @@ test('invalid baselines are rejected with the fault and its position', () => {
     ['{', /b\.json is not valid JSON/],
     ['{}', /b\.json is not a baseline/],
     ['"x"', /b\.json is not a baseline/],
-    ['{"heddle_baseline":2,"findings":[]}', /version 2, and this Heddle reads version 1/],
+    ['{"heddle_baseline":2,"findings":[]}', /version 2, but this Heddle reads 1/],
     ['{"heddle_baseline":1,"findings":{}}', /findings: must be an array/],
     ['{"heddle_baseline":1,"findings":[{"fingerprint":"x"}]}', /findings\[0\]\.fingerprint: must be 32/],
     [`{"heddle_baseline":1,"findings":[{"fingerprint":"${OTHER}","count":0}]}`, /findings\[0\]\.count: must be/],

@@ -181,7 +181,7 @@ test('buffers have a hard cap, are kept, and are returned once', () => {
   const [a, b] = [pool.tryAcquire()!, pool.tryAcquire()!];
   assert.deepEqual([pool.tryAcquire(), pool.hasFree, pool.inUse], [null, false, 2]);
   a[Symbol.dispose]();
-  assert.throws(() => a[Symbol.dispose](), /released already/);
+  assert.throws(() => a[Symbol.dispose](), /already released/);
   const c = pool.tryAcquire()!;
   assert.equal(c.bytes, a.bytes);
   b[Symbol.dispose]();

@@ -87,9 +87,9 @@ test('a reference is released once, and used only before', () => {
   const frontier = frontierOf(1);
   const object = frontier.tryAcquireContext(descriptor(0), 0)!;
   object[Symbol.dispose]();
-  assert.throws(() => object[Symbol.dispose](), /released already/);
-  assert.throws(() => object.clone(), /released already/);
-  assert.throws(() => object.context, /released already/);
+  assert.throws(() => object[Symbol.dispose](), /already released/);
+  assert.throws(() => object.clone(), /already released/);
+  assert.throws(() => object.context, /already released/);
   assert.equal(frontier.available, 1);
 });
 

@@ -145,7 +145,7 @@ const REFUSED: readonly [string, RegExp][] = [
   ['[[rules]]\nid = "a"\nregex = "x"\nkeywords = [""]', /rule a: one of its keywords is empty/],
   ['[[rules]]\nid = "a"\nregex = "x"\nentropy = "high"', /rule a: entropy must be a number/],
   ['[[rules]]\nid = "a"\nregex = "x"\nsecretGroup = 1.5', /rule a: secretGroup must be a whole number/],
-  [`${RULE}${RULE}`, /rule one: there are two rules of this id/],
+  [`${RULE}${RULE}`, /rule one: two rules have this id/],
   [`${RULE}[[rules.allowlists]]\ncondition = "XOR"\npaths = ["x"]`, /rule one: allow list 1: condition must be/],
   [`${RULE}[[rules.allowlists]]\nregexTarget = "file"\npaths = ["x"]`, /regexTarget must be/],
   [`${RULE}[[rules.allowlists]]\ndescription = "none"`, /it is empty/],
