@@ -234,7 +234,7 @@ suite('malformed responses are faults', () => {
       fault: 'pointer_not_back',
     },
     {
-      what: 'a label that leads back into itself',
+      what: 'a label that points back into itself',
       bytes: handmade(1, 1, 0x61, 0xc0, QUESTION_END, ...fixed(1, 4), 1, 2, 3, 4),
       fault: 'pointer_not_back',
     },
@@ -258,7 +258,7 @@ suite('malformed responses are faults', () => {
       fault: 'rdata_length_wrong',
     },
     {
-      what: 'a text longer than its data',
+      what: 'a string longer than its data',
       bytes: handmade(1, 0xc0, 0x0c, ...fixed(16, 2), 9, 0x61),
       fault: 'rdata_length_wrong',
     },

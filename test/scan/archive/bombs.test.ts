@@ -42,13 +42,13 @@ const BOMBS: Readonly<Record<string, Bomb>> = {
     codes: ['ratio_budget'],
     unpacked_bytes_max: STOPPED_BY_RATIO_BYTES + 16 * MIB,
   },
-  'a zip entry of 1 GiB that claims to hold a thousand bytes': {
+  'a zip entry of 1 GiB that declares a thousand bytes': {
     path: 'zeros.zip',
     bytes: () => bombs.lyingZip(GIB),
     codes: ['ratio_budget'],
     unpacked_bytes_max: STOPPED_BY_RATIO_BYTES,
   },
-  'the same, within another archive': {
+  'the same in a nested archive': {
     path: 'outer.zip',
     bytes: () => buildZip([{ name: 'zeros.zip', content: bombs.lyingZip(GIB), stored: true }]),
     options: { nested: true },
@@ -79,7 +79,7 @@ const BOMBS: Readonly<Record<string, Bomb>> = {
     codes: ['ratio_budget'],
     unpacked_bytes_max: STOPPED_BY_RATIO_BYTES,
   },
-  'archives in archives, sixteen in each': {
+  'nested archives, sixteen in each': {
     path: '42.zip',
     bytes: () => bombs.nestedZips(5, 16, 64 * MIB),
     options: { nested: true },
@@ -96,7 +96,7 @@ const BOMBS: Readonly<Record<string, Bomb>> = {
     codes: ['ratio_budget'],
     unpacked_bytes_max: 48 * MIB,
   },
-  'entries that share one piece of data': {
+  'entries that share their data': {
     path: 'shared.zip',
     bytes: () => bombs.sharedZip(1000, 16 * MIB),
     codes: ['overlapping_entries'],

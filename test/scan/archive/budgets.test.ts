@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, { path: string; bytes: Buffer; options: Rea
   zip: { path: 'a.zip', bytes: buildZip(FILES), options: {} },
   'stored zip': { path: 'a.zip', bytes: buildZip(FILES.map((file) => ({ ...file, stored: true }))), options: {} },
   'zip front to back': { path: 'a.zip', bytes: buildZip(FILES), options: { access: 'carry' } },
-  'zip with sizes behind the data': {
+  'zip with sizes after the data': {
     path: 'a.zip',
     bytes: buildZip(FILES.map((file) => ({ ...file, descriptor: 'marked' as const }))),
     options: { access: 'carry' },

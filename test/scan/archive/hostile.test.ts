@@ -22,17 +22,17 @@ const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports:
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
   },
-  'a checksum that is wrong': {
+  'a wrong checksum': {
     entry: { name: 'm', content: 'middle', directory: { crc: 1 }, local: { crc: 1 } },
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
   },
-  'another name before the data': {
+  'a local header with another name': {
     entry: { name: 'm', content: 'middle', local: { name: 'other' } },
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
   },
-  'another method before the data': {
+  'a local header with another method': {
     entry: { name: 'm', content: 'middle', local: { method: 0 } },
     content: 'middle',
     reports: ['malformed_archive notice a.zip!m'],
@@ -42,17 +42,17 @@ const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports:
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
   },
-  'an offset into the middle of something': {
+  'an offset into other data': {
     entry: { name: 'm', content: 'x'.repeat(100), stored: true, directory: { offset: 60, packed_size: 2 } },
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
   },
-  'data that is no deflate data': {
+  'data that is not deflate': {
     entry: { name: 'm', packed: Buffer.alloc(50, 0xff), directory: { size: 10 } },
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
   },
-  'deflate data that ends too early': {
+  'truncated deflate data': {
     entry: { name: 'm', content: 'x', directory: { packed_size: 1 } },
     content: '',
     reports: ['malformed_archive skipped a.zip!m'],
@@ -62,7 +62,7 @@ const LIES: Readonly<Record<string, { entry: ZipEntry; content: string; reports:
     content: '',
     reports: ['unsupported_archive skipped a.zip!m'],
   },
-  'a link that holds a lot': {
+  'a link with much content': {
     entry: { name: 'm', content: 'x'.repeat(5000), directory: { made_by: UNIX, attributes: 0xa1ff0000 } },
     content: 'x'.repeat(5000),
     reports: [],
@@ -157,10 +157,10 @@ suite('tar', () => {
     const whole = buildTar([{ name: 'a', content: 'x'.repeat(700) }], false);
     const header = buildTar([{ name: 'pax', type: 'x', content: paxRecord('size', '4') }], false);
     const cuts = {
-      'behind an entry': whole,
+      'after an entry': whole,
       'within the padding of an entry': whole.subarray(0, BLOCK + 700),
-      'behind an extended header': Buffer.concat([whole, header]),
-      'behind an extended header, and zeros': Buffer.concat([whole, header, Buffer.alloc(2 * BLOCK)]),
+      'after an extended header': Buffer.concat([whole, header]),
+      'after an extended header and zeros': Buffer.concat([whole, header, Buffer.alloc(2 * BLOCK)]),
     };
     for (const [cut, bytes] of Object.entries(cuts)) {
       for (const access of ['range', 'carry'] as const) {

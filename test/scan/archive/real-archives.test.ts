@@ -75,7 +75,7 @@ const UNREAD: Readonly<Record<string, string>> = {
 const READERS: Readonly<Record<string, MemoryOptions>> = {
   'at any offset': { access: 'range' },
   'front to back': { access: 'carry' },
-  'front to back, later, seven bytes at a time': { access: 'carry', later: true, read_bytes: 7 },
+  'front to back, asynchronously, seven bytes at a time': { access: 'carry', later: true, read_bytes: 7 },
 };
 
 function fixture(name: string): Buffer {
