@@ -55,13 +55,13 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   const { rules: ruleSources, detection, accept, ...settings } = input.settings;
   const rules = await ruleTextsOf(ruleSources, roots);
   const collector = new ScanCollector({ books, task_id: task.id, attempt: task.attempt, accept });
-  const teller = new ProgressReporter(context, clock);
+  const progressReporter = new ProgressReporter(context, clock);
   const summary = await options.startScan(
     { ...settings, sources: input.sources, detection: { ...detection, rules }, threads: 1 },
     {
       onFinding: (finding) => collector.finding(finding),
       onProblem: (problem) => collector.problem(problem),
-      onProgress: (progress) => teller.tell(progress.objects_completed),
+      onProgress: (progress) => progressReporter.update(progress.objects_completed),
     },
     { clock, log, signal },
   );
@@ -72,7 +72,7 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
     if (result.objects === 0) throw new Error(reason);
     throw new PartialFailure(reason, { result: asJson(result) });
   }
-  await teller.end(summary.metrics.objects_completed);
+  await progressReporter.end(summary.metrics.objects_completed);
   if (result.outcome === 'complete') return asJson(result);
   throw new PartialFailure(reasonOf(result, collector), { result: asJson(result) });
 }
@@ -90,7 +90,7 @@ class ProgressReporter {
     this.#reportedAt = clock.monotonic();
   }
 
-  tell(objects: number): void {
+  update(objects: number): void {
     const now = this.#clock.monotonic();
     const done = objects - this.#reported;
     if (now - this.#reportedAt < (done > 0 ? COUNTS_EVERY_MS : LIFE_EVERY_MS)) return;

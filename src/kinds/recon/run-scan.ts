@@ -58,7 +58,7 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
   const begun = clock.monotonic();
   const leftOuts = new LeftOuts();
   const notices: string[] = [];
-  const teller = new ProgressReporter(context, clock);
+  const progressReporter = new ProgressReporter(context, clock);
   const collector = new RecordCollector({ books: options.books, task_id: task.id, attempt: task.attempt });
   const counts: { [name: string]: number } = {};
   const environment: ProbeEnvironment = {
@@ -66,7 +66,7 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     random,
     signal,
     pace: policy.paceOf(settings),
-    onProgress: (progress) => teller.tell(progress),
+    onProgress: (progress) => progressReporter.update(progress),
     onNotice: (notice) => {
       if (notices.length < NOTICES_MAX) notices.push(storableText(notice));
     },
@@ -81,7 +81,7 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     unwatch?.();
   }
   signal.throwIfAborted();
-  await teller.end();
+  await progressReporter.end();
   const { records, chunks } = await collector.end();
   const isWhole = leftOuts.count === 0 && collector.lost === 0;
   const result: ScanResult = {
@@ -91,8 +91,8 @@ export async function runScan<Record extends object>(scanning: Scanning<Record>)
     chunks,
     attempt: task.attempt,
     records_lost: collector.lost,
-    settled: teller.last.done,
-    sent: teller.last.sent,
+    settled: progressReporter.last.done,
+    sent: progressReporter.last.sent,
     counts,
     left_out_count: leftOuts.count,
     left_out: leftOuts.first,
@@ -131,7 +131,7 @@ class ProgressReporter {
     this.#reportedAt = clock.monotonic();
   }
 
-  tell(progress: ProbeProgress): void {
+  update(progress: ProbeProgress): void {
     this.last = progress;
     const now = this.#clock.monotonic();
     const done = progress.done - this.#reported;

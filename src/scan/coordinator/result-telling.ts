@@ -29,9 +29,9 @@ export class ResultReporter {
     return this.guarded(() => this.#observer.onProblem(problem));
   }
 
-  guarded(tell: () => void | Promise<void>): void | Promise<void> {
+  guarded(deliver: () => void | Promise<void>): void | Promise<void> {
     try {
-      return tell();
+      return deliver();
     } catch (error) {
       this.#failed(error);
     }

@@ -88,7 +88,7 @@ export class NativeConnector implements Connector {
     if (this.#settled.length === 0) return false;
     const settled = this.#settled;
     this.#settled = [];
-    for (const attempt of settled) attempt.tell();
+    for (const attempt of settled) attempt.notify();
     return true;
   };
 
@@ -241,7 +241,7 @@ class NativeAttempt implements RunningAttempt {
     if (this.result !== null) return;
     this.#connector.release(this);
     this.result = { outcome: { type: 'silence', reason: 'no-response' }, rtt_ms: null };
-    this.tell();
+    this.notify();
   }
 
   abandon(): void {
@@ -249,7 +249,7 @@ class NativeAttempt implements RunningAttempt {
     this.#connector.release(this);
   }
 
-  tell(): void {
+  notify(): void {
     const done = this.#done;
     this.#done = null;
     if (done !== null && this.result !== null) done(this.result);
