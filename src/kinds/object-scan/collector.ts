@@ -27,7 +27,7 @@ export interface CollectorOptions {
 export class ScanCollector {
   readonly #options: CollectorOptions;
   /** Findings of the current object, by fingerprint. */
-  readonly #atHand = new Map<string, ReportedFinding>();
+  readonly #currentFindings = new Map<string, ReportedFinding>();
   #path: string | null = null;
   #ready: ReportedFinding[] = [];
   #readyCharacters = 0;
@@ -62,14 +62,14 @@ export class ScanCollector {
   /** Resolves once the next finding can be accepted. */
   finding(finding: Finding): Promise<void> | undefined {
     if (finding.path !== this.#path) this.#closeObject(finding.path);
-    const known = this.#atHand.get(finding.fingerprint);
+    const known = this.#currentFindings.get(finding.fingerprint);
     if (known !== undefined) {
       known.occurrences += 1;
       return undefined;
     }
-    if (this.#atHand.size >= CHUNK_FINDINGS) this.#closeObject(finding.path);
+    if (this.#currentFindings.size >= CHUNK_FINDINGS) this.#closeObject(finding.path);
     this.#count += 1;
-    this.#atHand.set(finding.fingerprint, withoutSecret(finding));
+    this.#currentFindings.set(finding.fingerprint, withoutSecret(finding));
     return this.#waiting >= CHUNKS_WAITING_MAX ? this.#settle() : undefined;
   }
 
@@ -94,8 +94,8 @@ export class ScanCollector {
   }
 
   #closeObject(next: string | null): void {
-    for (const finding of this.#atHand.values()) this.#keep(finding);
-    this.#atHand.clear();
+    for (const finding of this.#currentFindings.values()) this.#keep(finding);
+    this.#currentFindings.clear();
     this.#path = next;
   }
 

@@ -70,8 +70,8 @@ export class RecordCollector {
 
   #show(record: JsonObject, characters: number): boolean {
     const alone = this.#options.books === null;
-    const room = alone ? ALONE_CHARACTERS_MAX : SHOWN_CHARACTERS_MAX;
-    const isShown = (alone || this.#shown.length < SHOWN) && this.#shownCharacters + characters <= room;
+    const remaining = alone ? ALONE_CHARACTERS_MAX : SHOWN_CHARACTERS_MAX;
+    const isShown = (alone || this.#shown.length < SHOWN) && this.#shownCharacters + characters <= remaining;
     if (isShown) {
       this.#shown.push(record);
       this.#shownCharacters += characters;

@@ -265,7 +265,7 @@ export class Exchange {
       resolver.edns = false;
       this.#slots.failure[slot] = 'FORMERR';
       this.#slots.failedBy[slot] = index;
-      if (current) this.#againOrGiveUp(slot, true);
+      if (current) this.#retryOrFail(slot, true);
       return;
     }
     const verdict = judgeResponse(message, this.#slots.questionEnd[slot]!);
@@ -290,11 +290,11 @@ export class Exchange {
     const others = this.#resolvers.all.some((_, other) => this.#slots.lastAttemptAt(slot, other) === -1);
     const passing =
       verdict.kind === 'failed' && verdict.passing && (status === 'MALFORMED' || this.#slots.attempts[slot]! < 2);
-    this.#againOrGiveUp(slot, others || passing);
+    this.#retryOrFail(slot, others || passing);
   }
 
   /** Retries a question if that is useful and allowed, else settles it with the last result. */
-  #againOrGiveUp(slot: number, worthIt: boolean): void {
+  #retryOrFail(slot: number, worthIt: boolean): void {
     this.#wheel.clear(slot);
     this.#overTcp[slot] = 0;
     if (worthIt && this.#slots.attempts[slot]! < this.#attemptsMax) {
@@ -329,7 +329,7 @@ export class Exchange {
   #lostTcp(slot: number, index: number, progress: boolean): void {
     if (this.#closed || this.#overTcp[slot] !== 1) return;
     if (progress) this.#tcp.ask(slot, this.#slots.message(slot), index, this.#resolvers.all[index]!.address);
-    else this.#againOrGiveUp(slot, true);
+    else this.#retryOrFail(slot, true);
   }
 
   #tick(nowMs: number): boolean {
@@ -352,7 +352,7 @@ export class Exchange {
       if (resolver.alive) this.#observedSent += 1;
       resolver.onTimeout(now, now - this.#slots.sinceSentMs(slot, attempt, now));
     }
-    this.#againOrGiveUp(slot, true);
+    this.#retryOrFail(slot, true);
   }
 
   #count(slot: number, index: number): void {

@@ -65,7 +65,7 @@ export class NameSource {
     return null;
   }
 
-  #mayReadOn(): boolean {
+  #canReadAhead(): boolean {
     return this.#ahead.length < AHEAD_MAX && !this.#closed;
   }
 
@@ -75,7 +75,7 @@ export class NameSource {
     this.#ahead = [];
     this.#at = 0;
     try {
-      while (this.#mayReadOn()) {
+      while (this.#canReadAhead()) {
         const next = await this.#stream!.next();
         if (next.done === true) {
           this.#ended = true;

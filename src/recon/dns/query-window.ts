@@ -61,7 +61,7 @@ export class QueryWindow {
     const isLossy = this.#lossMax > LOSS_MAX || (loss > LOSS_MAX && this.size <= MIN);
     if (isLossy && elapsedMs < LOSSY_EPOCHS * lossMs) return;
     if (loss > this.#lossMax) this.#shrink(loss, nowMs);
-    else this.#bear(loss, this.#answered / elapsedMs, nowMs);
+    else this.#adjust(loss, this.#answered / elapsedMs, nowMs);
     this.limited = false;
     this.#epochStart = nowMs;
     this.#answered = 0;
@@ -78,7 +78,7 @@ export class QueryWindow {
     }
   }
 
-  #bear(loss: number, rate: number, nowMs: number): void {
+  #adjust(loss: number, rate: number, nowMs: number): void {
     // Unrelated loss that has ceased must not excuse later loss.
     if (loss + TOLERANCE < this.#lossMax) this.#lossMax += (LOSS_MAX - this.#lossMax) * TOLERANCE_SMOOTHING;
     if (this.limited && nowMs >= this.#holdUntil) this.#grow(rate, nowMs);

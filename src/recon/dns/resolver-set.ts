@@ -26,7 +26,7 @@ export class ResolverSet {
    * @returns its index, or -1 if all windows are full
    */
   choose(nowMs: number, avoid: (index: number) => boolean): number {
-    if (this.all.length === 1) return this.#hasRoom(this.all[0]!, nowMs) ? 0 : -1;
+    if (this.all.length === 1) return this.#hasCapacity(this.all[0]!, nowMs) ? 0 : -1;
     const drawn = this.all.length > COMPARED_MAX ? this.#draw(nowMs, avoid) : -1;
     return drawn === -1 ? this.#compareAll(nowMs, avoid) : drawn;
   }
@@ -37,9 +37,9 @@ export class ResolverSet {
     return waits.length === 0 ? 0 : Math.min(...waits);
   }
 
-  #hasRoom(resolver: Resolver, nowMs: number): boolean {
+  #hasCapacity(resolver: Resolver, nowMs: number): boolean {
     if (resolver.pacedUntil > nowMs) return false;
-    if (resolver.hasRoom) return true;
+    if (resolver.hasCapacity) return true;
     resolver.onFull();
     return false;
   }
@@ -49,7 +49,8 @@ export class ResolverSet {
     for (let draw = 0, found = 0; draw < DRAWS_MAX && found < 2; draw++) {
       const index = Math.floor(this.#random.next() * this.all.length);
       const resolver = this.all[index]!;
-      if (index === best || resolver.restsUntil > nowMs || !this.#hasRoom(resolver, nowMs) || avoid(index)) continue;
+      if (index === best || resolver.restsUntil > nowMs || !this.#hasCapacity(resolver, nowMs) || avoid(index))
+        continue;
       found += 1;
       if (best === -1 || resolver.cost < this.all[best]!.cost) best = index;
     }
@@ -73,7 +74,7 @@ export class ResolverSet {
         best = -1;
         bestCost = Infinity;
       }
-      if (!this.#hasRoom(resolver, nowMs) || resolver.cost >= bestCost) continue;
+      if (!this.#hasCapacity(resolver, nowMs) || resolver.cost >= bestCost) continue;
       bestCost = resolver.cost;
       best = index;
     }

@@ -62,7 +62,7 @@ export class Resolver {
   #smoothedMs = 0;
   #deviationMs = 0;
   #silent = 0;
-  #onTrial = false;
+  #isOnProbation = false;
   #restMs = REST_MS;
   #answeredAt = -1;
 
@@ -79,8 +79,8 @@ export class Resolver {
   }
 
   /** Whether it has capacity for another query. */
-  get hasRoom(): boolean {
-    return this.inFlight < (this.#onTrial ? TRIAL_WINDOW : this.window);
+  get hasCapacity(): boolean {
+    return this.inFlight < (this.#isOnProbation ? TRIAL_WINDOW : this.window);
   }
 
   /** Records that a query waits because the window is full. */
@@ -111,7 +111,7 @@ export class Resolver {
     this.answered += 1;
     this.#answeredAt = nowMs;
     this.#silent = 0;
-    this.#onTrial = false;
+    this.#isOnProbation = false;
     this.#restMs = REST_MS;
     this.restsUntil = 0;
     this.loss -= this.loss * SMOOTHING;
@@ -121,9 +121,9 @@ export class Resolver {
   /** @param sentAtMs queries sent before the last answer do not count as silence */
   onTimeout(nowMs: number, sentAtMs: number): void {
     this.onFailure();
-    if (sentAtMs >= this.#answeredAt && (++this.#silent >= SILENT_AFTER || this.#onTrial)) {
+    if (sentAtMs >= this.#answeredAt && (++this.#silent >= SILENT_AFTER || this.#isOnProbation)) {
       this.#silent = 0;
-      this.#onTrial = true;
+      this.#isOnProbation = true;
       this.restsUntil = nowMs + this.#restMs;
       this.#restMs = Math.min(this.#restMs * 2, REST_MAX_MS);
     }

@@ -140,7 +140,7 @@ class AdaptiveRate {
   #answered = 0;
   #decidedAt: number;
   /** Share of packets at the limit that were answered when loss was first seen; null at the limit. */
-  #answeredAtFirst: number | null = null;
+  #initialAnswerShare: number | null = null;
   #lossMax = LOSS_MAX;
 
   constructor(limit: number, now: number) {
@@ -184,8 +184,8 @@ class AdaptiveRate {
     if (this.#limit === Infinity) {
       this.#reference = Math.max(measured, this.#reference === Infinity ? UNLIMITED_FLOOR_MIN : this.#reference);
     }
-    this.#answeredAtFirst ??= answered;
-    if (this.rate <= this.#floor && isUnaffectedByRate(answered, this.#answeredAtFirst)) {
+    this.#initialAnswerShare ??= answered;
+    if (this.rate <= this.#floor && isUnaffectedByRate(answered, this.#initialAnswerShare)) {
       this.#lossMax = 1 - answered + TOLERANCE;
       return;
     }
@@ -201,7 +201,7 @@ class AdaptiveRate {
     const raised = this.rate * (1 + GROWTH) + this.#reference * INCREASE;
     // Without a limit, a rate well above the one that caused loss is as good as none.
     this.rate = this.#limit === Infinity && raised > 2 * this.#reference ? Infinity : Math.min(this.#limit, raised);
-    if (this.rate === this.#limit) this.#answeredAtFirst = null;
+    if (this.rate === this.#limit) this.#initialAnswerShare = null;
   }
 }
 

@@ -65,7 +65,7 @@ class GreetingDialog implements Dialog {
     if (this.#prelude !== null) return this.#preludeStep(this.#prelude, bytes);
     this.#answeredAt ??= this.#options.clock.monotonic();
     const state = this.#flight.push(bytes);
-    if (state === 'retry') return this.#askAgain();
+    if (state === 'retry') return this.#sendSecondHello();
     return state === 'done' ? 'done' : null;
   }
 
@@ -91,7 +91,7 @@ class GreetingDialog implements Dialog {
     return this.#hello;
   }
 
-  #askAgain(): Uint8Array {
+  #sendSecondHello(): Uint8Array {
     const { offer, keys } = this.#options;
     const { group, cookie } = this.#flight.server_hello!;
     const key_share = group === null ? offer.key_share : keys.share(group);

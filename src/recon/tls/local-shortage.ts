@@ -29,14 +29,14 @@ export function shortageOf(code: string | undefined): string | null {
  */
 export class LocalShortage {
   readonly #environment: ProbeEnvironment;
-  readonly #patienceMs: number;
+  readonly #maxWaitMs: number;
   /** When a successful connection last ended, on the monotonic clock. */
   #endedAt = 0;
   #isReported = false;
 
   constructor(environment: ProbeEnvironment, timeoutMs: number) {
     this.#environment = environment;
-    this.#patienceMs = timeoutMs + WAIT_BEYOND_TIMEOUT_MS;
+    this.#maxWaitMs = timeoutMs + WAIT_BEYOND_TIMEOUT_MS;
   }
 
   /**
@@ -58,7 +58,7 @@ export class LocalShortage {
       }
       this.#report(shortage);
       const isHopeless = shortage.includes(SHORTAGES['EADDRNOTAVAIL']!) && tries >= TRIES_WITHOUT_ADDRESS_MAX;
-      if (isHopeless || now - Math.max(startedAt, this.#endedAt) > this.#patienceMs) return result;
+      if (isHopeless || now - Math.max(startedAt, this.#endedAt) > this.#maxWaitMs) return result;
       await clock.sleep(pauseMs, signal);
       signal.throwIfAborted();
     }

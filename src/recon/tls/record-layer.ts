@@ -22,7 +22,7 @@ export class RecordStream {
   #end = 0;
 
   push(bytes: Uint8Array): void {
-    this.#makeRoom(bytes.length);
+    this.#reserve(bytes.length);
     this.#buffer.set(bytes, this.#end);
     this.#end += bytes.length;
   }
@@ -44,7 +44,7 @@ export class RecordStream {
     };
   }
 
-  #makeRoom(bytes: number): void {
+  #reserve(bytes: number): void {
     if (this.#end + bytes <= this.#buffer.length) return;
     const kept = this.#end - this.#start;
     const needed = kept + bytes;

@@ -105,12 +105,12 @@ export class ByteSource implements Input {
       this.#end -= this.#start;
       this.#start = 0;
     }
-    const room = this.#buffer.length - this.#end;
-    if (room === 0) {
+    const remaining = this.#buffer.length - this.#end;
+    if (remaining === 0) {
       this.#grow();
       return this.#fill();
     }
-    const count = await this.reader.read(this.#buffer, this.#end, room, this.#offset);
+    const count = await this.reader.read(this.#buffer, this.#end, remaining, this.#offset);
     this.#end += count;
     this.#offset += count;
     this.#ended = count === 0;

@@ -80,12 +80,12 @@ export class RootBudget {
   /** Counts `bytes` as unpacked and returns how many of them fit. */
   charge(bytes: number): number {
     const { root_bytes_max, ratio_max } = this.#budgets;
-    const room = Math.max(0, root_bytes_max - this.#unpacked);
+    const remaining = Math.max(0, root_bytes_max - this.#unpacked);
     this.#unpacked += bytes;
-    if (bytes > room) {
+    if (bytes > remaining) {
       const message = `the contents of this file unpack to a total of more than ${bytesText(root_bytes_max)}`;
       this.#ended ??= { level: 'root', code: 'root_bytes_budget', message };
-      return room;
+      return remaining;
     }
     if (exceedsRatio(this.#unpacked, this.#packed, ratio_max)) {
       const ratio = ratioText(this.#unpacked, this.#packed, ratio_max);
@@ -149,17 +149,17 @@ export class ArchiveBudget {
   /** Counts `bytes` as unpacked and returns how many of them fit; if not all do, `check` throws from now on. */
   charge(bytes: number): number {
     const { archive_bytes_max, ratio_max } = this.budgets;
-    const room = Math.max(0, archive_bytes_max - this.#unpacked);
+    const remaining = Math.max(0, archive_bytes_max - this.#unpacked);
     this.#unpacked += bytes;
     const fitting = this.context.root.charge(bytes);
-    if (bytes > room) {
+    if (bytes > remaining) {
       const message = `the archive unpacks to more than ${bytesText(archive_bytes_max)}`;
       this.#ended ??= { level: 'archive', code: 'archive_bytes_budget', message };
     } else if (exceedsRatio(this.#unpacked, this.#packed, ratio_max)) {
       const message = `the archive unpacks to ${ratioText(this.#unpacked, this.#packed, ratio_max)}`;
       this.#ended ??= { level: 'archive', code: 'ratio_budget', message };
     }
-    return Math.min(fitting, room);
+    return Math.min(fitting, remaining);
   }
 
   /** Returns true once the budget of the archive or the root is exhausted. */

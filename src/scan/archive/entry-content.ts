@@ -66,21 +66,21 @@ export class EntryContent implements ObjectReader {
   #accept(piece: Uint8Array): void {
     const { budget, entry_bytes_max, path, crc } = this.#options;
     let fitting = piece.length;
-    const room = Math.max(0, entry_bytes_max - this.#unpacked);
+    const remaining = Math.max(0, entry_bytes_max - this.#unpacked);
     this.#unpacked += piece.length;
     if (crc !== undefined) this.#crc = crc32(piece, this.#crc);
     if (budget !== null) {
       fitting = budget.charge(piece.length);
       try {
-        budget.check(path, this.#handedOn + Math.min(fitting, room) > 0);
+        budget.check(path, this.#handedOn + Math.min(fitting, remaining) > 0);
       } catch (error) {
         this.#fault = error as ObjectFault;
       }
     }
-    if (piece.length > room) {
+    if (piece.length > remaining) {
       const message = `the entry holds more than ${bytesText(entry_bytes_max)}`;
       this.#fault ??= new BudgetFault('entry', { code: 'entry_bytes_budget', path, message, extent: 'partial' });
-      fitting = Math.min(fitting, room);
+      fitting = Math.min(fitting, remaining);
     }
     if (fitting > 0) this.#piece = fitting < piece.length ? piece.subarray(0, fitting) : piece;
     this.#taken = 0;

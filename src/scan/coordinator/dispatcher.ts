@@ -39,7 +39,7 @@ export class Dispatcher {
    */
   dispatch(workers: readonly WorkerThread[], isComplete: boolean): void {
     while (this.waiting > 0) {
-      const ready = workers.filter((worker) => this.#hasRoom(worker));
+      const ready = workers.filter((worker) => this.#hasCapacity(worker));
       // The least loaded worker comes first.
       ready.sort((a, b) => a.outstanding.size - b.outstanding.size);
       const worker = ready[0];
@@ -82,7 +82,7 @@ export class Dispatcher {
     for (let next = this.#take(); next !== undefined; next = this.#take()) next.reference[Symbol.dispose]();
   }
 
-  #hasRoom(worker: WorkerThread): boolean {
+  #hasCapacity(worker: WorkerThread): boolean {
     if (!worker.isReady || worker.isClosing || worker.hasEnded || worker.busyWith !== null) return false;
     return worker.outstanding.size <= this.#batchMax;
   }

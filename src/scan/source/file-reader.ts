@@ -37,7 +37,7 @@ export class FileReader implements ObjectReader {
     try {
       // A read past the limit detects whether more data follows.
       const count = readSync(this.#descriptor, target, start, wanted > 0 ? wanted : length, offset);
-      if (count > 0 && wanted <= 0) throw new ObjectFault(this.#endless());
+      if (count > 0 && wanted <= 0) throw new ObjectFault(this.#endlessFileProblem());
       if (count === 0 && this.size !== -1) this.#endedAt = offset;
       return count;
     } catch (error) {
@@ -65,7 +65,7 @@ export class FileReader implements ObjectReader {
     return this.#changed(`it shrank from ${size} to ${now.size} bytes while it was read${read}`);
   }
 
-  #endless(): Problem {
+  #endlessFileProblem(): Problem {
     const message = `it reports no size and continues after ${bytesText(this.#bytesMax)}`;
     return { code: 'too_large', path: this.#path, message, extent: 'partial' };
   }

@@ -8,7 +8,7 @@ export class ReplayReader implements ObjectReader {
   readonly #head: Uint8Array;
   /** True if the head is complete, or all that is needed. */
   #headIsAll: boolean;
-  #wentBeyond = false;
+  #hasPassedHead = false;
 
   constructor(inner: ObjectReader, head: Uint8Array, headIsAll: boolean) {
     this.#inner = inner;
@@ -22,7 +22,7 @@ export class ReplayReader implements ObjectReader {
 
   /** True if the object can be read completely once more. */
   get canRewind(): boolean {
-    return !this.#wentBeyond;
+    return !this.#hasPassedHead;
   }
 
   /** Restricts the reader to the head from here on. */
@@ -38,7 +38,7 @@ export class ReplayReader implements ObjectReader {
       return count;
     }
     if (this.#headIsAll) return 0;
-    this.#wentBeyond = true;
+    this.#hasPassedHead = true;
     return this.#inner.read(target, start, length, offset);
   }
 

@@ -23,7 +23,7 @@ export class ChunkScanner {
     const { root } = reading;
     this.#context.mark(reading);
     // A previous chunk failed: later ones cannot be scanned without it.
-    if (reading.detector !== null && reading.detector !== undefined) this.#look(step, reading);
+    if (reading.detector !== null && reading.detector !== undefined) this.#scanBytes(step, reading);
     step.buffer[Symbol.dispose]();
     root.metrics.scan_count += 1;
     if (root.holds === 0 && root.findings.length >= PART_FINDINGS) this.#context.sink.part(root);
@@ -32,7 +32,7 @@ export class ChunkScanner {
     return null;
   }
 
-  #look(step: ScanChunkStep, reading: ObjectReading): void {
+  #scanBytes(step: ScanChunkStep, reading: ObjectReading): void {
     const { buffer, length, prefix_length, base_offset, last } = step;
     const { root } = reading;
     let detections: Detection[];

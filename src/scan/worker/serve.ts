@@ -33,7 +33,7 @@ const OBJECTS_OPEN_MAX = 8;
 const BUFFERS_MAX = 8;
 
 /** Reserved overlap: the actual one is known only once the detector exists. */
-const OVERLAP_ROOM_BYTES = 128 * 1024;
+const RESERVED_OVERLAP_BYTES = 128 * 1024;
 
 /** Maximum time between two checks for messages. */
 const SLICE_MS = 10;
@@ -48,7 +48,7 @@ const LONG_MS = 200;
 /** Serves the coordinator until it sends `close`: receives batches of objects and sends their results. */
 export async function serveWorker(port: MessagePort, init: WorkerInit, parts: WorkerParts): Promise<void> {
   const post = (message: FromWorker): void => port.postMessage(message);
-  const bufferBytes = Math.min(BUFFER_LEN_MAX, init.chunk_bytes + OVERLAP_ROOM_BYTES);
+  const bufferBytes = Math.min(BUFFER_LEN_MAX, init.chunk_bytes + RESERVED_OVERLAP_BYTES);
   try {
     const limits = { buffers_max: BUFFERS_MAX, buffer_bytes: bufferBytes };
     const detector = await parts.createDetector(init.rules, init.detection, limits);

@@ -100,14 +100,14 @@ describe('the generator of scans', () => {
   it('creates each task once if it is killed halfway', async () => {
     const id = newId();
     const stored = new Map<string, number>();
-    let room = 20;
+    let remaining = 20;
     const nodes = {
       batchNodes: 5,
       underWayMax: 1,
       send: (creations: readonly NodeCreation[]) => {
         for (const { node } of creations) {
-          if (room === 0) return Promise.reject(new Error('it died'));
-          room -= 1;
+          if (remaining === 0) return Promise.reject(new Error('it died'));
+          remaining -= 1;
           stored.set(
             node.type === 'task' ? node.task.id : '',
             (stored.get(node.type === 'task' ? node.task.id : '') ?? 0) + 1,
@@ -120,7 +120,7 @@ describe('the generator of scans', () => {
     const dead = await generate(input, { task: { id }, ports: { nodes } });
     assert.equal(dead.completion.outcome, 'failed');
     assert.equal(stored.size, 20);
-    room = 1000;
+    remaining = 1000;
     const whole = await generate(input, { task: { id, attempt: 2 }, ports: { nodes } });
     assert.equal(whole.completion.expected_created, 60);
     assert.equal(stored.size, 60, 'the tasks of the first attempt are among those of the second');

@@ -41,7 +41,7 @@ function simulate(line: Line, secs: number, seed: number): Simulated {
     events.set(at, known);
     return known;
   };
-  let [sent, answered, halfway, room] = [0, 0, 0, 0];
+  let [sent, answered, halfway, backlog] = [0, 0, 0, 0];
   for (let ms = 0; ms < secs * 1000; ms++) {
     const { answers, losses } = eventsAt(ms);
     events.delete(ms);
@@ -49,16 +49,16 @@ function simulate(line: Line, secs: number, seed: number): Simulated {
     for (const sentAt of answers) resolver.onAnswer(ms - sentAt, ms);
     for (const sentAt of losses) resolver.onTimeout(ms, sentAt);
     answered += answers.length;
-    room = Math.min((bears * BACKLOG_MS) / 1000, room + bears / 1000);
-    for (let count = 0; resolver.hasRoom && count < SENT_MAX; count++) {
+    backlog = Math.min((bears * BACKLOG_MS) / 1000, backlog + bears / 1000);
+    for (let count = 0; resolver.hasCapacity && count < SENT_MAX; count++) {
       resolver.inFlight += 1;
       sent += 1;
-      const isHeard = room >= 1;
-      if (isHeard) room -= 1;
-      if (isHeard && random.next() >= loss) eventsAt(ms + rttMs).answers.push(ms);
+      const isServed = backlog >= 1;
+      if (isServed) backlog -= 1;
+      if (isServed && random.next() >= loss) eventsAt(ms + rttMs).answers.push(ms);
       else eventsAt(ms + resolver.timeoutMs(0)).losses.push(ms);
     }
-    if (!resolver.hasRoom) resolver.onFull();
+    if (!resolver.hasCapacity) resolver.onFull();
     if (ms === secs * 500) halfway = answered;
   }
   return { resolver, sent, answered, answersPerSec: (answered - halfway) / (secs / 2) };

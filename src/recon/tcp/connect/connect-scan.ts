@@ -55,7 +55,7 @@ export class ConnectScan {
   readonly #deferred = new Fifo<Probe>();
   readonly #again = new Fifo<Probe>();
   #failure: { reason: unknown } | undefined;
-  #sentToAlive = 0;
+  #sentToResponsive = 0;
   #answered = 0;
 
   constructor({ options, environment, signal, report, connector }: ConnectScanParts) {
@@ -115,8 +115,8 @@ export class ConnectScan {
   #tick(now: number): void {
     if (this.#signal.aborted) return;
     for (const attempt of this.#running) if (attempt.deadline <= now) attempt.expire();
-    if (this.#answered > 0) this.#environment.pace.observe(this.#sentToAlive, this.#answered);
-    this.#sentToAlive = 0;
+    if (this.#answered > 0) this.#environment.pace.observe(this.#sentToResponsive, this.#answered);
+    this.#sentToResponsive = 0;
     this.#answered = 0;
     this.#report.progress(now);
     this.#advance();
@@ -175,7 +175,7 @@ export class ConnectScan {
     if (outcome.type === 'answer') {
       if (rtt_ms !== null) this.#timeouts.observe(probe.endpoint.ip, rtt_ms);
       // Only ports that answered reveal loss, by the connections they needed; silence need not be loss.
-      this.#sentToAlive += probe.tries;
+      this.#sentToResponsive += probe.tries;
       this.#answered += 1;
       const { state, reason } = outcome;
       this.#settle(probe, { state, reason, rtt_ms, ...(banner === undefined ? {} : { banner }) });

@@ -82,7 +82,7 @@ export class NativeConnector implements Connector {
     const count = this.#waiting.length;
     if (count > 0 && this.#libc.poll(this.#entryBytes, count, 0) > 0) {
       for (let index = count - 1; index >= 0; index--) {
-        if (this.#entries[4 * index + 3] !== 0) this.#look(this.#waiting[index]!);
+        if (this.#entries[4 * index + 3] !== 0) this.#checkResult(this.#waiting[index]!);
       }
     }
     if (this.#settled.length === 0) return false;
@@ -154,7 +154,7 @@ export class NativeConnector implements Connector {
     this.#entries[4 * index + 3] = this.#entries[4 * this.#waiting.length + 3]!;
   }
 
-  #look(attempt: NativeAttempt): void {
+  #checkResult(attempt: NativeAttempt): void {
     const errno = this.#call(attempt.fd, this.#writeAddress(attempt.endpoint));
     if (errno !== EALREADY && errno !== EINPROGRESS) this.#conclude(attempt, errno);
   }

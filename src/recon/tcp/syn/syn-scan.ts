@@ -61,14 +61,14 @@ export class SynScan {
   readonly #timeouts: TryTimeouts;
   readonly #probe = { port: 0, attempt: 0, sequence: 0, scope: 0 };
   readonly #faults: SendFaults = {
-    later: (slot) => this.#sendAgain(slot),
-    failed: (slot, errno) => this.#couldNotSend(slot, errno),
+    later: (slot) => this.#retransmit(slot),
+    failed: (slot, errno) => this.#sendFailed(slot, errno),
   };
   readonly #take = (answer: Answer): void => this.#answered(answer);
   #now: number;
   #received = 0;
-  #sentToAlive = 0;
-  #answeredByAlive = 0;
+  #sentToResponsive = 0;
+  #answeredByResponsive = 0;
   #observeAt = 0;
 
   constructor({ options, environment, signal, report, openWire }: SynScanParts) {
@@ -133,18 +133,18 @@ export class SynScan {
   #send(): number {
     const { pace } = this.#environment;
     if (this.#report.full || this.#banners.full) return 0;
-    let room = pace.available(256);
+    let remaining = pace.available(256);
     let refusals = 0;
-    for (let left = Math.min(REFUSALS_MAX * 4, this.#slots.lengthOf(READY)); left > 0 && room > 0; left--) {
+    for (let left = Math.min(REFUSALS_MAX * 4, this.#slots.lengthOf(READY)); left > 0 && remaining > 0; left--) {
       if (refusals >= REFUSALS_MAX || this.#batchFull) break;
-      if (this.#put(this.#slots.first(READY))) room -= 1;
+      if (this.#put(this.#slots.first(READY))) remaining -= 1;
       else refusals += 1;
     }
     refusals = 0;
-    while (room > 0 && refusals < REFUSALS_MAX && !this.#slots.full && !this.#batchFull) {
+    while (remaining > 0 && refusals < REFUSALS_MAX && !this.#slots.full && !this.#batchFull) {
       const endpoint = this.#feed.take();
       if (endpoint === undefined) break;
-      if (this.#put(this.#slots.take(endpoint))) room -= 1;
+      if (this.#put(this.#slots.take(endpoint))) remaining -= 1;
       else refusals += 1;
     }
     return this.#flush();
@@ -219,8 +219,8 @@ export class SynScan {
     const { family } = this.#slots.endpoints[slot]!;
     if (answer.type !== 'unreachable') {
       this.#timeouts.observe(words, 0, family, rtt_ms);
-      this.#sentToAlive += answer.attempt + 1;
-      this.#answeredByAlive += 1;
+      this.#sentToResponsive += answer.attempt + 1;
+      this.#answeredByResponsive += 1;
     }
     if (answer.type === 'syn-ack') this.#open(slot, rtt_ms);
     else if (answer.type === 'rst') this.#settle(slot, { state: 'closed', reason: 'rst', rtt_ms });
@@ -262,12 +262,12 @@ export class SynScan {
   }
 
   /** The system did not accept the packet: this was no attempt. */
-  #sendAgain(slot: number): void {
+  #retransmit(slot: number): void {
     this.#slots.tries[slot]! -= 1;
     this.#slots.append(slot, READY);
   }
 
-  #couldNotSend(slot: number, errno: number): void {
+  #sendFailed(slot: number, errno: number): void {
     const held = errno === EPERM || errno === EACCES;
     const reason = held ? 'not-permitted' : 'net-unreachable';
     const notice = held
@@ -280,10 +280,10 @@ export class SynScan {
   /** Only ports that answered reveal loss, by the packets they needed; silence need not be loss. */
   #observe(): void {
     this.#observeAt = this.#now + OBSERVE_EVERY_MS;
-    if (this.#answeredByAlive === 0) return;
-    this.#environment.pace.observe(this.#sentToAlive, this.#answeredByAlive);
-    this.#sentToAlive = 0;
-    this.#answeredByAlive = 0;
+    if (this.#answeredByResponsive === 0) return;
+    this.#environment.pace.observe(this.#sentToResponsive, this.#answeredByResponsive);
+    this.#sentToResponsive = 0;
+    this.#answeredByResponsive = 0;
   }
 }
 

@@ -172,7 +172,7 @@ export class Walk {
       return;
     }
     try {
-      if (level.kernel !== null && this.#leadsElsewhere(level, name)) {
+      if (level.kernel !== null && this.#leadsToProcessResource(level, name)) {
         notice(`a link of the ${level.kernel} file system to a resource of a process; not followed`);
         return;
       }
@@ -198,7 +198,7 @@ export class Walk {
     const locator = level.prefix + name;
     try {
       const stats = atPath(locator, (system) => statSync(system));
-      if (this.#isBelowItself(locator, stats)) {
+      if (this.#isMountedBelowItself(locator, stats)) {
         const message = 'the directory is mounted below itself; its content is scanned higher up';
         sink.problems.push({ code: 'link_not_followed', path, message, extent: 'notice' });
         return false;
@@ -223,11 +223,11 @@ export class Walk {
   }
 
   /** Links such as `/proc/self/root` lead to any resource of a process: the whole disk, pipes, sockets. */
-  #leadsElsewhere(level: Level, name: string): boolean {
+  #leadsToProcessResource(level: Level, name: string): boolean {
     return atPath(level.prefix + name, (path) => statSync(path)).dev !== level.device;
   }
 
-  #isBelowItself(locator: string, { dev, ino }: Stats): boolean {
+  #isMountedBelowItself(locator: string, { dev, ino }: Stats): boolean {
     const alike = this.#stack.find(({ device, inode }) => device === dev && inode === ino);
     // Numbers beyond 2^53 are rounded; only exact ones are proof.
     return alike !== undefined && exactIdentityOf(alike.prefix) === exactIdentityOf(locator);
@@ -254,8 +254,7 @@ function isDataDirectory(names: NameList): boolean {
 }
 
 function mountedKernelFiles(path: string, fileSystem: string): Problem {
-  const message =
-    `a mounted ${fileSystem} file system, whose files the kernel generates; it is scanned only as a named source`;
+  const message = `a mounted ${fileSystem} file system, whose files the kernel generates; it is scanned only as a named source`;
   return { code: 'special_file', path, message, extent: 'notice' };
 }
 

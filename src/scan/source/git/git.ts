@@ -80,7 +80,7 @@ class Listing {
   readonly #submodules = new Set<string>();
   readonly #sink: HistorySink = {
     commit: (commit) => this.#add({ path: commitPath(commit.id), locator: commit.id, size_hint: -1, commit }),
-    change: (change) => this.#look(change),
+    change: (change) => this.#addChange(change),
   };
   #found: Found[] = [];
   #next = 0;
@@ -156,7 +156,7 @@ class Listing {
     await this.#child.stop();
   }
 
-  #look({ commit, mode, text, start, path }: Change): void {
+  #addChange({ commit, mode, text, start, path }: Change): void {
     if (mode === SUBMODULE_MODE) {
       const name = path.toString('utf8');
       if (this.#submodules.has(name)) return;
