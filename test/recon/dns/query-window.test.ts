@@ -41,7 +41,7 @@ function simulate(line: Line, secs: number, seed: number): Simulated {
     events.set(at, known);
     return known;
   };
-  let [sent, answered, halfway, backlog] = [0, 0, 0, 0];
+  let [sent, answered, halfway, credit] = [0, 0, 0, 0];
   for (let ms = 0; ms < secs * 1000; ms++) {
     const { answers, losses } = eventsAt(ms);
     events.delete(ms);
@@ -49,12 +49,12 @@ function simulate(line: Line, secs: number, seed: number): Simulated {
     for (const sentAt of answers) resolver.onAnswer(ms - sentAt, ms);
     for (const sentAt of losses) resolver.onTimeout(ms, sentAt);
     answered += answers.length;
-    backlog = Math.min((bears * BACKLOG_MS) / 1000, backlog + bears / 1000);
+    credit = Math.min((bears * BACKLOG_MS) / 1000, credit + bears / 1000);
     for (let count = 0; resolver.hasCapacity && count < SENT_MAX; count++) {
       resolver.inFlight += 1;
       sent += 1;
-      const isServed = backlog >= 1;
-      if (isServed) backlog -= 1;
+      const isServed = credit >= 1;
+      if (isServed) credit -= 1;
       if (isServed && random.next() >= loss) eventsAt(ms + rttMs).answers.push(ms);
       else eventsAt(ms + resolver.timeoutMs(0)).losses.push(ms);
     }

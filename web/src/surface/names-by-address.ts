@@ -11,10 +11,10 @@ const PAGES_MAX = 10;
 
 export type NamesByAddress = ReadonlyMap<string, readonly string[]>;
 
-const NOBODY: NamesByAddress = new Map();
+const NO_NAMES: NamesByAddress = new Map();
 
 /** Names of addresses, from scans of names: those that resolve to an address, and those it resolves to. */
-export const NamesContext = createContext<NamesByAddress>(NOBODY);
+export const NamesContext = createContext<NamesByAddress>(NO_NAMES);
 
 export function useNamesOf(address: string | null): readonly string[] {
   return useContext(NamesContext).get(address ?? '') ?? [];
@@ -24,7 +24,7 @@ export function useNamesOf(address: string | null): readonly string[] {
 export function useNamesByAddress(target: string, wanted: boolean): NamesByAddress {
   const read = useCallback(
     async (signal: AbortSignal) => {
-      if (!wanted) return NOBODY;
+      if (!wanted) return NO_NAMES;
       const names: Model[] = [];
       const query = { model: 'name', target, state: '', key: '', search: '' } as const;
       for (let page = 0, after: string | null = null; page < PAGES_MAX; page += 1) {
@@ -37,7 +37,7 @@ export function useNamesByAddress(target: string, wanted: boolean): NamesByAddre
     },
     [target, wanted],
   );
-  return usePolled(read, REFRESH_MS).value ?? NOBODY;
+  return usePolled(read, REFRESH_MS).value ?? NO_NAMES;
 }
 
 /** Returns sorted names, without those that are gone or wildcards. */
