@@ -15,7 +15,7 @@ export interface NodeOptions {
   key?: string;
   /** Unique name in the whole workflow, shown in results. Also the default key. */
   local_id?: string;
-  /** Which child outcomes stop its sequence; `FailOnFailure` by default. */
+  /** Which of its failures the sequence around it tolerates; `FailOnFailure` (none) by default. */
   policy?: CompletionPolicy;
 }
 

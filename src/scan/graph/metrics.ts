@@ -24,7 +24,7 @@ export function mergeMetrics(into: TaskMetrics, from: TaskMetrics): void {
   for (const field of FIELDS) into[field] += from[field];
 }
 
-/** Writes the counters into `target` from `start`, in a fixed order; `unpackMetrics` reads them. */
+/** Writes the counters into `target` from `start`, in a fixed order; `addPackedMetrics` reads them. */
 export function packMetrics(metrics: TaskMetrics, target: Float64Array | number[], start: number): void {
   for (let i = 0; i < FIELDS.length; i++) target[start + i] = metrics[FIELDS[i]!];
 }
