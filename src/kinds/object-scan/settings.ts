@@ -98,10 +98,7 @@ function readRules(options: Members): RuleSource[] {
     const path = rules.text('path', PATH_CHARACTERS_MAX);
     const toml = rules.text('toml', TOML_CHARACTERS_MAX);
     if ((path === null) === (toml === null)) {
-      rules.fault(
-        path === null ? 'toml' : 'path',
-        'must be given, or the other one of `toml` and `path`, and only one',
-      );
+      rules.fault(path === null ? 'toml' : 'path', 'exactly one of `toml` and `path` is required');
       return [];
     }
     return path === null ? [{ name: rules.text('name', 200) ?? 'the rules of the task', toml: toml! }] : [{ path }];

@@ -111,7 +111,7 @@ function readTargetName(input: Members): string | null {
 
 function readFrom(input: Members): FromModels | null {
   if (input.has('from') === input.has('targets')) {
-    input.fault('targets', 'must be given, or `from`, and only one of the two');
+    input.fault('targets', 'exactly one of `targets` and `from` is required');
   }
   if (Array.isArray(input.raw('targets')) && (input.raw('targets') as unknown[]).length === 0) {
     input.fault('targets', 'must name at least one target');

@@ -78,7 +78,7 @@ export function wordParts(
   const texts = describe(targets);
   if (texts === null) {
     throw new Error(
-      `words stand before each target, and the list of targets is longer than ${TEXTS_BYTES_MAX / 1024} KiB`,
+      `words are prepended to each target, and the list of targets is longer than ${TEXTS_BYTES_MAX / 1024} KiB`,
     );
   }
   const wanted = Math.min(tasks_max, Math.ceil((targets.names.length * words.length) / ENDPOINTS_MIN));

@@ -158,7 +158,7 @@ function readEndpointPart(input: Members): EndpointPart & { settings: ProbeSetti
   const settings = readProbeSettings(input);
   const named = readTexts(input, 'endpoints') ?? null;
   if ((named === null) === !input.has('targets')) {
-    input.fault('targets', 'must be given, or `endpoints`, and only one of the two');
+    input.fault('targets', 'exactly one of `targets` and `endpoints` is required');
   }
   for (const [index, text] of (named ?? []).entries()) {
     readOrFault(input, `endpoints`, () => {

@@ -61,7 +61,7 @@ export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | n
  */
 export function detectUnsupported(head: Uint8Array, path = ''): string | null {
   if (isLzmaAlone(head) || (/\.(?:lzma|tlz)$/i.test(path) && isAnyLzma(head))) return 'LZMA';
-  if (isSkippableFrame(head)) return 'LZ4 or Zstandard behind a skippable frame';
+  if (isSkippableFrame(head)) return 'LZ4 or Zstandard after a skippable frame';
   if (isLha(head)) return 'LHA';
   const search = stubSearchOf(head);
   if (search !== null) return search(head);

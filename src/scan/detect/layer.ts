@@ -50,7 +50,7 @@ export class Layer {
   feed(chunk: ScannedChunk): void {
     const end = chunk.base_offset + chunk.length;
     if (chunk.base_offset > Math.max(0, this.#frontier - this.#plan.before)) {
-      throw new Error(`detector: the chunk at ${chunk.base_offset} comes without the overlap before it`);
+      throw new Error(`detector: the chunk at ${chunk.base_offset} lacks the overlap before it`);
     }
     const frontier = chunk.last ? end : Math.max(this.#frontier, end - this.#plan.after);
     this.#chunk = chunk;

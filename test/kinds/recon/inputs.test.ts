@@ -54,7 +54,7 @@ describe('the inputs of recon kinds', () => {
 
   it('require targets or models, a name for the models, and valid expressions', async () => {
     const none = await faultsOf('TlsScanGenerator', { target: 'x' });
-    assert.deepEqual(none, ['targets: must be given, or `from`, and only one of the two']);
+    assert.deepEqual(none, ['targets: exactly one of `targets` and `from` is required']);
     assert.deepEqual(await faultsOf('TlsScanGenerator', { targets: ['127.0.0.1'], aggregator: false }), []);
     assert.deepEqual(await faultsOf('DnsScanGenerator', { target: 'x', targets: [] }), [
       'targets: must name at least one target',
@@ -72,7 +72,7 @@ describe('the inputs of recon kinds', () => {
     const [types] = await faultsOf('DnsScan', { targets: ['a.example'], types: ['A', 'ANY'] });
     assert.match(types!, /^types: must contain only A, AAAA, .*, not ANY$/);
     const [both] = await faultsOf('TcpSyn', { targets: ['127.0.0.1'], endpoints: ['127.0.0.1:1'] });
-    assert.match(both!, /^targets: must be given, or `endpoints`, and only one/);
+    assert.match(both!, /^targets: exactly one of `targets` and `endpoints` is required/);
     const [endpoint] = await faultsOf('TlsScan', { endpoints: ['127.0.0.1:443', 'example.com'] });
     assert.match(endpoint!, /^endpoints: \[1\] must be ADDRESS:PORT, or NAME@ADDRESS:PORT/);
   });

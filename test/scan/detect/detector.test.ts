@@ -207,7 +207,7 @@ test('a chunk without its overlap is rejected', () => {
   const bytes = Buffer.alloc(200_000);
   const chunk = { bytes, length: bytes.length, prefix_length: 0, last: false };
   object.scan({ ...chunk, base_offset: 0 });
-  assert.throws(() => object.scan({ ...chunk, base_offset: 200_000 }), /without the overlap/);
+  assert.throws(() => object.scan({ ...chunk, base_offset: 200_000 }), /lacks the overlap/);
 });
 
 test("the detector's own buffers are limited", () => {

@@ -90,7 +90,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   };
   if (rule.each !== undefined && rule.regex === undefined && rule.path !== undefined)
     throw ruleError(where, 'it has each, but no regex; give it the pattern of the block');
-  if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; take it out');
+  if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; remove it');
   warnings.push(...reader.unknown());
   return rule;
 }
@@ -143,7 +143,7 @@ function readAllowlist(reader: FieldReader): Allowlist {
   };
   const { commits, paths, regexes, stopwords } = allowlist;
   if (commits.length + paths.length + regexes.length + stopwords.length === 0) {
-    throw ruleError(reader.where, 'it is empty; give it commits, paths, regexes or stopwords, or take it out');
+    throw ruleError(reader.where, 'it is empty; give it commits, paths, regexes or stopwords, or remove it');
   }
   return allowlist;
 }
