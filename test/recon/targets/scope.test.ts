@@ -79,7 +79,7 @@ describe('reasons', () => {
     );
     assert.match(
       reason('2002:a00:1::1'),
-      /tunnelled IPv4 address \(6to4\) and leads to 10\.0\.0\.1; aim at 10\.0\.0\.1 itself/,
+      /tunnelled IPv4 address \(6to4\) and leads to 10\.0\.0\.1; target 10\.0\.0\.1 itself/,
     );
     assert.match(reason('::ffff:8.8.8.8'), /or add an entry ::ffff:808:808, and one that allows 8\.8\.8\.8$/);
     const verdict = createScope([]).checkName('www.example.com');
@@ -97,7 +97,7 @@ describe('reasons', () => {
         const verdict = createScope([]).check(ip, null);
         if (verdict.allowed) return;
         const lines = [
-          ...verdict.reason.matchAll(/(?:says|address allows it:|allows|leads to) ([0-9a-f.:]*[0-9a-f]|::)/g),
+          ...verdict.reason.matchAll(/(?:covers|address allows it:|allows|add an entry|leads to) ([0-9a-f.:]*[0-9a-f]|::)/g),
         ];
         assert.deepEqual(
           createScope(lines.map(([, line]) => line!)).check(ip, null),

@@ -168,7 +168,7 @@ test('a scope cuts targets as ranges, and reports what it removes and why', () =
     ],
   );
   assert.match(refused[0]!.reason, /203\.0\.113\.16 is an address of documentation/);
-  assert.match(refused[1]!.reason, /leads to 10\.0\.0\.1; aim at 10\.0\.0\.1 itself/);
+  assert.match(refused[1]!.reason, /leads to 10\.0\.0\.1; target 10\.0\.0\.1 itself/);
   const everything = parseTargets(['0.0.0.0/0']).within(createScope(['1.2.3.4']));
   assert.equal(
     everything.targets.size,

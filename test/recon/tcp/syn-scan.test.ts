@@ -158,14 +158,14 @@ describe('the method', () => {
   it('reports the fallback to connections', async () => {
     const { records, notices } = await scanElsewhere({ targets, options: { method: 'auto' } }, [], rights);
     assert.deepEqual(new Set(records.map(({ method }) => method)), new Set(['connect']));
-    assert.match(notices.join('\n'), /whole connections.*(CAP_NET_RAW|koffi|Linux only|64-bit)/);
+    assert.match(notices.join('\n'), /full connections.*(CAP_NET_RAW|koffi|require Linux|64-bit)/);
   });
 
   it('is rejected with what is missing if SYN is requested but not possible', async () => {
     const { records, error } = await scanElsewhere({ targets, options: { method: 'syn' } }, [], rights);
     assert.deepEqual(records, []);
     assert.equal(error?.code, 'VALIDATION_FAILED');
-    assert.match(error.message, /SYN scan is not possible: .*(CAP_NET_RAW|koffi|Linux only|64-bit)/);
+    assert.match(error.message, /SYN scan is not possible: .*(CAP_NET_RAW|koffi|require Linux|64-bit)/);
   });
 
   it('is SYN where permitted', { skip }, async () => {

@@ -222,7 +222,7 @@ describe('git source', () => {
     const source = await openSource({ type: 'git', repository: moving });
     const { cursors } = await listAll(source, 1);
     commit(moving, 'second', { c: '3' });
-    await assert.rejects(listAll(source, 1, cursors[0]), /begin anew/);
+    await assert.rejects(listAll(source, 1, cursors[0]), /start over/);
     await source.close();
   });
 

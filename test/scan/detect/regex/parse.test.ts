@@ -79,7 +79,7 @@ const REFUSED: readonly [pattern: string, position: number, reason: RegExp][] = 
   ['(a', 0, /not closed/],
   ['a)', 1, /closing parenthesis/],
   ['[a', 0, /class is not closed/],
-  ['[b-a]', 0, /backwards/],
+  ['[b-a]', 0, /reversed/],
   ['[[:nope:]]', 1, /not known/],
   ['\\pQ', 0, /property/],
   ['\\p{Nope}', 0, /property/],
@@ -87,7 +87,7 @@ const REFUSED: readonly [pattern: string, position: number, reason: RegExp][] = 
   ['a\\Z', 1, /use \\z/],
   ['a{3,2}', 1, /lower bound/],
   ['a{99999}', 1, /beyond/],
-  ['a\\', 2, /too early/],
+  ['a\\', 2, /unexpectedly/],
   ['(?x)a', 0, /flags/],
   ['('.repeat(300), 200, /nested deeper/],
 ];
