@@ -88,7 +88,7 @@ test('a service that refuses TLS is reported with its answer', async (t) => {
     { greeting: '* BYE go away\r\n', starttls: 'imap', error: 'starttls imap: "* BYE go away"' },
     { greeting: '220 ready\r\n', starttls: 'ftp', error: 'starttls ftp: "500 unknown"' },
     { greeting: `220-${'x'.repeat(2000)}`, starttls: 'smtp', error: 'starttls smtp: a line is too long' },
-    { greeting: '220-x\r\n'.repeat(100), starttls: 'ftp', error: 'starttls ftp: lines without end' },
+    { greeting: '220-x\r\n'.repeat(100), starttls: 'ftp', error: 'starttls ftp: too many lines' },
     { greeting: '* hello\r\n', starttls: 'imap', error: 'starttls imap: "* hello"' },
   ] as const;
   for (const { greeting, starttls, error } of cases) {
